@@ -1,0 +1,1 @@
+"""Strategic merge patches for Kubernetes objects, computed and applied offline."""

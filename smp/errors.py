@@ -1,0 +1,147 @@
+"""Everything that can go wrong, as data: a code, a path, a hint and the HTTP status to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from smp.paths import Path, Step
+from smp.values import ABSENT, JSON, Absent
+
+
+class SmpError(Exception):
+    """The root of all errors of this library.
+
+    ``code`` is stable and kebab-case; ``path`` says where in the document; ``hint`` says what
+    would help; ``status`` is the HTTP status that a server should answer.
+    """
+
+    default_code: ClassVar[str] = "error"
+    status: ClassVar[int] = 400
+
+    def __init__(self, problem: str, *, code: str | None = None, path: Path | None = None, hint: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.code = code or self.default_code
+        self.path = path or Path()
+        self.hint = hint
+
+    def within(self, step: Step) -> Self:
+        """Move the error one level up: called while unwinding, so the happy path formats nothing."""
+        self.path = self.path.under(step)
+        return self
+
+    def at(self, path: Path) -> Self:
+        """Move the error below a path."""
+        self.path = Path((*path.steps, *self.path.steps))
+        return self
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path.steps else ""
+        return f"{where}{self.problem}" + (f" ({self.hint})" if self.hint else "")
+
+
+class DocumentError(SmpError):
+    """Text or bytes that are not the JSON or YAML document that they should be."""
+
+    default_code = "invalid-document"
+
+    def __init__(  # noqa: PLR0913  (keyword-only data)
+        self,
+        problem: str,
+        *,
+        code: str | None = None,
+        path: Path | None = None,
+        hint: str = "",
+        source: str = "",
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(problem, code=code, path=path, hint=hint)
+        self.source, self.line, self.column = source, line, column
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.source, self.line, self.column) if part not in ("", None))
+        return f"{place}: {super().__str__()}" if place else super().__str__()
+
+
+class SchemaError(SmpError):
+    """A schema document that cannot be used, or a schema that does not exist."""
+
+    default_code = "invalid-schema"
+
+
+class UnknownKindError(SchemaError):
+    """A kind, or a version of the catalog, that nobody described."""
+
+    default_code = "unknown-kind"
+    status = 404
+
+
+class UnknownFieldError(SchemaError):
+    """A field that the schema does not know, where an object or a list has to be descended into."""
+
+    default_code = "unknown-field"
+    status = 422
+
+
+class ObjectError(SmpError):
+    """An object that cannot be compared or merged: a list of mixed types, an element without its merge key."""
+
+    default_code = "invalid-object"
+    status = 422
+
+
+class PatchError(SmpError):
+    """A patch that cannot be applied as written."""
+
+    default_code = "invalid-patch"
+
+
+class CompositionError(PatchError):
+    """Patches whose joint effect no single strategic merge patch has."""
+
+    default_code = "not-composable"
+
+
+class PreconditionError(SmpError):
+    """A patch that changes what must not change (apiVersion, kind, metadata.name)."""
+
+    default_code = "precondition-failed"
+    status = 422
+
+
+class DepthError(SmpError):
+    """A value nested deeper than the interpreter's stack allows."""
+
+    default_code = "too-deep"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """One path on which two sides disagree; a side, or the base, may be ``ABSENT``."""
+
+    path: Path
+    ours: JSON | Absent
+    theirs: JSON | Absent
+    base: JSON | Absent = ABSENT
+
+    def __str__(self) -> str:
+        return f"{self.path}: base {self.base!r}, ours {self.ours!r}, theirs {self.theirs!r}"
+
+
+class ConflictError(SmpError):
+    """A three-way patch that would overwrite what somebody else changed since."""
+
+    default_code = "conflict"
+    status = 409
+
+    def __init__(self, conflicts: tuple[Conflict, ...]) -> None:
+        plural = "s" if len(conflicts) != 1 else ""
+        listing = "".join(f"\n  {conflict}" for conflict in conflicts)
+        super().__init__(
+            f"{len(conflicts)} conflict{plural} with changes made to the live object{listing}",
+            path=conflicts[0].path if conflicts else None,
+            hint="overwrite=True lets the modified configuration win",
+        )
+        self.conflicts = conflicts

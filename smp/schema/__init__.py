@@ -1,0 +1,1 @@
+"""Schemas: one model, several sources, a catalog of kinds."""

@@ -1,0 +1,1 @@
+"""The strategic merge patch engine: diff, apply, three-way, compose, conflicts."""
