@@ -282,18 +282,17 @@ class Schema:
         for depth, name in enumerate(names):
             field = (current.items if isinstance(current, ListType) else current).field(name)
             if field is None:
-                raise unknown_field(name).at(Path(names[:depth]))
+                raise unknown_field().at(Path(names[: depth + 1]))
             current = field.type
         if field is None:
             raise UnknownFieldError("an empty path names no field")
         return field
 
 
-def unknown_field(name: str) -> UnknownFieldError:
-    """Make the error for a field that the schema does not know."""
+def unknown_field() -> UnknownFieldError:
+    """Make the error for a field that the schema does not know; the path is for the caller to add."""
     return UnknownFieldError(
         "the schema does not know this field, so there is no telling how to merge it",
-        path=Path((name,)),
         hint='a misspelled name, another version of the API, or unknown_fields="merge"',
     )
 

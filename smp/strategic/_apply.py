@@ -1,0 +1,235 @@
+"""Applying a strategic merge patch (Go: strategicpatch.StrategicMergeMapPatch).
+
+``live`` is what the server has, ``patch`` what the client sent. Nothing is mutated; what the patch
+does not touch is shared with ``live``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from smp.errors import ObjectError, PatchError, SmpError
+from smp.paths import Element, Path
+from smp.schema.model import Field, Type, unknown_field
+from smp.strategic._directives import (
+    DELETE,
+    MARKER,
+    REPLACE,
+    PatchObject,
+    cleaned,
+    is_marked,
+    order_of,
+    read_list,
+    read_object,
+    retained_keys,
+    unknown_marker,
+)
+from smp.strategic._ordering import arranged, check_order, element_type, first_positions, keys_of
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, scalar_key, type_name
+
+
+def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObject:
+    """Apply one object of a patch to the live object."""
+    directives = read_object(patch)
+    if directives.marker is not ABSENT:
+        return _replaced(patch, directives.marker)
+    result = _retained(live, directives)
+    for name, order in directives.orders.items():
+        try:
+            _apply_ordered(result, directives, order, name, _known(schema, name))
+        except SmpError as error:
+            raise error.within(name) from None
+    for name, value in directives.fields.items():
+        if name in directives.orders:
+            continue
+        try:
+            _apply_field(result, name, value, schema)
+        except SmpError as error:
+            raise error.within(name) from None
+    for name, values in directives.deletions.items():
+        try:
+            _delete_values(result, name, values, schema)
+        except SmpError as error:
+            raise error.within(name) from None
+    return result
+
+
+def _known(schema: Type, name: str) -> Field:
+    field = schema.field(name)
+    if field is None:
+        raise unknown_field()
+    return field
+
+
+def _replaced(patch: JSONObject, marker: JSON | Absent) -> JSONObject:
+    if marker == DELETE:
+        return {}
+    if marker == REPLACE:
+        whole = cleaned(patch)
+        return whole if isinstance(whole, dict) else {}
+    raise unknown_marker(marker)
+
+
+def _retained(live: JSONObject, patch: PatchObject) -> JSONObject:
+    if patch.retained is ABSENT:
+        return dict(live)
+    names = retained_keys(patch)
+    return {name: value for name, value in live.items() if name in names}
+
+
+def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> None:
+    if value is None:
+        result.pop(name, None)
+        return
+    live = result.get(name, ABSENT)
+    if isinstance(value, dict) and isinstance(live, dict):
+        field = _known(schema, name)
+        result[name] = cleaned(value) if field.replaces else apply_object(live, value, field.type)
+    elif isinstance(value, list) and isinstance(live, list):
+        field = _known(schema, name)
+        result[name] = _merged_list(live, value, field) if field.merges else cleaned(value)
+    elif is_marked(value):
+        result.pop(name, None)
+    else:
+        result[name] = cleaned(value, drop_marked=True)
+
+
+def _delete_values(result: JSONObject, name: str, values: JSON, schema: Type) -> None:
+    live = result.get(name, ABSENT)
+    if not (isinstance(live, list) and isinstance(values, list)):
+        if values is None or type(values) is type(live):  # the reference takes it for the field itself
+            _apply_field(result, name, values, schema)
+        return
+    field = _known(schema, name)
+    if element_type(live, values, error=PatchError) is dict:
+        result[name] = _merged_list(live, values, field)
+    else:
+        gone = set(map(scalar_key, values))
+        result[name] = [value for value in live if scalar_key(value) not in gone]
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """A merged list, not yet in order: its elements, and what the order is found from."""
+
+    elements: JSONArray
+    keys: list[ScalarKey]
+    patched: list[ScalarKey]
+    live: list[ScalarKey]  # what deletions left of the live list
+    freed: int = 0  # how many elements were deleted
+
+    @property
+    def slots(self) -> list[ScalarKey]:
+        """The live list as an order directive sees it: new elements stand in the slots that deletions freed."""
+        appended = self.keys[len(self.live) :]
+        return self.live + appended[: self.freed]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the patch only changed elements, in their live order, so that they stay where they are."""
+        if len(self.keys) != len(self.live):
+            return False
+        places = first_positions(self.live)
+        if len(places) != len(self.live):
+            return False
+        at = [places[key] for key in self.patched]
+        return all(one < other for one, other in pairwise(at))
+
+
+def _merged_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
+    merge = _merge(live, patch, field)
+    return merge.elements if merge.in_place else arranged(merge.elements, merge.keys, merge.patched, merge.live)
+
+
+def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
+    kind = element_type(live, patch, error=PatchError)
+    if kind is dict:
+        return _merge_objects(live, patch, field)
+    if kind is not None and field.merge_key:
+        raise PatchError(
+            "scalars have no merge key", code="not-an-object", hint="the schema declares a list of objects"
+        )
+    return _merge_scalars(live, patch)
+
+
+def _merge_scalars(live: JSONArray, patch: JSONArray) -> _Merge:
+    values = {scalar_key(value): value for value in (*live, *patch)}
+    return _Merge(list(values.values()), list(values), list(map(scalar_key, patch)), list(map(scalar_key, live)))
+
+
+def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
+    asked = read_list(patch, field.merge_key)
+    if asked.replaces:
+        return _Merge([cleaned(element) for element in asked.elements], asked.keys, [], [])
+    elements, keys = _without(live, keys_of(live, field.merge_key), asked.deleted)
+    remaining = list(keys)
+    places = first_positions(keys)
+    for element, key in zip(asked.elements, asked.keys, strict=True):
+        at = places.setdefault(key, len(keys))
+        if at == len(keys):
+            elements.append(cleaned(element))
+            keys.append(key)
+        else:
+            elements[at] = _merged_element(elements[at], element, field, at)
+    return _Merge(elements, keys, asked.keys, remaining, len(live) - len(remaining))
+
+
+def _without(
+    elements: JSONArray, keys: list[ScalarKey], deleted: frozenset[ScalarKey]
+) -> tuple[JSONArray, list[ScalarKey]]:
+    if not deleted:
+        return list(elements), keys
+    kept = [at for at, key in enumerate(keys) if key not in deleted]
+    return [elements[at] for at in kept], [keys[at] for at in kept]
+
+
+def _merged_element(live: JSON, patch: JSONObject, field: Field, at: int) -> JSONObject:
+    try:
+        merged = apply_object(live if isinstance(live, dict) else {}, patch, field.type.items)
+        if field.merge_key not in merged:
+            raise PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((field.merge_key,)))
+    except SmpError as error:
+        raise error.within(Element(at, field.merge_key, patch[field.merge_key])) from None
+    return merged
+
+
+def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: str, field: Field) -> None:
+    live, added = _list_at(result, name, ObjectError), _list_at(patch.fields, name, PatchError)
+    if not isinstance(order, list):
+        raise PatchError(
+            f"the order directive is a list, not {type_name(order)}", code="invalid-element-order", hint=order_of(name)
+        )
+    _check_order(added, order, field)
+    if live is None and added is None:
+        return
+    merge = _merge_ordered(live, added, field)
+    kind = element_type(live or [], added or [], error=PatchError)
+    wanted = keys_of(order, field.merge_key if kind is dict else "", PatchError) if merge.elements else []
+    result[name] = arranged(merge.elements, merge.keys, wanted, merge.slots)
+
+
+def _check_order(added: JSONArray | None, order: JSONArray, field: Field) -> None:
+    elements = [
+        element
+        for element in added or []
+        if not (field.merge_key and isinstance(element, dict) and element.get(MARKER) == DELETE)
+    ]
+    check_order(elements, order, field.merge_key, map(is_marked, elements))
+
+
+def _merge_ordered(live: JSONArray | None, added: JSONArray | None, field: Field) -> _Merge:
+    if live is not None and added is not None and field.merges:
+        return _merge(live, added, field)
+    whole = cleaned(added, drop_marked=live is None) if added is not None else live
+    elements = whole if isinstance(whole, list) else []
+    return _Merge(elements, keys_of(elements, field.merge_key), [], keys_of(live or [], field.merge_key))
+
+
+def _list_at(members: JSONObject, name: str, error: type[ObjectError | PatchError]) -> JSONArray | None:
+    value = members.get(name, ABSENT)
+    if value is ABSENT:
+        return None
+    if not isinstance(value, list):
+        raise error(f"a list is expected beside {order_of(name)}, not {type_name(value)}", code="not-a-list")
+    return value

@@ -1,0 +1,274 @@
+"""Composing two strategic merge patches into one with the effect of both, applied in order.
+
+The composition must be right whether or not the live object has what the patches touch. So what the
+first patch removed and the second sets again becomes an *exact* value: with ``$retainKeys`` and a
+list-level ``$patch: replace`` it comes out the same over anything. Two patches to one element of a
+merge list that do not reduce to one stay beside each other: an element applies after the one before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from smp.errors import CompositionError, PatchError, SmpError
+from smp.schema.model import Field, Type, unknown_field
+from smp.strategic._apply import apply_object
+from smp.strategic._directives import (
+    MARKER,
+    REPLACE,
+    RETAIN_KEYS,
+    PatchObject,
+    cleaned,
+    delete_element,
+    deletions_from,
+    is_marked,
+    order_of,
+    read_list,
+    read_object,
+    retained_keys,
+)
+from smp.strategic._ordering import arranged, element_type, first_positions, keys_of
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, same, scalar_key
+
+
+def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSONObject:
+    """Compose two patches of one object that is there."""
+    one, two = read_object(first), read_object(second)
+    if two.marker is not ABSENT:
+        return second
+    if one.marker is not ABSENT:
+        return {MARKER: REPLACE, **apply_object(apply_object({}, first, schema), second, schema)}
+    kept, keeps = _retained(one), _retained(two)
+    composed: JSONObject = {}
+    for name in _names(one, two):
+        if keeps is not None and name not in keeps:
+            continue
+        before, after = _Part.read(one, name), _Part.read(two, name)
+        if kept is not None and name not in kept:
+            before = _Part(None)
+        try:
+            composed.update(_compose(before, after, schema.field(name)).spelled(name))
+        except SmpError as error:
+            raise error.within(name) from None
+    retained = _retained_by_both(kept, keeps, two)
+    return composed if retained is None else {RETAIN_KEYS: [*sorted(retained)], **composed}
+
+
+def _retained(patch: PatchObject) -> frozenset[str] | None:
+    return None if patch.retained is ABSENT else retained_keys(patch)
+
+
+def _retained_by_both(
+    kept: frozenset[str] | None, keeps: frozenset[str] | None, second: PatchObject
+) -> frozenset[str] | None:
+    if kept is None:
+        return keeps
+    sets = frozenset(name for name, value in second.fields.items() if value is not None)
+    return (kept if keeps is None else kept & keeps) | sets
+
+
+def _names(*patches: PatchObject) -> Iterable[str]:
+    return dict.fromkeys(name for one in patches for group in (one.fields, one.orders, one.deletions) for name in group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """All that a patch says of one field: its value, and the directives that stand beside it."""
+
+    value: JSON | Absent = ABSENT
+    order: JSON | Absent = ABSENT
+    deleted: JSON | Absent = ABSENT
+
+    @classmethod
+    def read(cls, patch: PatchObject, name: str) -> _Part:
+        return cls(*(group.get(name, ABSENT) for group in (patch.fields, patch.orders, patch.deletions)))
+
+    @property
+    def silent(self) -> bool:
+        return self.value is ABSENT and self.order is ABSENT and self.deleted is ABSENT
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.value, list) or (self.value is ABSENT and not self.silent)
+
+    def spelled(self, name: str) -> JSONObject:
+        parts = {order_of(name): self.order, deletions_from(name): self.deleted, name: self.value}
+        return {key: value for key, value in parts.items() if value is not ABSENT}
+
+    def listed(self, what: JSON | Absent) -> JSONArray:
+        return what if isinstance(what, list) else []
+
+
+def _compose(first: _Part, second: _Part, field: Field | None) -> _Part:
+    if first.silent or second.value is None:
+        return second if second.value is not None else _Part(None)
+    if second.silent:
+        return first
+    if field is None:
+        if isinstance(second.value, str | int | float):
+            return second
+        raise unknown_field()
+    if first.is_list and second.is_list:
+        return _compose_lists(first, second, field)
+    if second.is_list:
+        return _anew(second, field)
+    return _Part(_compose_values(first.value, second.value, field))
+
+
+def _anew(second: _Part, field: Field) -> _Part:
+    """Return what the second patch makes of a field that the first one removed, or made something else."""
+    made = apply_object({}, second.spelled(field.name), Type(field)).get(field.name, ABSENT)
+    return _Part(None if made is ABSENT else exact(made, field))
+
+
+def _compose_values(first: JSON | Absent, second: JSON | Absent, field: Field) -> JSON:
+    if not isinstance(second, dict):
+        return None if second is ABSENT else second
+    if not isinstance(first, dict):
+        return None if is_marked(second) else exact(cleaned(second, drop_marked=True), field)
+    if field.replaces:
+        return cleaned(second)
+    if is_marked(first):
+        return second if is_marked(second) else _after_marker(first, second, field)
+    if is_marked(second):
+        return exact(apply_object({}, second, field.type), field)
+    return compose_objects(first, second, field.type)
+
+
+def _after_marker(first: JSONObject, second: JSONObject, field: Field) -> JSON:
+    # A marked patch makes nothing where the live object has nothing, so two outcomes may differ.
+    present = apply_object(apply_object({}, first, field.type), second, field.type)
+    if not same(present, cleaned(second, drop_marked=True)):
+        raise CompositionError(
+            "one patch replaces this object and the next changes it: the outcome depends on whether it was there",
+            hint="apply the patches one after the other",
+        )
+    return exact(present, field)
+
+
+def exact(value: JSON, field: Field | None) -> JSON:
+    """Return a patch value that comes out as ``value`` whatever the live object has in its place.
+
+    Raises CompositionError for a merge list of scalars, which no patch can set regardless of what is there.
+    """
+    if field is None or field.replaces:
+        return value
+    if isinstance(value, dict):
+        members = {name: exact(member, field.type.field(name)) for name, member in value.items()}
+        return {RETAIN_KEYS: [*sorted(value)], **members}
+    if not isinstance(value, list) or not field.merges:
+        return value
+    if not field.merge_key:
+        raise CompositionError(
+            "one patch removes this list and the next sets it, which no single patch says of a merge list of scalars",
+            hint="apply the patches one after the other",
+        )
+    return [{MARKER: REPLACE}, *value]
+
+
+def _compose_lists(first: _Part, second: _Part, field: Field) -> _Part:
+    if not field.merges:
+        return _compose_atomic(first, second)
+    lists = [one.listed(what) for one in (first, second) for what in (one.value, one.order)]
+    if element_type(*lists, error=PatchError) is dict:
+        return _compose_elements(first, second, field)
+    return _compose_scalars(first, second)
+
+
+def _compose_atomic(first: _Part, second: _Part) -> _Part:
+    if isinstance(second.value, list):
+        return second
+    if not isinstance(first.value, list):
+        return _Part(ABSENT, second.order, [*first.listed(first.deleted), *second.listed(second.deleted)])
+    gone = set(map(scalar_key, second.listed(second.deleted)))
+    return _Part([value for value in first.value if scalar_key(value) not in gone], first.order)
+
+
+def _compose_scalars(first: _Part, second: _Part) -> _Part:
+    before, after = first.listed(first.value), second.listed(second.value)
+    added = {scalar_key(value): value for value in (*before, *after)}
+    again = set(map(scalar_key, after))
+    gone = [value for value in first.listed(first.deleted) if scalar_key(value) not in again]
+    gone += [value for value in second.listed(second.deleted) if scalar_key(value) not in set(map(scalar_key, gone))]
+    order = _order(first, second, list(added), "", frozenset())
+    values = [*added.values()]
+    if order is not None:
+        place = first_positions(keys_of(order, ""))
+        values.sort(key=lambda value: place[scalar_key(value)])
+    listed = first.value is not ABSENT or second.value is not ABSENT
+    return _Part(values if listed else ABSENT, ABSENT if order is None else order, gone or ABSENT)
+
+
+def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
+    before = read_list(first.listed(first.value), field.merge_key)
+    after = read_list(second.listed(second.value), field.merge_key)
+    if after.replaces:
+        return second
+    if before.replaces:
+        whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), Type(field))
+        return _Part([{MARKER: REPLACE}, *_Part().listed(whole.get(field.name))])
+    elements = [element for element, key in zip(before.elements, before.keys, strict=True) if key not in after.deleted]
+    for element in after.elements:
+        _meet(elements, element, field)
+    order = _order(first, second, keys_of([*elements], field.merge_key), field.merge_key, after.deleted)
+    values: JSONArray = [*elements]
+    if order is not None:
+        place = first_positions(keys_of(order, field.merge_key))
+        values.sort(key=lambda element: place[keys_of([element], field.merge_key)[0]])
+    deletions = _deletions(first, second, field.merge_key)
+    listed = first.value is not ABSENT or second.value is not ABSENT
+    return _Part([*values, *deletions] if listed else ABSENT, ABSENT if order is None else order)
+
+
+def _meet(elements: list[JSONObject], element: JSONObject, field: Field) -> None:
+    """Merge an element into the only one of its key where the two reduce to one, else put it after it."""
+    key = field.merge_key
+    twins = [at for at, other in enumerate(elements) if same(other[key], element[key])]
+    joined = _joined(elements[twins[0]], element, field) if len(twins) == 1 else None
+    if joined is not None:
+        elements[twins[0]] = joined
+    else:
+        elements.append(element)
+
+
+def _joined(first: JSONObject, second: JSONObject, field: Field) -> JSONObject | None:
+    # Where the live list lacks the element it is appended whole, and a ``$patch`` inside is not executed.
+    try:
+        joined = compose_objects(first, second, field.type.items)
+    except CompositionError:
+        return None
+    return None if any(map(_has_marker, (first, second, joined))) else joined
+
+
+def _has_marker(value: JSON) -> bool:
+    if isinstance(value, dict):
+        return MARKER in value or any(map(_has_marker, value.values()))
+    return isinstance(value, list) and any(map(_has_marker, value))
+
+
+def _deletions(first: _Part, second: _Part, merge_key: str) -> JSONArray:
+    marked = [e for part in (first, second) for e in part.listed(part.value) if isinstance(e, dict) and is_marked(e)]
+    values = {scalar_key(element[merge_key]): element[merge_key] for element in marked}
+    return [delete_element(merge_key, value) for value in values.values()]
+
+
+def _order(
+    first: _Part, second: _Part, keys: list[ScalarKey], merge_key: str, deleted: frozenset[ScalarKey]
+) -> JSONArray | None:
+    """Return one order directive for both: the second one's order, what it leaves out in the first one's places."""
+    if first.order is ABSENT and second.order is ABSENT:
+        return None
+    earlier = keys_of(first.listed(first.order), merge_key, PatchError)
+    later = keys_of(second.listed(second.order), merge_key, PatchError)
+    known = [key for key in dict.fromkeys([*earlier, *keys, *later]) if key not in deleted]
+    wanted = later or [key for key in keys if key not in earlier]
+    times = Counter(keys)
+    order = [key for key in arranged(known, known, wanted, earlier) for _ in range(max(1, times[key]))]
+    return [_spell(key, merge_key) for key in order]
+
+
+def _spell(key: ScalarKey, merge_key: str) -> JSON:
+    value: JSON = key if isinstance(key, str) else key[1]
+    return {merge_key: value} if merge_key else value

@@ -1,0 +1,171 @@
+"""Computing a strategic merge patch from three objects in one walk.
+
+``base`` is the last-applied configuration, ``live`` the live object, ``modified`` the desired one.
+Additions and changes are what modified has and live has not; deletions are what base had and
+modified has no longer. A two-way patch is the case in which base and live are one object.
+(Go: strategicpatch.diffMaps, run twice and merged by CreateThreeWayMergePatch.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from smp.errors import SmpError
+from smp.paths import Element
+from smp.schema.model import Field, Type, unknown_field
+from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
+from smp.strategic._ordering import element_type, keys_of
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, printed, same, scalar_key
+
+Value: TypeAlias = "JSON | Absent"
+ByKey: TypeAlias = dict[ScalarKey, deque[JSON]]
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The walk; ``orders=False`` leaves out order directives, as the detection of conflicts wants it."""
+
+    orders: bool = True
+
+    def objects(
+        self, base: JSONObject, live: JSONObject, modified: JSONObject, schema: Type, *, retain: bool = False
+    ) -> JSONObject:
+        """Return the patch for one object; empty where there is nothing to do.
+
+        ``retain`` says that the object's own field has the retainKeys strategy.
+        """
+        patch: JSONObject = {}
+        for name, value in modified.items():
+            before, now = base.get(name, ABSENT), live.get(name, ABSENT)
+            if isinstance(value, dict | list) and (type(now) is type(value) or type(before) is type(value)):
+                try:
+                    self._container(patch, name, (before, now, value), schema.field(name))
+                except SmpError as error:
+                    raise error.within(name) from None
+            elif type(now) is not type(value) or now != value:
+                patch[name] = value
+        patch.update((name, None) for name in base if name not in modified)
+        if retain and (patch or _has_more(live, modified)):
+            retained = sorted(name for name, value in modified.items() if value is not None)
+            patch.update({RETAIN_KEYS: [*retained]} if retained else {})
+        return patch
+
+    def _container(self, patch: JSONObject, name: str, values: tuple[Value, Value, JSON], field: Field | None) -> None:
+        before, now, value = values
+        if field is None:
+            _require_same(before, value)
+            _require_same(now, value)
+        if isinstance(value, list) and field is not None and field.merges:
+            patch.update(self._lists(name, _list(before), now, value, field))
+        elif isinstance(value, dict) and field is not None and not field.replaces:
+            child = self._members(before, now, value, field.type, retain=field.retain_keys)
+            if child is not ABSENT:
+                patch[name] = child
+        elif not same(now, value):
+            patch[name] = value
+
+    def _members(
+        self, before: Value, now: Value, value: JSONObject, schema: Type, *, retain: bool
+    ) -> JSONObject | Absent:
+        """Return the patch for an object that is there, the whole of one that is not, or ABSENT."""
+        base = before if isinstance(before, dict) else {}
+        if isinstance(now, dict):
+            return self.objects(base, now, value, schema, retain=retain) or ABSENT
+        if not base or not self.objects(base, value, value, schema, retain=retain):
+            return value
+        return self.objects(base, {}, value, schema, retain=retain)
+
+    def _lists(self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field) -> JSONObject:
+        """Return the patch for a merge list: the list itself and the directives that stand beside it."""
+        live = _list(now)
+        if live or (base and self._elements(name, base, value, value, field)):
+            patch = self._elements(name, base, live, value, field)
+        else:
+            patch = {name: value} if value else {}
+        return patch if isinstance(now, list) else {name: value, **patch}
+
+    def _elements(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field) -> JSONObject:
+        kind = element_type(base or live, value)
+        if live and element_type(live, value) is not kind:
+            live = []  # modified is empty, so there is nothing to add, whatever stands there
+        diff = self._objects_by_key if kind is dict else self._scalars
+        return diff(name, base, live, value, field)
+
+    def _objects_by_key(
+        self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field
+    ) -> JSONObject:
+        merge_key = field.merge_key
+        keys, base_keys, live_keys = (keys_of(elements, merge_key) for elements in (value, base, live))
+        before, now = _by_key(base, base_keys), _by_key(live, live_keys)
+        merged: JSONArray = []
+        for index, (element, key) in enumerate(zip(value, keys, strict=True)):
+            pair = _take(before, key), _take(now, key)
+            try:
+                merged += self._element(*pair, element, field)
+            except SmpError as error:
+                raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
+        merged += _deletions(before, merge_key)
+        order: JSONArray = [{merge_key: _at(element, merge_key)} for element in value]
+        return self._parallel(name, merged, order if merged or live_keys != keys else [])
+
+    def _element(self, before: Value, now: Value, element: JSON, field: Field) -> JSONArray:
+        value = element if isinstance(element, dict) else {}
+        patch = self._members(before, now, value, field.type.items, retain=field.retain_keys)
+        if patch is ABSENT:
+            return []
+        return [element if patch is element else {**patch, field.merge_key: value[field.merge_key]}]
+
+    def _scalars(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, _field: Field) -> JSONObject:
+        added, removed = _surplus(value, live), {scalar_key(gone): gone for gone in _surplus(base, value)}
+        changed = removed or (live and not same(live, value))
+        patch = self._parallel(name, added, value if changed else [])
+        deletions = sorted(removed.values(), key=printed)
+        return {deletions_from(name): [*deletions], **patch} if deletions else patch
+
+    def _parallel(self, name: str, elements: JSONArray, order: JSONArray) -> JSONObject:
+        patch: JSONObject = {order_of(name): order} if order and self.orders else {}
+        return {**patch, name: elements} if elements else patch
+
+
+def _has_more(live: JSONObject, modified: JSONObject) -> bool:
+    return any(value is not None and name not in modified for name, value in live.items())
+
+
+def _require_same(one: Value, value: JSON) -> None:
+    """Refuse to compare what differs in a field of which nobody knows how it merges."""
+    if type(one) is type(value) and not same(one, value):
+        raise unknown_field()
+
+
+def _list(value: Value) -> JSONArray:
+    return value if isinstance(value, list) else []
+
+
+def _by_key(elements: JSONArray, keys: list[ScalarKey]) -> ByKey:
+    """Index elements by merge key; elements of one key pair up by occurrence."""
+    found: ByKey = defaultdict(deque)
+    for element, key in zip(elements, keys, strict=False):
+        found[key].append(element)
+    return found
+
+
+def _take(elements: ByKey, key: ScalarKey) -> Value:
+    left = elements.get(key)
+    return left.popleft() if left else ABSENT
+
+
+def _deletions(left: ByKey, merge_key: str) -> JSONArray:
+    values = [_at(element, merge_key) for elements in left.values() for element in elements]
+    return [delete_element(merge_key, value) for value in sorted(values, key=printed)]
+
+
+def _at(element: JSON, merge_key: str) -> JSON:
+    return element[merge_key] if isinstance(element, dict) else None
+
+
+def _surplus(elements: JSONArray, others: JSONArray) -> JSONArray:
+    """Return the scalars that one list has more often than another, in their order."""
+    left = _by_key(others, list(map(scalar_key, others)))
+    return [element for element in elements if _take(left, scalar_key(element)) is ABSENT]

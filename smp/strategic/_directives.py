@@ -1,0 +1,200 @@
+"""The words of a strategic merge patch: the only module that spells a ``$``.
+
+A patch object is read once into its directives and its fields; engines see no magic key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from smp.errors import PatchError
+from smp.paths import Path
+from smp.strategic._ordering import merge_key_of
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, type_name
+
+MARKER: Final = "$patch"
+DELETE: Final = "delete"
+REPLACE: Final = "replace"
+RETAIN_KEYS: Final = "$retainKeys"
+_ORDER: Final = "$setElementOrder"
+_DELETIONS: Final = "$deleteFromPrimitiveList"
+_PREFIXES: Final = (_ORDER, _DELETIONS)
+_CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
+
+
+@dataclass(frozen=True, slots=True)
+class PatchObject:
+    """One object of a patch: its fields, and beside them what its directives say."""
+
+    fields: JSONObject
+    marker: JSON | Absent = ABSENT
+    retained: JSON | Absent = ABSENT
+    orders: JSONObject = field(default_factory=dict)
+    deletions: JSONObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchList:
+    """The elements of a merge list in a patch: to merge, to delete (by key), and whether to drop all others."""
+
+    elements: list[JSONObject]
+    keys: list[ScalarKey]
+    deleted: frozenset[ScalarKey]
+    replaces: bool
+
+
+def order_of(name: str) -> str:
+    """Name the directive that orders a list."""
+    return f"{_ORDER}/{name}"
+
+
+def deletions_from(name: str) -> str:
+    """Name the directive that deletes values from a list of scalars."""
+    return f"{_DELETIONS}/{name}"
+
+
+def is_directive(name: str) -> bool:
+    """Tell whether a key is a directive and not a field."""
+    return name[:1] == "$" and (name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES))
+
+
+def is_marked(value: JSON) -> bool:
+    """Tell whether a value is an object that carries ``$patch``."""
+    return isinstance(value, dict) and MARKER in value
+
+
+def read_object(patch: JSONObject) -> PatchObject:
+    """Split an object of a patch into fields and directives.
+
+    Raises PatchError for a directive that does not name its list (Go: strategicpatch.extractKey).
+    """
+    for name in patch:
+        if name[:1] == "$":
+            return _read_directives(patch)
+    return PatchObject(patch)
+
+
+def _read_directives(patch: JSONObject) -> PatchObject:
+    if MARKER in patch:  # it rules the whole object: nothing else in it is looked at
+        return PatchObject(patch, marker=patch[MARKER])
+    fields: JSONObject = {}
+    parallel: dict[str, JSONObject] = {_ORDER: {}, _DELETIONS: {}}
+    for name, value in patch.items():
+        prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+        if prefix:
+            parallel[prefix][_target(name, prefix)] = value
+        elif name != RETAIN_KEYS:
+            fields[name] = value
+    return PatchObject(fields, ABSENT, patch.get(RETAIN_KEYS, ABSENT), parallel[_ORDER], parallel[_DELETIONS])
+
+
+def _target(name: str, prefix: str) -> str:
+    word, slash, target = name.partition("/")
+    if word != prefix or not slash:
+        raise PatchError(
+            f"{name!r} is not a directive", code=_CODES[prefix], path=Path((name,)), hint=f"{prefix}/<list>"
+        )
+    return target
+
+
+def read_list(patch: JSONArray, merge_key: str) -> PatchList:
+    """Split the elements of a merge list in a patch by what they ask for.
+
+    Raises PatchError for an unknown ``$patch`` word, and for an element without its merge key
+    (Go: strategicpatch.mergeSliceWithSpecialElements).
+    """
+    elements: list[JSONObject] = []
+    keys: list[ScalarKey] = []
+    deleted: set[ScalarKey] = set()
+    replaces = False
+    for index, element in enumerate(patch):
+        marker = element.get(MARKER, ABSENT) if isinstance(element, dict) else ABSENT
+        if marker == REPLACE:
+            replaces = True
+            continue
+        if marker not in (ABSENT, DELETE):
+            raise unknown_marker(marker).within(index)
+        key = merge_key_of(element, index, merge_key, PatchError)
+        if marker == DELETE:
+            deleted.add(key)
+        elif isinstance(element, dict):
+            elements.append(element)
+            keys.append(key)
+    return PatchList(elements, keys, frozenset(deleted), replaces)
+
+
+def unknown_marker(marker: JSON | Absent) -> PatchError:
+    """Make the error for a ``$patch`` that is neither ``replace`` nor ``delete``."""
+    return PatchError(
+        f"{MARKER}: {marker!r} is not a directive",
+        code="unknown-directive",
+        path=Path((MARKER,)),
+        hint=f"{REPLACE} or {DELETE}; merging needs no directive",
+    )
+
+
+def retained_keys(patch: PatchObject) -> frozenset[str]:
+    """Return the keys that ``$retainKeys`` lists.
+
+    Raises PatchError where it is no list of names, or where the patch sets a key outside it: the
+    server rejects such a patch (retainKeys proposal; Go: strategicpatch.applyRetainKeysDirective).
+    """
+    listed = patch.retained
+    if not isinstance(listed, list) or not all(isinstance(name, str | int | float | None) for name in listed):
+        raise PatchError(
+            f"a list of field names is expected, not {type_name(listed)}",
+            code="invalid-retain-keys",
+            path=Path((RETAIN_KEYS,)),
+        )
+    names = frozenset(name for name in listed if isinstance(name, str))
+    for name, value in patch.fields.items():
+        if value is not None and name not in names:
+            raise PatchError(
+                f"the patch sets this field, but {RETAIN_KEYS} does not list it",
+                code="retain-keys-mismatch",
+                path=Path((name,)),
+                hint=f"add {name!r} to {RETAIN_KEYS}, or leave the field out of the patch",
+            )
+    return names
+
+
+def delete_element(merge_key: str, value: JSON) -> JSONObject:
+    """Make the element that deletes another from a merge list."""
+    return {MARKER: DELETE, merge_key: value}
+
+
+def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
+    """Return a patch value as it is stored: without nulls in objects and without directives.
+
+    With ``drop_marked`` whatever carries ``$patch`` goes as a whole, as in a value for which the live
+    object has no place yet; without it only the word goes, as a typed server decodes it. The
+    value itself comes back where nothing had to go.
+    """
+    if isinstance(value, dict):
+        return _cleaned_object(value, drop_marked)
+    return _cleaned_array(value, drop_marked) if isinstance(value, list) else value
+
+
+def _cleaned_object(value: JSONObject, drop_marked: bool) -> JSONObject:  # noqa: FBT001  (private)
+    kept: JSONObject = {}
+    changed = False
+    for name, member in value.items():
+        if member is None or is_directive(name) or (drop_marked and is_marked(member)):
+            changed = True
+            continue
+        kept[name] = cleaned(member, drop_marked=drop_marked)
+        changed = changed or kept[name] is not member
+    return kept if changed else value
+
+
+def _cleaned_array(value: JSONArray, drop_marked: bool) -> JSONArray:  # noqa: FBT001  (private)
+    kept: JSONArray = []
+    changed = False
+    for element in value:
+        if drop_marked and is_marked(element):
+            changed = True
+            continue
+        kept.append(cleaned(element, drop_marked=drop_marked))
+        changed = changed or kept[-1] is not element
+    return kept if changed else value

@@ -1,0 +1,138 @@
+"""Merge lists: what identifies an element, and where each one goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from smp.errors import ObjectError, PatchError, SmpError
+from smp.values import JSON, JSONArray, ScalarKey, scalar_key, type_name
+
+ListError: TypeAlias = type[ObjectError] | type[PatchError]
+T = TypeVar("T")
+
+_UNFIT: Final[dict[type, tuple[str, str]]] = {
+    list: ("nested-list", "a list of lists cannot be merged"),
+    type(None): ("null-element", "a null in a merge list has no identity"),
+}
+
+
+def element_type(*lists: JSONArray, error: ListError = ObjectError) -> type | None:
+    """Return the one JSON type of all elements of all lists; None where there is no element.
+
+    Raises ``error`` for mixed types, lists and nulls (Go: strategicpatch.sliceElementType).
+    """
+    types = {kind for elements in lists for kind in set(map(type, elements))}
+    if not types:
+        return None
+    for kind, (code, problem) in _UNFIT.items():
+        if kind in types:
+            raise error(problem, code=code)
+    if len(types) > 1:
+        names = sorted(type_name(next(v for es in lists for v in es if type(v) is kind)) for kind in types)
+        raise error(f"elements of different types: {', '.join(names)}", code="mixed-list")
+    return types.pop()
+
+
+def merge_key_of(element: JSON, index: int, merge_key: str, error: ListError = ObjectError) -> ScalarKey:
+    """Return what identifies an element of a merge list.
+
+    Raises ``error`` where the element is no object, lacks its merge key or has an object or a list there.
+    """
+    if not isinstance(element, dict):
+        raise error(f"an object is expected, not {type_name(element)}", code="not-an-object").within(index)
+    if merge_key not in element:
+        raise _missing(merge_key, error).within(index)
+    value = element[merge_key]
+    if isinstance(value, dict | list):
+        raise (
+            error(f"an {type_name(value)} cannot be a merge key", code="invalid-merge-key")
+            .within(merge_key)
+            .within(index)
+        )
+    return scalar_key(value)
+
+
+def _missing(merge_key: str, error: ListError) -> SmpError:
+    if not merge_key:
+        return error(
+            "the schema declares no merge key for this list of objects",
+            code="no-merge-key",
+            hint="a merge list of objects needs a patch merge key beside its patch strategy",
+        )
+    return error(
+        f"the element lacks its merge key {merge_key!r}",
+        code="missing-merge-key",
+        hint=f"each element of this list is known by its {merge_key!r}",
+    )
+
+
+def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError) -> list[ScalarKey]:
+    """Return what identifies each element: its merge key, or, without one, the scalar itself."""
+    if not merge_key and not any(isinstance(element, dict | list) for element in elements):
+        return list(map(scalar_key, elements))
+    return [merge_key_of(element, index, merge_key, error) for index, element in enumerate(elements)]
+
+
+def first_positions(keys: Iterable[ScalarKey]) -> dict[ScalarKey, int]:
+    """Map each key to where it stands first."""
+    positions: dict[ScalarKey, int] = {}
+    for index, key in enumerate(keys):
+        positions.setdefault(key, index)
+    return positions
+
+
+def arranged(
+    elements: Sequence[T], keys: Sequence[ScalarKey], wanted: Sequence[ScalarKey], live: Sequence[ScalarKey]
+) -> list[T]:
+    """Put the elements of a merged list in order.
+
+    The wanted keys keep their order, the others (known to the server only) keep the live order. The
+    two are merged by one scan: a server-only element goes before a wanted one only where both stand
+    in the live list and it stands earlier there (Go: strategicpatch.normalizeElementOrder).
+    """
+    rank, place = first_positions(wanted), first_positions(live)
+    ours = sorted((at for at, key in enumerate(keys) if key in rank), key=lambda at: rank[keys[at]])
+    last = len(live)
+    theirs = sorted((at for at, key in enumerate(keys) if key not in rank), key=lambda at: place.get(keys[at], last))
+    return [elements[at] for at in _scanned(theirs, ours, [place.get(key, -1) for key in keys])]
+
+
+def _scanned(theirs: list[int], ours: list[int], places: list[int]) -> Iterable[int]:
+    left = 0
+    for at in ours:
+        while left < len(theirs) and 0 <= places[theirs[left]] < places[at]:
+            yield theirs[left]
+            left += 1
+        yield at
+    yield from theirs[left:]
+
+
+def check_order(elements: JSONArray, order: JSONArray, merge_key: str, is_marked: Iterable[bool]) -> None:
+    """Check that the elements of a patch stand in the same relative order in its order directive.
+
+    Raises PatchError where one does not (Go: strategicpatch.validatePatchWithSetOrderList).
+    """
+    if not order or not elements:
+        return
+    wanted = keys_of(order, merge_key, PatchError)
+    at = 0
+    for index, (element, marked) in enumerate(zip(elements, is_marked, strict=True)):
+        if at == len(wanted):
+            raise _out_of_order(index)
+        if marked:
+            continue
+        key = keys_of([element], merge_key, PatchError)[0]
+        while at < len(wanted) and wanted[at] != key:
+            at += 1
+        if at == len(wanted):
+            raise _out_of_order(index)
+        at += 1
+
+
+def _out_of_order(index: int) -> SmpError:
+    return PatchError(
+        "the order directive of this list does not have this element here",
+        code="element-order-mismatch",
+        hint="each element that the patch merges must be in the order directive, in the same relative order",
+    ).within(index)
