@@ -18,6 +18,7 @@ from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
+from smp.strategic._directives import is_directive
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "apply_patch",
     "compose_patches",
     "find_conflicts",
+    "is_directive",
+    "missing",
     "three_way_patch",
     "two_way_patch",
     "unchanged",
@@ -126,6 +129,13 @@ def find_conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> tuple
     """
     _require_objects(left=left, right=right)
     return tuple(conflicts(left, right, schema.type, Path()))
+
+
+@_guarded
+def missing(modified: JSONObject, live: JSONObject, schema: Schema) -> JSONObject:
+    """Return what of the modified configuration does not hold in the live object: a patch of additions only."""
+    _require_objects(modified=modified, live=live)
+    return Diff(orders=False).objects({}, live, modified, schema.type)
 
 
 def unchanged(*path: str) -> Precondition:

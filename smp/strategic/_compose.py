@@ -188,17 +188,23 @@ def _compose_atomic(first: _Part, second: _Part) -> _Part:
 
 def _compose_scalars(first: _Part, second: _Part) -> _Part:
     before, after = first.listed(first.value), second.listed(second.value)
-    added = {scalar_key(value): value for value in (*before, *after)}
     again = set(map(scalar_key, after))
-    gone = [value for value in first.listed(first.deleted) if scalar_key(value) not in again]
-    gone += [value for value in second.listed(second.deleted) if scalar_key(value) not in set(map(scalar_key, gone))]
-    order = _order(first, second, list(added), "", frozenset())
-    values = [*added.values()]
-    if order is not None:
-        place = first_positions(keys_of(order, ""))
-        values.sort(key=lambda value: place[scalar_key(value)])
+    gone = {scalar_key(value): value for value in first.listed(first.deleted) if scalar_key(value) not in again}
+    gone |= {scalar_key(value): value for value in second.listed(second.deleted)}
+    added = {scalar_key(value): value for value in (*before, *after) if scalar_key(value) not in gone}
+    order = _order(first, second, list(added), "", frozenset(gone))
+    values = _sorted([*added.values()], order, "")
     listed = first.value is not ABSENT or second.value is not ABSENT
-    return _Part(values if listed else ABSENT, ABSENT if order is None else order, gone or ABSENT)
+    return _Part(values if listed else ABSENT, ABSENT if order is None else order, [*gone.values()] or ABSENT)
+
+
+def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONArray:
+    """Sort values as an order directive has them; those of one key keep their order."""
+    if order is None:
+        return values
+    place = first_positions(keys_of(order, merge_key))
+    at = [place[key] for key in keys_of(values, merge_key)]
+    return [values[index] for index in sorted(range(len(values)), key=at.__getitem__)]
 
 
 def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
@@ -211,35 +217,35 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
         return _Part([{MARKER: REPLACE}, *_Part().listed(whole.get(field.name))])
     elements = [element for element, key in zip(before.elements, before.keys, strict=True) if key not in after.deleted]
     for element in after.elements:
-        _meet(elements, element, field)
+        _meet(elements, element, field, apart=first.order is not ABSENT)
     order = _order(first, second, keys_of([*elements], field.merge_key), field.merge_key, after.deleted)
-    values: JSONArray = [*elements]
-    if order is not None:
-        place = first_positions(keys_of(order, field.merge_key))
-        values.sort(key=lambda element: place[keys_of([element], field.merge_key)[0]])
+    values = _sorted([*elements], order, field.merge_key)
     deletions = _deletions(first, second, field.merge_key)
     listed = first.value is not ABSENT or second.value is not ABSENT
     return _Part([*values, *deletions] if listed else ABSENT, ABSENT if order is None else order)
 
 
-def _meet(elements: list[JSONObject], element: JSONObject, field: Field) -> None:
-    """Merge an element into the only one of its key where the two reduce to one, else put it after it."""
+def _meet(elements: list[JSONObject], element: JSONObject, field: Field, *, apart: bool) -> None:
+    """Merge an element into the one of its key; where they do not reduce to one, put it after it.
+
+    Two elements of one key take effect in turn, but only on a list that is there (``apart``): a
+    list that the patch brings is taken as it stands. An order directive shows that the list is there.
+    """
     key = field.merge_key
     twins = [at for at, other in enumerate(elements) if same(other[key], element[key])]
-    joined = _joined(elements[twins[0]], element, field) if len(twins) == 1 else None
-    if joined is not None:
-        elements[twins[0]] = joined
-    else:
+    if not twins or (apart and (len(twins) > 1 or not _reduces(elements[twins[0]], element, field))):
         elements.append(element)
+    else:
+        elements[twins[-1]] = compose_objects(elements[twins[-1]], element, field.type.items)
 
 
-def _joined(first: JSONObject, second: JSONObject, field: Field) -> JSONObject | None:
-    # Where the live list lacks the element it is appended whole, and a ``$patch`` inside is not executed.
+def _reduces(first: JSONObject, second: JSONObject, field: Field) -> bool:
+    # An element that is new to the live list is taken whole, and a ``$patch`` inside is not executed.
     try:
         joined = compose_objects(first, second, field.type.items)
     except CompositionError:
-        return None
-    return None if any(map(_has_marker, (first, second, joined))) else joined
+        return False
+    return not any(map(_has_marker, (first, second, joined)))
 
 
 def _has_marker(value: JSON) -> bool:

@@ -1,0 +1,166 @@
+"""Three-way apply: compute the patch, apply it, and say what it did not achieve.
+
+This is what ``kubectl apply`` and an API server do together, on three objects and without either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from smp import strategic, wire
+from smp.errors import DocumentError, SmpError
+from smp.paths import Element, Path
+from smp.schema.model import Field, Schema, Type, UnknownFields
+from smp.strategic import KUBECTL_PRECONDITIONS
+from smp.values import ABSENT, JSON, Absent, JSONObject
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:  # noqa: A001  (the field's own word, as in the Warning header of an API server)
+    """Something that a user should know and that did not stop the apply."""
+
+    code: str
+    path: Path
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path.steps else ""
+        return f"{where}{self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """What a three-way apply led to.
+
+    ``object`` is what a server would store, ``patch`` what a client would send, ``unmet`` the paths of the
+    modified configuration that do not hold in the object, and ``converged`` whether there is none.
+    """
+
+    object: JSONObject
+    patch: JSONObject
+    warnings: tuple[Warning, ...]
+    unmet: tuple[Path, ...]
+
+    @property
+    def converged(self) -> bool:
+        """Whether the object has all that the modified configuration asks for."""
+        return not self.unmet
+
+
+def three_way_apply(
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    overwrite: bool = True,
+    unknown_fields: UnknownFields = "error",
+) -> ApplyResult:
+    """Bring the live object to the modified configuration, as kubectl and a server would together.
+
+    ``last_applied=None`` says that there is no last-applied configuration; a warning reports it, for
+    then nothing can be pruned. Raises what three_way_patch and apply_patch raise, and
+    PreconditionError where apiVersion, kind or metadata.name would change.
+    """
+    lenient = schema.with_unknown_fields(unknown_fields)
+    patch = strategic.three_way_patch(
+        last_applied, modified, live, lenient, overwrite=overwrite, preconditions=KUBECTL_PRECONDITIONS
+    )
+    result = strategic.apply_patch(live, patch, lenient)
+    missing = strategic.missing(modified, result, lenient)
+    warnings = [] if last_applied is not None else [_NOTHING_PRUNED]
+    if unknown_fields == "merge":
+        warnings += [Warning("unknown-field", path, _MERGED) for path in unknown_paths(patch, schema)]
+    return ApplyResult(result, patch, tuple(warnings), tuple(_unmet(missing, lenient.type, Path())))
+
+
+_MERGED: Final = "unknown to the schema; merged by RFC 7396"
+_NOTHING_PRUNED: Final = Warning(
+    "no-last-applied", Path(), "there is no last-applied configuration, so nothing can be pruned"
+)
+
+
+def last_applied_configuration(live: JSONObject) -> JSONObject | None:
+    """Return the last-applied configuration that kubectl left in the object's annotation, or None.
+
+    Raises DocumentError where the annotation is there and is not the JSON of an object.
+    """
+    text: JSON | Absent = live
+    for name in ("metadata", "annotations", LAST_APPLIED):
+        text = text.get(name, ABSENT) if isinstance(text, dict) else ABSENT
+    if text is ABSENT:
+        return None
+    try:
+        value = wire.decode(text) if isinstance(text, str) else None
+    except SmpError as error:
+        raise error.at(_ANNOTATION) from None
+    if not isinstance(value, dict):
+        raise DocumentError("the annotation holds no object", code="invalid-last-applied", path=_ANNOTATION)
+    return value
+
+
+def with_last_applied(modified: JSONObject) -> JSONObject:
+    """Return the configuration with itself in the last-applied annotation, byte for byte as kubectl writes it."""
+    metadata = modified.get("metadata")
+    members: JSONObject = metadata if isinstance(metadata, dict) else {}
+    annotations = members.get("annotations")
+    others = {k: v for k, v in annotations.items() if k != LAST_APPLIED} if isinstance(annotations, dict) else {}
+    bare: JSONObject = {**modified, "metadata": {**members, "annotations": others}}
+    text = msgspec.json.encode(bare, order="sorted").decode()
+    for char in "<>&\u2028\u2029":  # as Go's encoder does; these characters only occur inside strings
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return {**modified, "metadata": {**members, "annotations": {**others, LAST_APPLIED: text + "\n"}}}
+
+
+def unknown_paths(patch: JSONObject, schema: Schema) -> Iterator[Path]:
+    """Yield each place of a patch at which an object or a list stands in a field that the schema does not know."""
+    return _unknown(patch, schema.type, Path())
+
+
+def _unknown(value: JSON, known: Type, path: Path) -> Iterator[Path]:
+    if isinstance(value, list):
+        for index, element in enumerate(value):
+            yield from _unknown(element, known.items, path / index)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            if not isinstance(member, dict | list) or strategic.is_directive(name):
+                continue
+            field = known.field(name)
+            if field is None:
+                yield path / name
+            else:
+                yield from _unknown(member, field.type, path / name)
+
+
+def _unmet(missing: JSONObject, known: Type, path: Path) -> Iterator[Path]:
+    """Yield the leaves of what is still missing; a null is no demand, for it only asks for absence."""
+    for name, value in missing.items():
+        if value is None or strategic.is_directive(name):
+            continue
+        field = known.field(name)
+        below = _unmet_below(value, field, path / name) if field else iter(())
+        yield from _or_itself(below, path / name)
+
+
+def _unmet_below(value: JSON, field: Field, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict) and not field.replaces:
+        yield from _unmet(value, field.type, path)
+    elif isinstance(value, list) and field.merges and field.merge_key:
+        for index, element in enumerate(e for e in value if isinstance(e, dict)):
+            key = element.get(field.merge_key)
+            rest = {name: member for name, member in element.items() if name != field.merge_key}
+            step = path / Element(index, field.merge_key, key)
+            yield from _or_itself(_unmet(rest, field.type.items, step), step)
+
+
+def _or_itself(paths: Iterator[Path], path: Path) -> Iterator[Path]:
+    first = next(paths, None)
+    yield path if first is None else first
+    yield from paths

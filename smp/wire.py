@@ -1,0 +1,60 @@
+"""The engine over bytes: JSON in, JSON out, as a client and a server exchange it.
+
+JSON is read as an API server reads it: UTF-8, the last of two equal keys wins, integers of any size
+stay integers; NaN, Infinity and numbers beyond a double are refused.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from smp import strategic
+from smp.errors import DepthError, DocumentError, ObjectError
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject, type_name
+
+
+def decode(data: bytes | str) -> JSON:
+    """Parse JSON. Raises DocumentError for anything else, DepthError for nesting beyond the interpreter's stack."""
+    try:
+        value: JSON = msgspec.json.decode(data)
+    except RecursionError:
+        raise DepthError("the document is nested too deeply") from None
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise DocumentError(f"not JSON: {error}", code="invalid-json") from None
+    return value
+
+
+def encode(value: JSON) -> bytes:
+    """Print a value as compact JSON, keys in their order. Raises DocumentError for what JSON cannot say."""
+    try:
+        return msgspec.json.encode(value)
+    except RecursionError:
+        raise DepthError("the value is nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise DocumentError(f"not expressible in JSON: {error}", code="not-json") from None
+
+
+def two_way_patch(original: bytes, modified: bytes, schema: Schema) -> bytes:
+    """Compute a two-way patch; see smp.two_way_patch."""
+    return encode(strategic.two_way_patch(_object(original), _object(modified), schema))
+
+
+def three_way_patch(
+    last_applied: bytes | None, modified: bytes, live: bytes, schema: Schema, *, overwrite: bool = True
+) -> bytes:
+    """Compute a three-way patch; see smp.three_way_patch."""
+    base = None if last_applied is None else _object(last_applied)
+    return encode(strategic.three_way_patch(base, _object(modified), _object(live), schema, overwrite=overwrite))
+
+
+def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
+    """Apply a strategic merge patch; see smp.apply_patch."""
+    return encode(strategic.apply_patch(_object(original), _object(patch), schema))
+
+
+def _object(data: bytes) -> JSONObject:
+    value = decode(data)
+    if isinstance(value, dict):
+        return value
+    raise ObjectError(f"an object is expected, not {type_name(value)}", code="not-an-object")
