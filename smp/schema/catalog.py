@@ -1,0 +1,268 @@
+"""Kinds and their schemas: from the bundle, from OpenAPI, from CRDs, corrected by overlays.
+
+The bundle has one file a Kubernetes minor: zlib over lines of text. The first line is the header with
+the index of kinds, each other line a type: its name, a tab, its type document. Opening a file
+decompresses and splits it; a type is parsed when somebody asks for it. This is the one module of the
+core that reads files, and it reads no other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache, partial
+from importlib.resources import files
+from typing import Final
+
+from smp.errors import DepthError, ObjectError, SchemaError, UnknownKindError
+from smp.paths import Path
+from smp.schema import crd
+from smp.schema.model import Loader, Schema, TypeDocument, Types
+from smp.schema.openapi import Kind, compile_documents, follow
+from smp.values import JSON, JSONObject, type_name
+
+_SUFFIX: Final = ".types"
+_VERSION: Final = re.compile(r"v?(\d+\.\d+)(?:[.+-].*)?", re.ASCII)
+_OF_FIELD: Final = frozenset({"is", "strategy", "key"})
+
+
+class Catalog:
+    """Schemas by apiVersion and kind; a catalog never changes, it makes others.
+
+    ``load`` answers the name of a type with its type document, or None.
+    """
+
+    __slots__ = ("_kinds", "_types", "load", "source", "version")
+
+    def __init__(self, kinds: Mapping[Kind, str], load: Loader, *, source: str, version: str = "") -> None:
+        self._kinds = kinds
+        self.load = load
+        self._types = Types(partial(follow, load))
+        self.source = source
+        self.version = version
+
+    @classmethod
+    def from_openapi(cls, documents: JSON) -> Catalog:
+        """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them. Raises SchemaError."""
+        types, kinds = compile_documents(documents)
+        return cls(kinds, types.get, source="OpenAPI")
+
+    @classmethod
+    def from_crd(cls, documents: JSON) -> Catalog:
+        """Make a catalog of a CustomResourceDefinition, or of a list of them. Raises SchemaError.
+
+        The kinds' metadata is that of the newest bundled Kubernetes, so that finalizers and owner
+        references merge; join the catalogs for the other kinds: ``smp.kubernetes() | catalog``.
+        """
+        types, kinds = compile_documents(crd.published(documents))
+        return cls(kinds, _chained(types.get, _bundled_metadata), source="CustomResourceDefinition")
+
+    def kinds(self) -> tuple[Kind, ...]:
+        """Return every (apiVersion, kind), sorted."""
+        return tuple(sorted(self._kinds))
+
+    def schema(self, api_version: str, kind: str) -> Schema:
+        """Return the schema of a kind. Raises UnknownKindError, with what comes close."""
+        name = self._kinds.get((api_version, kind))
+        if name is None:
+            raise UnknownKindError(
+                f"no schema for {api_version} {kind} in {self.source}", hint=self._like(api_version, kind)
+            )
+        return Schema(f"#{name}", self._types, api_version, kind, self.source)
+
+    def schema_of(self, obj: JSON) -> Schema:
+        """Return the schema of an object, by its apiVersion and kind. Raises ObjectError and UnknownKindError."""
+        return self.schema(_word_of(obj, "apiVersion"), _word_of(obj, "kind"))
+
+    def merged(self, other: Catalog) -> Catalog:
+        """Return a catalog of both; where both describe a kind or a type, the other catalog counts."""
+        kinds = {**self._kinds, **other._kinds}
+        load = _chained(other.load, self.load)
+        return Catalog(kinds, load, source=f"{self.source} + {other.source}", version=self.version)
+
+    __or__ = merged
+
+    def with_overlay(self, document: JSON) -> Catalog:
+        """Return a catalog corrected by an overlay document.
+
+        ``{"types": {NAME: TYPE}, "kinds": {API_VERSION: {KIND: NAME}}}``, both optional. A TYPE is a type
+        document (smp.schema.model), merged over the one of that name: members that it lacks stay, a null
+        removes. ``{"strategy": ..}`` and ``{"key": ..}`` under a field's name correct just those. A name
+        that the catalog lacks is a new type. Raises SchemaError for what is not an overlay.
+        """
+        overlay = _section(document, Path())
+        for word in sorted(overlay.keys() - {"types", "kinds"}):
+            raise _invalid("a section that no overlay has", Path((word,)))
+        load = partial(_corrected, self.load, _overlay_types(overlay))
+        kinds = {**self._kinds, **_overlay_kinds(overlay)}
+        return Catalog(kinds, load, source=f"{self.source} + overlay", version=self.version)
+
+    def _like(self, api_version: str, kind: str) -> str:
+        elsewhere = [" ".join(known) for known in self.kinds() if known[1] == kind]
+        close = elsewhere or get_close_matches(f"{api_version} {kind}", map(" ".join, self.kinds()), n=3)
+        return "did you mean " + " or ".join(close) + "?" if close else ""
+
+
+def kubernetes(version: str | None = None) -> Catalog:
+    """Return the catalog of a bundled Kubernetes minor, the newest by default.
+
+    ``1.33``, ``v1.33`` and ``v1.33.4`` name the same. Raises UnknownKindError (code unknown-version).
+    """
+    match = _VERSION.fullmatch(versions()[-1] if version is None else str(version))
+    if match is None or match[1] not in versions():
+        raise UnknownKindError(
+            f"Kubernetes {version} is not bundled", code="unknown-version", hint="there is " + ", ".join(versions())
+        )
+    return _bundled(match[1])
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """Return the bundled Kubernetes minors, oldest first."""
+    names = (entry.name for entry in (files("smp.schema") / "bundled").iterdir())
+    minors = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+    return tuple(sorted(minors, key=lambda minor: [int(number) for number in minor.split(".")]))
+
+
+@cache
+def _bundled(minor: str) -> Catalog:
+    return read_compiled((files("smp.schema") / "bundled" / f"{minor}{_SUFFIX}").read_bytes(), version=minor)
+
+
+def _bundled_metadata(name: str) -> TypeDocument | None:
+    """Load what the metadata of custom resources refers to."""
+    return kubernetes().load(name) if name.startswith("io.k8s.apimachinery.") else None
+
+
+def compile_openapi(document: JSON, *, source: str) -> bytes:
+    """Compile an OpenAPI document, or a list of them, to the form of the bundle; equal input, equal bytes.
+
+    Raises SchemaError, and DepthError.
+    """
+    types, kinds = compile_documents(document)
+    index: JSON = [[*kind, name] for kind, name in sorted(kinds.items())]
+    unusable = [name for name in types if not name.isprintable()]
+    if unusable:
+        raise SchemaError("a type name with control characters", path=Path((unusable[0],)))
+    header = _compact({"source": source, "kinds": index})
+    lines = (f"{name}\t{_compact(types[name])}" for name in sorted(types))
+    try:
+        return zlib.compress("\n".join([header, *lines]).encode(), level=9)
+    except RecursionError:
+        raise DepthError("the OpenAPI document is nested too deeply") from None
+
+
+def read_compiled(data: bytes, *, version: str = "") -> Catalog:
+    """Read what ``compile_openapi`` wrote. Raises SchemaError for anything else."""
+    try:
+        header, *lines = zlib.decompress(data).decode().split("\n")
+        texts = dict(line.split("\t", 1) for line in lines)
+        index = json.loads(header)
+        kinds = {(api_version, kind): name for api_version, kind, name in index["kinds"]}
+        return Catalog(kinds, partial(_parsed, texts), source=index["source"], version=version)
+    except (zlib.error, ValueError, KeyError, TypeError) as error:
+        raise SchemaError("these bytes are not a compiled catalog") from error
+
+
+def _parsed(texts: Mapping[str, str], name: str) -> TypeDocument | None:
+    text = texts.get(name)
+    document: TypeDocument | None = None if text is None else json.loads(text)
+    return document
+
+
+def _compact(value: JSON) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _chained(first: Loader, second: Loader) -> Loader:
+    def load(name: str) -> TypeDocument | None:
+        document = first(name)
+        return second(name) if document is None else document
+
+    return load
+
+
+def _word_of(obj: JSON, name: str) -> str:
+    if not isinstance(obj, dict):
+        raise ObjectError(f"a Kubernetes object is expected, not {type_name(obj)}")
+    word = obj.get(name)
+    if not isinstance(word, str) or not word:
+        raise ObjectError("an object without it has no schema", code="missing-kind", path=Path((name,)))
+    return word
+
+
+def _overlay_types(overlay: JSONObject) -> JSONObject:
+    types = _section(overlay.get("types", {}), Path(("types",)))
+    for name, document in types.items():
+        if not isinstance(document, str | dict):
+            raise _invalid("a type document is a string or an object", Path(("types", name)))
+    return types
+
+
+def _overlay_kinds(overlay: JSONObject) -> dict[Kind, str]:
+    kinds: dict[Kind, str] = {}
+    for api_version, section in _section(overlay.get("kinds", {}), Path(("kinds",))).items():
+        path = Path(("kinds", api_version))
+        for kind, name in _section(section, path).items():
+            if not isinstance(name, str):
+                raise _invalid("the name of a type is expected", path / kind)
+            kinds[api_version, kind] = name
+    return kinds
+
+
+def _section(value: JSON, path: Path) -> JSONObject:
+    if not isinstance(value, dict):
+        raise _invalid(f"an object is expected, not {type_name(value)}", path)
+    return value
+
+
+def _invalid(problem: str, path: Path) -> SchemaError:
+    return SchemaError(problem, code="invalid-overlay", path=path, hint="an overlay has types and kinds, by name")
+
+
+def _corrected(load: Loader, corrections: JSONObject, name: str) -> TypeDocument | None:
+    document = load(name)
+    if name not in corrections:
+        return document
+    try:
+        merged = _merged_type(document or {}, corrections[name])
+    except SchemaError as error:
+        raise error.at(Path(("types", name))) from None
+    except RecursionError:
+        raise DepthError("the overlay is nested too deeply", path=Path(("types", name))) from None
+    return merged if isinstance(merged, str | dict) else None
+
+
+def _merged_type(document: JSON, correction: JSON) -> JSON:
+    if not isinstance(document, dict) or not isinstance(correction, dict):
+        return correction
+    merged = {word: value for word, value in document.items() if word not in correction}
+    for word, value in correction.items():
+        if value is not None:
+            merged[word] = _merged_member(word, document.get(word, {}), value)
+    return merged
+
+
+def _merged_member(word: str, member: JSON, correction: JSON) -> JSON:
+    if word in ("items", "values", "is"):
+        return _merged_type(member, correction)
+    if word == "fields" and isinstance(member, dict) and isinstance(correction, dict):
+        kept = {name: field for name, field in member.items() if name not in correction}
+        changed = {name: _merged_field(name, member.get(name), field) for name, field in correction.items()}
+        return {**kept, **{name: field for name, field in changed.items() if field is not None}}
+    return correction
+
+
+def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
+    """Merge a correction into a field: of what is the field's own (strategy, key), or of its type."""
+    if not isinstance(correction, dict):
+        return correction
+    of_field = bool(correction.keys() & _OF_FIELD)
+    if field is None and of_field and "is" not in correction:
+        raise _invalid("there is no such field to correct, and it is given no type", Path(("fields", name)))
+    if isinstance(field, dict) and "is" in field:
+        return _merged_type(field, correction if of_field else {"is": correction})
+    return _merged_type({"is": field or {}} if of_field else field or {}, correction)
