@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
-from smp.schema.model import Field, Type, unknown_field
+from smp.schema.model import ANY_FIELD, Field, Type, unknown_field
 from smp.strategic._directives import (
     DELETE,
     MARKER,
@@ -37,7 +37,7 @@ def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObjec
     result = _retained(live, directives)
     for name, order in directives.orders.items():
         try:
-            _apply_ordered(result, directives, order, name, _known(schema, name))
+            _apply_ordered(result, directives, order, name, _declared(schema, name))
         except SmpError as error:
             raise error.within(name) from None
     for name, value in directives.fields.items():
@@ -59,6 +59,13 @@ def _known(schema: Type, name: str) -> Field:
     field = schema.field(name)
     if field is None:
         raise unknown_field()
+    return field
+
+
+def _declared(schema: Type, name: str) -> Field:
+    field = _known(schema, name)
+    if field is schema.others and field is not ANY_FIELD:
+        raise PatchError("the values of a map have no order directives", code="invalid-element-order")
     return field
 
 
@@ -215,7 +222,7 @@ def _check_order(added: JSONArray | None, order: JSONArray, field: Field) -> Non
         for element in added or []
         if not (field.merge_key and isinstance(element, dict) and element.get(MARKER) == DELETE)
     ]
-    check_order(elements, order, field.merge_key, map(is_marked, elements))
+    check_order(elements, order, field.merge_key, (isinstance(e, dict) and MARKER in e for e in elements))
 
 
 def _merge_ordered(live: JSONArray | None, added: JSONArray | None, field: Field) -> _Merge:

@@ -8,8 +8,8 @@ from smp.errors import Conflict, SmpError
 from smp.paths import Element, Path, Step
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import MARKER, is_directive
-from smp.strategic._ordering import element_type, first_positions, keys_of
-from smp.values import ABSENT, JSON, JSONArray, JSONObject, same, scalar_key
+from smp.strategic._ordering import element_type, keys_of
+from smp.values import ABSENT, JSON, JSONArray, JSONObject, ScalarKey, same, scalar_key
 
 
 def conflicts(left: JSONObject, right: JSONObject, schema: Type, path: Path) -> Iterator[Conflict]:
@@ -61,11 +61,14 @@ def _lists(ours: JSONArray, theirs: JSONArray, field: Field, path: Path) -> Iter
 
 
 def _by_key(ours: JSONArray, theirs: JSONArray, field: Field, path: Path) -> Iterator[Conflict]:
-    places = first_positions(keys_of(theirs, field.merge_key))
+    found: dict[ScalarKey, JSONArray] = {}
+    for element, key in zip(theirs, keys_of(theirs, field.merge_key), strict=True):
+        found.setdefault(key, []).append(element)
     for index, key in enumerate(keys_of(ours, field.merge_key)):
-        one, other = ours[index], theirs[places[key]] if key in places else None
-        if isinstance(one, dict) and isinstance(other, dict):
-            yield from _elements(one, other, field, path, Element(index, field.merge_key, one[field.merge_key]))
+        one = ours[index]
+        for other in found.get(key, []):
+            if isinstance(one, dict) and isinstance(other, dict):
+                yield from _elements(one, other, field, path, Element(index, field.merge_key, one[field.merge_key]))
 
 
 def _by_index(ours: JSONArray, theirs: JSONArray, field: Field, path: Path) -> Iterator[Conflict]:

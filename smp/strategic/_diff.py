@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from smp.errors import SmpError
 from smp.paths import Element
@@ -25,9 +25,14 @@ ByKey: TypeAlias = dict[ScalarKey, deque[JSON]]
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The walk; ``orders=False`` leaves out order directives, as the detection of conflicts wants it."""
+    """The walk.
+
+    ``orders=False`` leaves out order directives, as the detection of conflicts wants it;
+    ``additions=False`` takes live for equal to modified, and so finds deletions only.
+    """
 
     orders: bool = True
+    additions: bool = True
 
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, schema: Type, *, retain: bool = False
@@ -39,6 +44,8 @@ class Diff:
         patch: JSONObject = {}
         for name, value in modified.items():
             before, now = base.get(name, ABSENT), live.get(name, ABSENT)
+            if not self.additions and type(before) is not type(value):
+                continue
             if isinstance(value, dict | list) and (type(now) is type(value) or type(before) is type(value)):
                 try:
                     self._container(patch, name, (before, now, value), schema.field(name))
@@ -73,14 +80,16 @@ class Diff:
         base = before if isinstance(before, dict) else {}
         if isinstance(now, dict):
             return self.objects(base, now, value, schema, retain=retain) or ABSENT
-        if not base or not self.objects(base, value, value, schema, retain=retain):
+        if not DELETIONS.objects(base, value, value, schema, retain=retain):
             return value
         return self.objects(base, {}, value, schema, retain=retain)
 
     def _lists(self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field) -> JSONObject:
         """Return the patch for a merge list: the list itself and the directives that stand beside it."""
         live = _list(now)
-        if live or (base and self._elements(name, base, value, value, field)):
+        if not base and not self.additions:
+            return {}
+        if live or (base and DELETIONS._elements(name, base, value, value, field)):  # noqa: SLF001  (its own class)
             patch = self._elements(name, base, live, value, field)
         else:
             patch = {name: value} if value else {}
@@ -127,6 +136,9 @@ class Diff:
     def _parallel(self, name: str, elements: JSONArray, order: JSONArray) -> JSONObject:
         patch: JSONObject = {order_of(name): order} if order and self.orders else {}
         return {**patch, name: elements} if elements else patch
+
+
+DELETIONS: Final = Diff(additions=False)
 
 
 def _has_more(live: JSONObject, modified: JSONObject) -> bool:

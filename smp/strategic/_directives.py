@@ -60,8 +60,8 @@ def is_directive(name: str) -> bool:
 
 
 def is_marked(value: JSON) -> bool:
-    """Tell whether a value is an object that carries ``$patch``."""
-    return isinstance(value, dict) and MARKER in value
+    """Tell whether a value is an object that carries ``$patch``; a null there says nothing."""
+    return isinstance(value, dict) and value.get(MARKER) is not None
 
 
 def read_object(patch: JSONObject) -> PatchObject:
