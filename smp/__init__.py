@@ -1,6 +1,6 @@
 """Strategic merge patches for Kubernetes objects, computed and applied offline."""
 
-from smp import wire
+from smp import json_patch, merge_patch, wire
 from smp.apply import ApplyResult, Warning, last_applied_configuration, three_way_apply, with_last_applied  # noqa: A004
 from smp.errors import (
     CompositionError,
@@ -44,8 +44,10 @@ __all__ = [
     "apply_patch",
     "compose_patches",
     "find_conflicts",
+    "json_patch",
     "kubernetes",
     "last_applied_configuration",
+    "merge_patch",
     "three_way_apply",
     "three_way_patch",
     "two_way_patch",
