@@ -18,17 +18,19 @@ from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
-from smp.strategic._directives import is_directive
+from smp.strategic._directives import PatchObject, is_directive, read_object
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 
 __all__ = [
     "KUBECTL_PRECONDITIONS",
+    "PatchObject",
     "Precondition",
     "apply_patch",
     "compose_patches",
     "find_conflicts",
     "is_directive",
     "missing",
+    "read_object",
     "three_way_patch",
     "two_way_patch",
     "unchanged",
@@ -89,7 +91,7 @@ def three_way_patch(
             raise PreconditionError(getattr(holds, "__doc__", None) or "a precondition does not hold for the patch")
     if not overwrite:
         changed = Diff(orders=False).objects(base, base, live, schema.type)
-        found = tuple(_with_base(conflict, base) for conflict in conflicts(patch, changed, schema.type, Path()))
+        found = _sorted(_with_base(conflict, base) for conflict in conflicts(patch, changed, schema.type, Path()))
         if found:
             raise ConflictError(found)
     return patch
@@ -123,12 +125,16 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
 
 @_guarded
 def find_conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> tuple[Conflict, ...]:
-    """Find the paths at which two patches set different values; their order of application matters there.
+    """Find the paths at which two patches set different values, sorted; the order of application matters there.
 
     Go: strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
     """
     _require_objects(left=left, right=right)
-    return tuple(conflicts(left, right, schema.type, Path()))
+    return _sorted(conflicts(left, right, schema.type, Path()))
+
+
+def _sorted(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    return tuple(sorted(found, key=lambda conflict: conflict.path.pointer))
 
 
 @_guarded

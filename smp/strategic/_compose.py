@@ -119,8 +119,21 @@ def _compose(first: _Part, second: _Part, field: Field | None) -> _Part:
 
 def _anew(second: _Part, field: Field) -> _Part:
     """Return what the second patch makes of a field that the first one removed, or made something else."""
-    made = apply_object({}, second.spelled(field.name), Type(field)).get(field.name, ABSENT)
+    made = apply_object({}, second.spelled(field.name), _Only(field)).get(field.name, ABSENT)
     return _Part(None if made is ABSENT else exact(made, field))
+
+
+class _Only(Type):
+    """A type of one declared field."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: Field) -> None:
+        super().__init__(None)
+        self._field = field
+
+    def field(self, name: str) -> Field | None:
+        return self._field if name == self._field.name else None
 
 
 def _compose_values(first: JSON | Absent, second: JSON | Absent, field: Field) -> JSON:
@@ -182,16 +195,20 @@ def _compose_atomic(first: _Part, second: _Part) -> _Part:
         return second
     if not isinstance(first.value, list):
         return _Part(ABSENT, second.order, [*first.listed(first.deleted), *second.listed(second.deleted)])
-    gone = set(map(scalar_key, second.listed(second.deleted)))
-    return _Part([value for value in first.value if scalar_key(value) not in gone], first.order)
+    gone = _by_value(second.deleted)
+    return _Part([value for key, value in _by_value(first.value).items() if key not in gone], first.order)
+
+
+def _by_value(values: JSON | Absent) -> dict[ScalarKey, JSON]:
+    listed = values if isinstance(values, list) else []
+    return dict(zip(keys_of(listed, "", PatchError), listed, strict=True))
 
 
 def _compose_scalars(first: _Part, second: _Part) -> _Part:
-    before, after = first.listed(first.value), second.listed(second.value)
-    again = set(map(scalar_key, after))
-    gone = {scalar_key(value): value for value in first.listed(first.deleted) if scalar_key(value) not in again}
-    gone |= {scalar_key(value): value for value in second.listed(second.deleted)}
-    added = {scalar_key(value): value for value in (*before, *after) if scalar_key(value) not in gone}
+    again = _by_value(second.value)
+    gone = {key: value for key, value in _by_value(first.deleted).items() if key not in again}
+    gone |= _by_value(second.deleted)
+    added = {key: value for key, value in (_by_value(first.value) | again).items() if key not in gone}
     order = _order(first, second, list(added), "", frozenset(gone))
     values = _sorted([*added.values()], order, "")
     listed = first.value is not ABSENT or second.value is not ABSENT
@@ -213,11 +230,15 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     if after.replaces:
         return second
     if before.replaces:
-        whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), Type(field))
+        whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), _Only(field))
         return _Part([{MARKER: REPLACE}, *_Part().listed(whole.get(field.name))])
-    elements = [element for element, key in zip(before.elements, before.keys, strict=True) if key not in after.deleted]
-    for element in after.elements:
-        _meet(elements, element, field, apart=first.order is not ABSENT)
+    meeting = _Meeting(field, apart=first.order is not ABSENT)
+    for element, key in zip(before.elements, before.keys, strict=True):
+        if key not in after.deleted:
+            meeting.add(element, key)
+    for element, key in zip(after.elements, after.keys, strict=True):
+        meeting.meet(element, key)
+    elements = meeting.elements
     order = _order(first, second, keys_of([*elements], field.merge_key), field.merge_key, after.deleted)
     values = _sorted([*elements], order, field.merge_key)
     deletions = _deletions(first, second, field.merge_key)
@@ -225,18 +246,60 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     return _Part([*values, *deletions] if listed else ABSENT, ABSENT if order is None else order)
 
 
-def _meet(elements: list[JSONObject], element: JSONObject, field: Field, *, apart: bool) -> None:
-    """Merge an element into the one of its key; where they do not reduce to one, put it after it.
+class _Meeting:
+    """Where the elements of two patches of one merge list meet.
 
-    Two elements of one key take effect in turn, but only on a list that is there (``apart``): a
-    list that the patch brings is taken as it stands. An order directive shows that the list is there.
+    An element merges into the one of its key; where they do not reduce to one it goes after it. Two
+    elements of one key take effect in turn, but only on a list that is there (``apart``): a list that the
+    patch brings is taken as it stands. An order directive shows that the list is there.
     """
-    key = field.merge_key
-    twins = [at for at, other in enumerate(elements) if same(other[key], element[key])]
-    if not twins or (apart and (len(twins) > 1 or not _reduces(elements[twins[0]], element, field))):
-        elements.append(element)
-    else:
-        elements[twins[-1]] = compose_objects(elements[twins[-1]], element, field.type.items)
+
+    def __init__(self, field: Field, *, apart: bool) -> None:
+        self.elements: list[JSONObject] = []
+        self._field = field
+        self._apart = apart
+        self._places: dict[ScalarKey, list[int]] = {}
+
+    def add(self, element: JSONObject, key: ScalarKey) -> None:
+        """Put an element after the others."""
+        self._places.setdefault(key, []).append(len(self.elements))
+        self.elements.append(element)
+
+    def meet(self, element: JSONObject, key: ScalarKey) -> None:
+        """Merge an element of the second patch, or put it after its twin."""
+        twins = self._places.get(key, [])
+        twin = self.elements[twins[-1]] if twins else {}
+        if not twins or (self._apart and (len(twins) > 1 or not _reduces(twin, element, self._field))):
+            self.add(element, key)
+        elif not self._apart and _takes_back(twin, element, self._field.type.items):
+            raise CompositionError(
+                "one patch may create this element and the next deletes part of it: the outcome depends on the list",
+                hint="apply the patches one after the other",
+            )
+        else:
+            self.elements[twins[-1]] = compose_objects(twin, element, self._field.type.items)
+
+
+def _takes_back(first: JSONObject, second: JSONObject, schema: Type) -> bool:
+    """Tell whether the second patch deletes an element of a merge list that the first one sets."""
+    for name, value in second.items():
+        mine, field = first.get(name), schema.field(name)
+        if field is None or isinstance(mine, str | int | float | None):
+            continue
+        if isinstance(mine, dict) and isinstance(value, dict) and _takes_back(mine, value, field.type):
+            return True
+        if isinstance(mine, list) and isinstance(value, list) and field.merge_key and _deletes_from(mine, value, field):
+            return True
+    return False
+
+
+def _deletes_from(first: JSONArray, second: JSONArray, field: Field) -> bool:
+    before, after = read_list(first, field.merge_key), read_list(second, field.merge_key)
+    mine = dict(zip(before.keys, before.elements, strict=True))
+    return not mine.keys().isdisjoint(after.deleted) or any(
+        key in mine and _takes_back(mine[key], element, field.type.items)
+        for key, element in zip(after.keys, after.elements, strict=True)
+    )
 
 
 def _reduces(first: JSONObject, second: JSONObject, field: Field) -> bool:
