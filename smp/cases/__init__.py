@@ -1,0 +1,36 @@
+"""Spec cases: what an engine does with given inputs, as data. The format: spec_cases/README.md.
+
+Text in, outcomes and text out: whoever runs cases (the pytest plugin, the command) reads and writes the files.
+"""
+
+from smp.cases._case import (
+    SCHEMA_NAME,
+    SUFFIXES,
+    Failure,
+    Result,
+    SpecCase,
+    expectations,
+    last_applied,
+    parse,
+    patches,
+)
+from smp.cases._run import Difference, Outcome, run, schema_of
+from smp.cases._update import corrected, updated_text
+
+__all__ = [
+    "SCHEMA_NAME",
+    "SUFFIXES",
+    "Difference",
+    "Failure",
+    "Outcome",
+    "Result",
+    "SpecCase",
+    "corrected",
+    "expectations",
+    "last_applied",
+    "parse",
+    "patches",
+    "run",
+    "schema_of",
+    "updated_text",
+]
