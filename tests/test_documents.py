@@ -438,8 +438,8 @@ class TestPurePython:
 
     @pytest.fixture(autouse=True)
     def _pure(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(documents, "_LOADER", yaml.SafeLoader)
-        monkeypatch.setattr(documents, "_DUMPER", yaml.SafeDumper)
+        monkeypatch.setattr("smp.documents._yaml_reader._LOADER", yaml.SafeLoader)
+        monkeypatch.setattr("smp.documents._yaml_writer._DUMPER", yaml.SafeDumper)
 
     def test_tables(self) -> None:
         table = RESOLUTIONS | TAGGED | COLLECTIONS
