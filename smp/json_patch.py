@@ -78,6 +78,11 @@ _FAILURES: Final[tuple[tuple[type[Exception], str], ...]] = (
     (JsonPointerException, "missing-path"),
     (jsonpatch.JsonPatchException, "operation-failed"),
 )
+# In our own words where the library would quote the document, which may hold secrets.
+_PROBLEMS: Final = {
+    "test-failed": "the value is not the tested one",
+    "missing-path": "the document has nothing at this path",
+}
 
 
 def _parsed(operations: JSON) -> list[jsonpatch.PatchOperation]:
@@ -127,8 +132,7 @@ def _located(index: int, operation: JSON) -> Iterator[None]:
         raise _complete(error, index, operation) from None
     except (jsonpatch.JsonPatchException, JsonPointerException) as error:
         code = next(code for kind, code in _FAILURES if isinstance(error, kind))
-        problem = "the value is not the tested one" if code == "test-failed" else str(error)
-        raise _complete(OperationError(problem, code=code), index, operation) from None
+        raise _complete(OperationError(_PROBLEMS.get(code, str(error)), code=code), index, operation) from None
 
 
 def _complete(error: PatchError, index: int, operation: JSON) -> PatchError:

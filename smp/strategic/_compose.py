@@ -288,7 +288,8 @@ def _takes_back(first: JSONObject, second: JSONObject, schema: Type) -> bool:
             continue
         if isinstance(mine, dict) and isinstance(value, dict) and _takes_back(mine, value, field.type):
             return True
-        if isinstance(mine, list) and isinstance(value, list) and field.merge_key and _deletes_from(mine, value, field):
+        merges = field.merges and bool(field.merge_key)
+        if merges and isinstance(mine, list) and isinstance(value, list) and _deletes_from(mine, value, field):
             return True
     return False
 
