@@ -1,7 +1,11 @@
 """Strategic merge patches for Kubernetes objects, computed and applied offline."""
 
-from smp import json_patch, merge_patch, wire
-from smp.apply import ApplyResult, Warning, last_applied_configuration, three_way_apply, with_last_applied  # noqa: A004
+from importlib import import_module
+from types import ModuleType
+
+from smp import merge_patch, wire
+from smp.apply import ApplyResult, last_applied_configuration, three_way_apply, with_last_applied
+from smp.enums import validate_enums
 from smp.errors import (
     CompositionError,
     Conflict,
@@ -13,24 +17,31 @@ from smp.errors import (
     PreconditionError,
     SchemaError,
     SmpError,
+    UnionConflictError,
+    UnionError,
     UnknownFieldError,
     UnknownKindError,
+    Warning,  # noqa: A004
 )
 from smp.paths import Path
 from smp.schema.catalog import Catalog, kubernetes, versions
 from smp.schema.model import Schema
 from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
+from smp.unions import Change, Normalization, normalize_unions, validate_unions
 from smp.values import ABSENT
+from smp.violations import Violation
 
 __all__ = [
     "ABSENT",
     "ApplyResult",
     "Catalog",
+    "Change",
     "CompositionError",
     "Conflict",
     "ConflictError",
     "DepthError",
     "DocumentError",
+    "Normalization",
     "ObjectError",
     "PatchError",
     "Path",
@@ -38,8 +49,11 @@ __all__ = [
     "Schema",
     "SchemaError",
     "SmpError",
+    "UnionConflictError",
+    "UnionError",
     "UnknownFieldError",
     "UnknownKindError",
+    "Violation",
     "Warning",
     "apply_patch",
     "compose_patches",
@@ -48,10 +62,20 @@ __all__ = [
     "kubernetes",
     "last_applied_configuration",
     "merge_patch",
+    "normalize_unions",
     "three_way_apply",
     "three_way_patch",
     "two_way_patch",
+    "validate_enums",
+    "validate_unions",
     "versions",
     "wire",
     "with_last_applied",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import ``smp.json_patch`` when somebody names it: its library takes as long to import as all the rest."""
+    if name == "json_patch":
+        return import_module("smp.json_patch")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,41 +11,35 @@ from typing import Final
 
 import msgspec
 
-from smp import strategic, wire
-from smp.errors import DocumentError, SmpError
+from smp import strategic, unions, wire
+from smp.enums import validate_enums
+from smp.errors import DocumentError, SmpError, UnionError, Warning  # noqa: A004
 from smp.paths import Element, Path
 from smp.schema.model import Field, Schema, Type, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
+from smp.unions import Change
 from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp.violations import Violation
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+OFF: Final = "off"
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
-
-
-@dataclass(frozen=True, slots=True)
-class Warning:  # noqa: A001  (the field's own word, as in the Warning header of an API server)
-    """Something that a user should know and that did not stop the apply."""
-
-    code: str
-    path: Path
-    message: str
-
-    def __str__(self) -> str:
-        where = f"{self.path}: " if self.path.steps else ""
-        return f"{where}{self.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
     """What a three-way apply led to.
 
-    ``object`` is what a server would store, ``patch`` what a client would send, ``unmet`` the paths of the
-    modified configuration that do not hold in the object, and ``converged`` whether there is none.
+    ``object`` is what a server would store, ``patch`` what a client would send; ``changes`` is what the
+    normalization of unions did to the patched object, ``violations`` what a server would reject in it; ``unmet``
+    are the paths of the modified configuration that do not hold, ``converged`` whether there is none.
     """
 
     object: JSONObject
     patch: JSONObject
+    changes: tuple[Change, ...]
     warnings: tuple[Warning, ...]
+    violations: tuple[Violation, ...]
     unmet: tuple[Path, ...]
 
     @property
@@ -54,31 +48,57 @@ class ApplyResult:
         return not self.unmet
 
 
-def three_way_apply(
+def three_way_apply(  # noqa: PLR0913  (the public contract)
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject,
     schema: Schema,
     *,
+    profile: str = "kep1027",
     overwrite: bool = True,
     unknown_fields: UnknownFields = "error",
 ) -> ApplyResult:
     """Bring the live object to the modified configuration, as kubectl and a server would together.
 
+    The patch is computed and applied, unions are normalized by a profile, unions and enums validated.
     ``last_applied=None`` says that there is no last-applied configuration; a warning reports it, for
-    then nothing can be pruned. Raises what three_way_patch and apply_patch raise, and
-    PreconditionError where apiVersion, kind or metadata.name would change.
+    then nothing can be pruned. Raises what three_way_patch, apply_patch and normalize_unions raise,
+    PreconditionError where apiVersion, kind or metadata.name would change, and UnionError for a
+    configuration that sets two members of a union.
     """
     lenient = schema.with_unknown_fields(unknown_fields)
+    if profile != OFF:
+        _refuse(unions.contradictions(modified, lenient))
     patch = strategic.three_way_patch(
         last_applied, modified, live, lenient, overwrite=overwrite, preconditions=KUBECTL_PRECONDITIONS
     )
-    result = strategic.apply_patch(live, patch, lenient)
-    missing = strategic.missing(modified, result, lenient)
-    warnings = [] if last_applied is not None else [_NOTHING_PRUNED]
+    patched = strategic.apply_patch(live, patch, lenient)
+    normalized = unions.normalize_unions(live, patched, lenient, profile=profile, patch=patch)
+    result = normalized.object
+    violations = unions.validate_unions(live, result, lenient, profile=profile) + validate_enums(result, lenient)
+    warnings = (*_known_warnings(last_applied, patch, schema, unknown_fields), *normalized.warnings)
+    unmet = tuple(_unmet(strategic.missing(modified, result, lenient), lenient.type, Path()))
+    return ApplyResult(result, patch, normalized.changes, warnings, violations, unmet)
+
+
+def _refuse(contradictions: tuple[Violation, ...]) -> None:
+    if contradictions:
+        text = "; ".join(map(str, contradictions))
+        raise UnionError(
+            f"the configuration contradicts itself: {text}",
+            code="union-contradiction",
+            path=contradictions[0].path,
+            hint="set one member of a union, and the discriminator to its value",
+        )
+
+
+def _known_warnings(
+    last_applied: JSONObject | None, patch: JSONObject, schema: Schema, unknown_fields: UnknownFields
+) -> Iterator[Warning]:
+    if last_applied is None:
+        yield _NOTHING_PRUNED
     if unknown_fields == "merge":
-        warnings += [Warning("unknown-field", path, _MERGED) for path in unknown_paths(patch, schema)]
-    return ApplyResult(result, patch, tuple(warnings), tuple(_unmet(missing, lenient.type, Path())))
+        yield from (Warning("unknown-field", path, _MERGED) for path in unknown_paths(patch, schema))
 
 
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"

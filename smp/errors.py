@@ -104,6 +104,31 @@ class CompositionError(PatchError):
     default_code = "not-composable"
 
 
+class UnionError(SmpError):
+    """Unions that a profile refuses to normalize; ``problems`` has an error for each."""
+
+    default_code = "union-refused"
+    status = 422
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        code: str | None = None,
+        path: Path | None = None,
+        hint: str = "",
+        problems: tuple[UnionError, ...] = (),
+    ) -> None:
+        super().__init__(problem, code=code, path=path, hint=hint)
+        self.problems = problems or (self,)
+
+
+class UnionConflictError(UnionError):
+    """A normalization that would clear what the patch itself sets or retains."""
+
+    default_code = "union-conflict"
+
+
 class PreconditionError(SmpError):
     """A patch that changes what must not change (apiVersion, kind, metadata.name)."""
 
@@ -145,3 +170,16 @@ class ConflictError(SmpError):
             hint="overwrite=True lets the modified configuration win",
         )
         self.conflicts = conflicts
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:  # noqa: A001  (the field's own word, as in the Warning header of an API server)
+    """Something that a user should know and that stopped nothing."""
+
+    code: str
+    path: Path
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path.steps else ""
+        return f"{where}{self.message}"

@@ -27,6 +27,7 @@ from typing import Final, Literal, TypeAlias
 
 from smp.errors import SchemaError, UnknownFieldError
 from smp.paths import Path
+from smp.schema.unions import UnionGroup, read_unions
 from smp.values import JSON, JSONObject
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
@@ -140,7 +141,7 @@ class Field:
 class ObjectType(Type):
     """An object: declared fields, and what an undeclared name means (``others``; None is unknown)."""
 
-    __slots__ = ("_fields", "_linked", "_types", "embedded", "map_type", "name", "unions")
+    __slots__ = ("_fields", "_linked", "_types", "_unions", "embedded", "map_type", "name")
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
         super().__init__(self._undeclared(document, types))
@@ -151,7 +152,14 @@ class ObjectType(Type):
         self._types = types
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
-        self.unions = document.get("unions", [])
+        self._unions: JSON | tuple[UnionGroup, ...] = document.get("unions", [])
+
+    @property
+    def unions(self) -> tuple[UnionGroup, ...]:
+        """The unions among the fields. Raises SchemaError for unions that contradict themselves."""
+        if not isinstance(self._unions, tuple):
+            self._unions = read_unions(self._unions, {name: _enum(node) for name, node in self._fields.items()})
+        return self._unions
 
     @staticmethod
     def _undeclared(document: JSONObject, types: Types) -> Field | None:
@@ -295,6 +303,12 @@ def unknown_field() -> UnknownFieldError:
         "the schema does not know this field, so there is no telling how to merge it",
         hint='a misspelled name, another version of the API, or unknown_fields="merge"',
     )
+
+
+def _enum(document: JSON) -> list[JSON]:
+    facets = document.get("is", document) if isinstance(document, dict) else {}
+    enum = facets.get("enum", []) if isinstance(facets, dict) else []
+    return enum if isinstance(enum, list) else []
 
 
 def _type_document(value: JSON) -> TypeDocument:

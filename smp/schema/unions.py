@@ -1,0 +1,208 @@
+"""Unions (oneOf) as one model, read from every shape in which they are published.
+
+KEP-1027 of 2019, on a struct:
+    {"discriminator": F, "fields-to-discriminateBy": {FIELD: VALUE}}
+its first draft of 2022, on a struct:
+    {"discriminator": F, "fields-to-discriminateBy": {FIELD: {"discriminatorValue": VALUE, "optional": B}}}
+its final text, on the discriminator:
+    {"fieldMembers": {VALUE: {"name": FIELD, "optional": B} | null}}
+structured-merge-diff:
+    {"discriminator": F, "deduceInvalidDiscriminator": B, "fields": [{"fieldName": FIELD, "discriminatorValue": VALUE}]}
+an overlay of ours:
+    {"discriminator": F, "members": {FIELD: VALUE | {"value": VALUE, "optional": B}}, "empty": [VALUE],
+     "none": [VALUE], "default": VALUE, "exactly_one": B, "profile": P, "source": TEXT}
+
+``fields-to-discriminator-value``, ``deduce-discriminator`` and ``deduce-invalid-discriminator`` are read as aliases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from smp.errors import SchemaError
+from smp.paths import Path
+from smp.values import JSON, JSONObject, type_name
+
+_MAPS: Final = ("fields-to-discriminateBy", "fields-to-discriminator-value")
+_DEDUCE: Final = ("deduceInvalidDiscriminator", "deduce-invalid-discriminator", "deduce-discriminator", "deduce")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a union, and the discriminator value that selects it, maybe while it is unset."""
+
+    name: str
+    value: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnionGroup:
+    """One union of an object.
+
+    ``empty`` are the values that select no member, ``none`` those that mean that nothing is chosen; ``closed`` says
+    that no other values exist. ``default`` is what a server puts where the discriminator is absent.
+    ``required``: exactly one member, not at most one. ``generation`` names the shape.
+    """
+
+    members: tuple[Member, ...]
+    discriminator: str = ""
+    empty: frozenset[str] = frozenset()
+    none: frozenset[str] = frozenset()
+    closed: bool = False
+    required: bool = False
+    deduce: bool = False
+    default: str = ""
+    profile: str = ""
+    generation: str = ""
+    source: str = ""
+    by_value: Mapping[str, Member] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_value", {member.value: member for member in self.members})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the members."""
+        return tuple(member.name for member in self.members)
+
+    @property
+    def allowed(self) -> frozenset[str] | None:
+        """Every value that the discriminator may have; None where nobody said."""
+        return self.empty | self.none | self.by_value.keys() if self.closed else None
+
+
+def read_unions(
+    published: JSON, enums: Mapping[str, Sequence[JSON]], merge_keys: Sequence[str] = ()
+) -> tuple[UnionGroup, ...]:
+    """Read the unions of one object.
+
+    ``enums`` has the enum of each field that has one; ``merge_keys`` are the keys by which lists know
+    such objects. Raises SchemaError that names every problem at once.
+    """
+    if not isinstance(published, list):
+        raise SchemaError(f"unions are a list, not {type_name(published)}", code="invalid-union")
+    groups = tuple(_read(union, enums) for union in published)
+    problems = [*_problems(groups), *_key_problems(groups, merge_keys)]
+    if problems:
+        raise SchemaError("; ".join(problems), code="invalid-union", path=Path(("x-kubernetes-unions",)))
+    return groups
+
+
+def _read(union: JSON, enums: Mapping[str, Sequence[JSON]]) -> UnionGroup:
+    if not isinstance(union, dict):
+        raise _invalid(f"a union is an object, not {type_name(union)}")
+    generation, members = next(((name, read(union)) for name, read in _SHAPES if name in union), ("", None))
+    if members is None:
+        raise _invalid("a union names its members", hint=", ".join(name for name, _ in _SHAPES))
+    discriminator = _text(union.get("discriminator", ""))
+    listed = enums.get(discriminator) if discriminator else None
+    keys = _keys(union.get("fieldMembers"))
+    stated = [*_texts(union.get("empty", [])), *_texts(union.get("none", []))]
+    allowed = {str(value) for value in listed or ()} | set(keys) | set(stated)
+    none = frozenset(_texts(union.get("none", []))) or frozenset({""} & allowed)
+    empty = frozenset(allowed - {member.value for member in members}) - none
+    closed = bool(listed) or generation == "fieldMembers" or "empty" in union
+    return UnionGroup(
+        members=members,
+        discriminator=discriminator,
+        empty=empty,
+        none=none,
+        closed=closed,
+        required=_required(union, closed=closed, none=none),
+        deduce=any(union.get(word) is True for word in _DEDUCE),
+        default=_text(union.get("default", "")),
+        profile=_text(union.get("profile", "")),
+        generation=generation,
+        source=_text(union.get("source", "")) or "x-kubernetes-unions",
+    )
+
+
+def _required(union: JSONObject, *, closed: bool, none: frozenset[str]) -> bool:
+    stated = union.get("exactly_one", union.get("required"))
+    return stated if isinstance(stated, bool) else bool(union.get("discriminator")) and closed and not none
+
+
+def _from_map(union: JSONObject, word: str) -> tuple[Member, ...]:
+    return tuple(_member(name, value) for name, value in _object(union[word], word).items())
+
+
+def _member(name: str, value: JSON) -> Member:
+    facets = value if isinstance(value, dict) else {"value": value}
+    selector = facets.get("value", facets.get("discriminatorValue", name))
+    return Member(name, _text(selector), facets.get("optional") is True)
+
+
+def _from_field_members(union: JSONObject) -> tuple[Member, ...]:
+    members = _object(union["fieldMembers"], "fieldMembers").items()
+    return tuple(
+        Member(_text(facets.get("name")), value, facets.get("optional") is True)
+        for value, facets in members
+        if isinstance(facets, dict)
+    )
+
+
+def _from_fields(union: JSONObject) -> tuple[Member, ...]:
+    fields = union["fields"]
+    if not isinstance(fields, list):
+        raise _invalid(f"fields are a list, not {type_name(fields)}")
+    entries = [_object(entry, "a field of a union") for entry in fields]
+    return tuple(
+        Member(_text(entry.get("fieldName")), _text(entry.get("discriminatorValue", entry.get("fieldName"))))
+        for entry in entries
+    )
+
+
+_SHAPES: Final = (
+    ("fieldMembers", _from_field_members),
+    ("fields", _from_fields),
+    ("members", lambda union: _from_map(union, "members")),
+    *((word, lambda union, word=word: _from_map(union, word)) for word in _MAPS),
+)
+
+
+def _problems(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
+    fields = Counter(name for group in groups for name in {*group.names, group.discriminator} - {""})
+    for group in groups:
+        where = f"the union of {', '.join(group.names) or 'nothing'}"
+        values = Counter(member.value for member in group.members) if group.discriminator else Counter[str]()
+        yield from (f"{where}: {name!r} is a member twice" for name, n in Counter(group.names).items() if n > 1)
+        yield from (f"{where}: the value {value!r} selects two members" for value, n in values.items() if n > 1)
+        if group.discriminator in group.names:
+            yield f"{where}: the discriminator {group.discriminator!r} is a member"
+    yield from (f"{name!r} belongs to two unions" for name, n in fields.items() if n > 1)
+
+
+def _key_problems(groups: tuple[UnionGroup, ...], merge_keys: Sequence[str]) -> Iterator[str]:
+    for group in groups:
+        for name in sorted({*group.names, group.discriminator} & set(merge_keys)):
+            yield f"the merge key {name!r} cannot belong to a union"
+
+
+def _keys(value: JSON) -> list[str]:
+    return [*value] if isinstance(value, dict) else []
+
+
+def _object(value: JSON, what: str) -> JSONObject:
+    if not isinstance(value, dict):
+        raise _invalid(f"{what}: an object is expected, not {type_name(value)}")
+    return value
+
+
+def _text(value: JSON) -> str:
+    if not isinstance(value, str):
+        raise _invalid(f"a name is expected, not {type_name(value)}")
+    return value
+
+
+def _texts(value: JSON) -> list[str]:
+    if not isinstance(value, list):
+        raise _invalid(f"a list of values is expected, not {type_name(value)}")
+    return [_text(item) for item in value]
+
+
+def _invalid(problem: str, hint: str = "") -> SchemaError:
+    return SchemaError(problem, code="invalid-union", path=Path(("x-kubernetes-unions",)), hint=hint)

@@ -1,0 +1,210 @@
+"""Profiles: what to do with a union, as one decision table each.
+
+A rule has a name (that of its row in the documents), the conditions under which it holds, and an action. The
+first rule that holds decides; where none holds nothing is done. Conditions that are left out do not matter.
+
+    discriminated   the union has a discriminator
+    fresh           there was no such object before (create)
+    changed         the discriminator is another one than before; ``chosen`` also demands that it is not empty
+    selects         what the discriminator's value stands for (see ``Choice``)
+    members         how many members are set now
+    added           how many of them were not set before; all of them where there was no object
+    mismatch        the only added member is not the one that the discriminator selects
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
+
+from smp.errors import UnionError
+from smp.schema.unions import Member, UnionGroup
+
+Range: TypeAlias = tuple[int, int]
+MANY: Final = 1_000_000
+
+
+class Choice(Enum):
+    """What the value of a discriminator stands for."""
+
+    MISSING = "missing"  # absent, null, or no string, where no value says "none"
+    NONE = "none"  # nothing is chosen
+    EMPTY = "empty"  # a member that needs no field
+    MEMBER = "member"
+    UNMAPPED = "unmapped"  # no member; perhaps an empty one, for nobody listed the values
+    UNKNOWN = "unknown"  # none of the listed values
+
+
+class Action(Enum):
+    """What becomes of a union."""
+
+    LEAVE = "leave it as it is"
+    KEEP_SELECTED = "clear all members but the one that the discriminator selects"
+    KEEP_OR_RESTORE = "the same, and bring the selected member back where it got lost"
+    KEEP_ADDED = "clear all members but the one that was added"
+    KEEP_ADDED_AND_SAY_SO = "the same, and set the discriminator to it"
+    SAY_SO = "set the discriminator to the only member that is set"
+    CLEAR = "clear all members"
+    CLEAR_CARRIED_OVER = "clear the members that did not change, for whoever wrote them may not know better"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What there is to know about a union before a decision."""
+
+    union: UnionGroup
+    fresh: bool
+    choice: Choice
+    changed: bool
+    chosen: bool
+    selected: Member | None
+    members: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether the only added member is not the selected one."""
+        return len(self.added) == 1 and (self.selected is None or self.added[0] != self.selected.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of a decision table."""
+
+    name: str
+    action: Action
+    reason: str = ""
+    discriminated: bool | None = None
+    required: bool | None = None
+    fresh: bool | None = None
+    changed: bool | None = None
+    chosen: bool | None = None
+    selects: frozenset[Choice] | None = None
+    members: Range = (0, MANY)
+    added: Range = (0, MANY)
+    mismatch: bool | None = None
+
+    def holds(self, now: Situation) -> bool:
+        """Tell whether all conditions hold."""
+        facts = (
+            (self.discriminated, bool(now.union.discriminator)),
+            (self.required, now.union.required),
+            (self.fresh, now.fresh),
+            (self.changed, now.changed),
+            (self.chosen, now.chosen),
+            (self.mismatch, now.mismatch),
+        )
+        return (
+            all(wanted is None or wanted is fact for wanted, fact in facts)
+            and (self.selects is None or now.choice in self.selects)
+            and self.members[0] <= len(now.members) <= self.members[1]
+            and self.added[0] <= len(now.added) <= self.added[1]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A generation of the union rules: its table, and how it reads a discriminator."""
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    empty_is_a_value: bool = True  # "" counts as a value of its own where it is an allowed one
+    names_select: bool = False  # a value that is mapped to nothing selects the member of that name
+    into_atomic: bool = True  # the elements of atomic lists are looked at, as if they were new
+    always_deduces: bool = True  # the discriminator may be written even where the union does not ask for it
+
+
+A: Final = Action
+C: Final = Choice
+_NOTHING: Final = frozenset({C.MISSING})
+
+KEP_2019: Final = Profile(
+    "kep2019",
+    (
+        Rule("K1", A.KEEP_SELECTED, discriminated=True, chosen=True),
+        Rule("K2", A.LEAVE, members=(0, 0)),
+        Rule("K3", A.SAY_SO, members=(1, 1)),
+        Rule("K4", A.KEEP_ADDED_AND_SAY_SO, members=(2, MANY), added=(1, 1)),
+        Rule("K5", A.LEAVE, members=(2, MANY), added=(2, MANY)),
+        Rule("K6", A.LEAVE, members=(2, MANY), added=(0, 0)),
+    ),
+    empty_is_a_value=False,
+)
+KEP_1027_DRAFT: Final = Profile(
+    "kep1027-draft",
+    (
+        Rule("L2", A.REFUSE, "the discriminator is required", discriminated=True, required=True, selects=_NOTHING),
+        Rule("L1", A.CLEAR, discriminated=True, selects=_NOTHING),
+        Rule("L3", A.KEEP_OR_RESTORE, discriminated=True, selects=frozenset({C.MEMBER})),
+        Rule("L5", A.CLEAR, discriminated=True),
+        Rule("L6", A.KEEP_ADDED, members=(2, MANY), added=(1, 1)),
+        Rule("L7", A.REFUSE, "more than one member is newly set", members=(2, MANY), added=(2, MANY)),
+        Rule("L9", A.LEAVE, members=(2, MANY), added=(0, 0)),
+        Rule("L10", A.LEAVE),
+    ),
+    empty_is_a_value=False,
+)
+KEP_1027: Final = Profile(
+    "kep1027",
+    (
+        Rule("M6", A.LEAVE, discriminated=False),
+        Rule("M1", A.LEAVE, fresh=True),
+        Rule("M1", A.LEAVE, changed=False),
+        Rule("M2", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
+        Rule("M3", A.CLEAR, selects=frozenset({C.EMPTY, C.NONE})),
+        Rule("M3", A.CLEAR_CARRIED_OVER, "the discriminator's values are not known", selects=frozenset({C.UNMAPPED})),
+        Rule("M4", A.LEAVE, selects=frozenset({C.UNKNOWN})),
+        Rule("M5", A.LEAVE, selects=frozenset({C.MISSING})),
+    ),
+)
+SMD: Final = Profile(
+    "smd",
+    (
+        Rule("1", A.REFUSE, "the discriminator and the new member disagree", chosen=True, added=(1, 1), mismatch=True),
+        Rule("2", A.REFUSE, "more than one member is newly set", chosen=True, added=(2, MANY)),
+        Rule("3", A.KEEP_SELECTED, chosen=True),
+        Rule("4", A.REFUSE, "more than one member is set", members=(2, MANY)),
+        Rule("5", A.SAY_SO, members=(1, 1)),
+        Rule("6", A.LEAVE),
+    ),
+    empty_is_a_value=False,
+    names_select=True,
+    into_atomic=False,
+    always_deduces=False,
+)
+VALIDATE_ONLY: Final = Profile("validate-only")
+OFF: Final = Profile("off")
+
+PROFILES: Final[Mapping[str, Profile]] = {
+    profile.name: profile for profile in (KEP_1027, KEP_1027_DRAFT, KEP_2019, SMD, VALIDATE_ONLY, OFF)
+}
+
+
+def profile_named(name: str) -> Profile:
+    """Return a profile by its name. Raises UnionError for a name that there is not."""
+    if name not in PROFILES:
+        raise UnionError(f"there is no union profile {name!r}", code="unknown-profile", hint=", ".join(PROFILES))
+    return PROFILES[name]
+
+
+def profile_of(union: UnionGroup, asked: Profile) -> Profile:
+    """Return the profile that a union follows: its own, then the one asked for, then what its shape suggests.
+
+    ``validate-only`` and ``off`` are gates: where they are asked for, no union is normalized.
+    """
+    if asked in (VALIDATE_ONLY, OFF):
+        return asked
+    if union.profile:
+        return profile_named(union.profile)
+    return SMD if asked is KEP_1027 and union.generation == "fields" else asked
+
+
+def first_rule(profile: Profile, now: Situation) -> Rule:
+    """Return the rule that decides."""
+    return next((rule for rule in profile.rules if rule.holds(now)), _NO_RULE)
+
+
+_NO_RULE: Final = Rule("", Action.LEAVE)
