@@ -17,6 +17,7 @@ from smp.documents import Document, read
 from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog, kubernetes, read_compiled, versions
 from smp.schema.model import Schema, UnknownFields
+from smp.unions import PROFILES
 
 Handler: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Handler], Handler]
@@ -34,6 +35,7 @@ class Settings:
     crd: tuple[str, ...] = ()
     openapi: tuple[str, ...] = ()
     unknown_fields: UnknownFields = "error"
+    profile: str = "kep1027"
     show_secrets: bool = False
     color: str = "auto"
 
@@ -112,6 +114,14 @@ _MERGE: Final[tuple[Decorator, ...]] = (
         show_default=True,
         help="Colours in reports; auto: on a terminal, unless NO_COLOR is set.",
     ),
+)
+
+profile_option: Final[Decorator] = click.option(
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="kep1027",
+    show_default=True,
+    help="How mutually exclusive fields (unions) are cleared and checked; off: not at all.",
 )
 
 

@@ -15,6 +15,7 @@ from smp.strategic import apply_patch
 from smp.values import ABSENT, JSONObject
 
 _UNMET: Final = "the new configuration asks for this, and the result does not have it"
+_REJECTED: Final = "a server would reject this"
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
 
 
@@ -36,16 +37,25 @@ def brought(  # noqa: PLR0913  (the three objects and how to read them)
 ) -> Outcome:
     """Apply the new configuration to the live object. Raises what three_way_apply raises."""
     policy = settings.unknown_fields
-    result = three_way_apply(last_applied, new, live, schema, overwrite=overwrite, unknown_fields=policy)
+    result = three_way_apply(
+        last_applied, new, live, schema, profile=settings.profile, overwrite=overwrite, unknown_fields=policy
+    )
     known = schema.with_unknown_fields(policy).type
-    warnings = [*map(str, result.warnings), *(f"{path}: {_UNMET}" for path in result.unmet)]
+    warnings = [
+        *map(str, result.warnings),
+        *(f"{violation} ({_REJECTED})" for violation in result.violations),
+        *(f"{path}: {_UNMET}" for path in result.unmet),
+    ]
     return Outcome(
         label=each.label,
         before=live,
         after=result.object,
         known=known,
         patch=result.patch,
-        notes=tuple(notes),
+        notes=(
+            *notes,
+            *(f"{change.path}: {change.why} ({settings.profile} {change.rule})" for change in result.changes),
+        ),
         warnings=tuple(warnings),
         unmet=result.unmet,
         pruned=frozenset(str(c.path) for c in changes(last_applied or {}, new, known) if c.new is ABSENT),

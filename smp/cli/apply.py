@@ -11,7 +11,7 @@ from smp.apply import LAST_APPLIED, last_applied_configuration, with_last_applie
 from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
-from smp.cli._options import FILE, Schemas, Settings, merge_options
+from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcome import Outcome
 from smp.cli._outputs import OBJECTS, write_outcomes
 from smp.cli._pairs import partners, unpaired
@@ -51,6 +51,7 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 where the result lacks something that the new configuration asks for."
 )
+@profile_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
 @click.pass_context
 def command(  # noqa: PLR0913  (one for each option)

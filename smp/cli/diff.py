@@ -10,7 +10,7 @@ import click
 from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
-from smp.cli._options import FILE, Schemas, Settings, merge_options
+from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcome import Outcome
 from smp.cli._outputs import PATCHES, write_outcomes
 from smp.cli._pairs import partners, unpaired
@@ -30,6 +30,7 @@ Row: TypeAlias = tuple[Object, Object | None, Object | None]
 @click.argument("original", type=FILE)
 @click.argument("modified", type=FILE)
 @click.option("--live", type=FILE, multiple=True, help="Live objects: print what brings them to MODIFIED. Repeatable.")
+@profile_option
 @merge_options("yaml", "json", "jsonpatch", "report")
 @click.pass_context
 def command(ctx: click.Context, original: str, modified: str, live: tuple[str, ...], settings: Settings) -> None:
