@@ -9,8 +9,8 @@ its final text, on the discriminator:
 structured-merge-diff:
     {"discriminator": F, "deduceInvalidDiscriminator": B, "fields": [{"fieldName": FIELD, "discriminatorValue": VALUE}]}
 an overlay of ours:
-    {"discriminator": F, "members": {FIELD: VALUE | {"value": VALUE, "optional": B}}, "empty": [VALUE],
-     "none": [VALUE], "default": VALUE, "exactly_one": B, "profile": P, "source": TEXT}
+    {"discriminator": F, "members": {FIELD: VALUE | {"value": VALUE, "optional": B, "empty_is_unset": B}},
+     "empty": [VALUE], "none": [VALUE], "default": VALUE, "exactly_one": B, "profile": P, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and ``deduce-invalid-discriminator`` are read as aliases.
 """
@@ -32,11 +32,20 @@ _DEDUCE: Final = ("deduceInvalidDiscriminator", "deduce-invalid-discriminator", 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A field of a union, and the discriminator value that selects it, maybe while it is unset."""
+    """A field of a union, and the discriminator value that selects it, maybe while it is unset.
+
+    ``empty_is_unset``: an empty string or a zero there is what Go writes for an unset field.
+    """
 
     name: str
     value: str
     optional: bool = False
+    empty_is_unset: bool = False
+
+    def is_set(self, obj: JSONObject) -> bool:
+        """Tell whether an object sets the member; an empty object or list is a value."""
+        value = obj.get(self.name)
+        return value is not None and not (self.empty_is_unset and isinstance(value, str | int | float) and not value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,10 @@ class UnionGroup:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_value", {member.value: member for member in self.members})
+
+    def members_set(self, obj: JSONObject) -> tuple[str, ...]:
+        """Return the names of the members that an object sets."""
+        return tuple(member.name for member in self.members if member.is_set(obj))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,7 +146,7 @@ def _from_map(union: JSONObject, word: str) -> tuple[Member, ...]:
 def _member(name: str, value: JSON) -> Member:
     facets = value if isinstance(value, dict) else {"value": value}
     selector = facets.get("value", facets.get("discriminatorValue", name))
-    return Member(name, _text(selector), facets.get("optional") is True)
+    return Member(name, _text(selector), facets.get("optional") is True, facets.get("empty_is_unset") is True)
 
 
 def _from_field_members(union: JSONObject) -> tuple[Member, ...]:
@@ -166,6 +179,7 @@ _SHAPES: Final = (
 
 def _problems(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
     fields = Counter(name for group in groups for name in {*group.names, group.discriminator} - {""})
+    selective = {name for group in groups if group.discriminator for name in (*group.names, group.discriminator)}
     for group in groups:
         where = f"the union of {', '.join(group.names) or 'nothing'}"
         values = Counter(member.value for member in group.members) if group.discriminator else Counter[str]()
@@ -173,7 +187,8 @@ def _problems(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
         yield from (f"{where}: the value {value!r} selects two members" for value, n in values.items() if n > 1)
         if group.discriminator in group.names:
             yield f"{where}: the discriminator {group.discriminator!r} is a member"
-    yield from (f"{name!r} belongs to two unions" for name, n in fields.items() if n > 1)
+    # Two unions without discriminators may share a field: it excludes the others of both.
+    yield from (f"{name!r} belongs to two unions" for name, n in fields.items() if n > 1 and name in selective)
 
 
 def _key_problems(groups: tuple[UnionGroup, ...], merge_keys: Sequence[str]) -> Iterator[str]:

@@ -223,7 +223,7 @@ def situation(union: UnionGroup, profile: Profile, old: Value, new: JSONObject) 
     """Say how a union stands, as a profile reads it."""
     before = old if isinstance(old, dict) else {}
     then, now = (discriminator(union, profile, value) for value in (before, new))
-    members = tuple(name for name in union.names if new.get(name) is not None)
+    members = union.members_set(new)
     return Situation(
         union=union,
         fresh=not isinstance(old, dict),
@@ -232,7 +232,7 @@ def situation(union: UnionGroup, profile: Profile, old: Value, new: JSONObject) 
         chosen=then != now and bool(now),
         selected=selected(union, now, profile),
         members=members,
-        added=tuple(name for name in members if before.get(name) is None),
+        added=tuple(name for name in members if name not in union.members_set(before)),
     )
 
 
@@ -241,10 +241,11 @@ def discriminator(union: UnionGroup, profile: Profile, obj: JSONObject) -> str |
     value = obj.get(union.discriminator) if union.discriminator else None
     if isinstance(value, str) and value:
         return value
-    if union.default and value != "":
-        return union.default
-    is_value = "" in (union.allowed or ()) or (value == "" and union.closed)
-    return "" if profile.empty_is_a_value and is_value else None
+    if profile.empty_is_a_value and (
+        "" in (union.allowed or ()) or (value == "" and union.closed and not union.default)
+    ):
+        return ""
+    return union.default or None
 
 
 def choice(union: UnionGroup, value: str | None, profile: Profile) -> Choice:

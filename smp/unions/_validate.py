@@ -29,13 +29,9 @@ def violations_of(union: UnionGroup, profile: Profile, obj: JSONObject, path: Pa
     yield from check(union, obj, path)
 
 
-def _members(union: UnionGroup, obj: JSONObject) -> tuple[str, ...]:
-    return tuple(name for name in union.names if obj.get(name) is not None)
-
-
 def _by_discriminator(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
     value = discriminator(union, KEP_1027, obj)
-    members, chosen = _members(union, obj), choice(union, value, KEP_1027)
+    members, chosen = union.members_set(obj), choice(union, value, KEP_1027)
     at = path / union.discriminator
     if chosen is Choice.UNKNOWN:
         yield unsupported(at, obj.get(union.discriminator), sorted(union.allowed or ()))
@@ -62,7 +58,7 @@ def _foreign(union: UnionGroup, value: str | None, members: tuple[str, ...], pat
 
 
 def _at_most_one(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    members = _members(union, obj)
+    members = union.members_set(obj)
     if len(members) > 1:
         yield _several(union, members, path)
     if union.required and not members:
@@ -77,7 +73,7 @@ def _none_set(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violat
 
 
 def _plain(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    members = tuple(name for name in _members(union, obj) if obj[name] not in ([], {}))
+    members = tuple(name for name in union.members_set(obj) if obj[name] not in ([], {}))
     if len(members) > 1:
         yield _several(union, members, path)
     elif not members and union.required:
@@ -88,7 +84,7 @@ def _discriminated(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[V
     value = discriminator(union, VALIDATE_ONLY, obj)
     chosen = selected(union, value, VALIDATE_ONLY)
     for member in union.members:
-        is_set = obj.get(member.name) is not None and obj[member.name] != []
+        is_set = member.is_set(obj) and obj[member.name] != []
         if is_set and member is not chosen:
             yield _forbidden(union, member, path)
         elif member is chosen and not is_set and not member.optional:
@@ -118,7 +114,7 @@ def _forbidden(union: UnionGroup, member: Member, path: Path) -> Violation:
 
 
 def _contradicts(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    value, members = obj.get(union.discriminator), _members(union, obj)
+    value, members = obj.get(union.discriminator), union.members_set(obj)
     if len(members) > 1:
         yield _several(union, members, path)
     elif isinstance(value, str) and choice(union, value, KEP_1027) not in (Choice.UNMAPPED, Choice.UNKNOWN):
@@ -181,5 +177,5 @@ class Validation:
 
 def _unchanged(union: UnionGroup, old: JSONObject, new: JSONObject) -> bool:
     """Tell whether an update left the members that are set, and the discriminator, as they were."""
-    names = _members(union, old) == _members(union, new)
+    names = union.members_set(old) == union.members_set(new)
     return names and same(old.get(union.discriminator, ABSENT), new.get(union.discriminator, ABSENT))
