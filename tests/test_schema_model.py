@@ -21,7 +21,7 @@ CONTAINER: JSONObject = {
         "lost": "#Nowhere",
     },
     "map_type": "atomic",
-    "unions": [{"discriminator": "policy"}],
+    "unions": [{"discriminator": "policy", "fields-to-discriminateBy": {"config": "Always"}}],
 }
 PORT: JSONObject = {"fields": {"port": "integer", "target": "int-or-string"}}
 
@@ -80,7 +80,9 @@ def test_a_named_type_is_linked_once(schema: Schema) -> None:
 def test_an_object_carries_its_facets(schema: Schema) -> None:
     root = schema.type
     assert isinstance(root, ObjectType)
-    assert (root.map_type, root.embedded, root.unions) == ("atomic", False, [{"discriminator": "policy"}])
+    assert (root.map_type, root.embedded) == ("atomic", False)
+    (union,) = root.unions
+    assert (union.discriminator, union.names, union.empty) == ("policy", ("config",), frozenset({"Never"}))
     assert [field.name for field in root] == sorted(field.name for field in root)
     assert root.declares("labels")
     assert not root.declares("app")
