@@ -16,6 +16,7 @@ from smp.cli._outputs import write, write_json, write_yaml
 from smp.errors import SmpError, UnknownFieldError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
+from smp.schema.unions import UnionGroup
 from smp.values import JSON, JSONObject
 
 _COLUMNS: Final = ("field", "type", "strategy", "merge_key", "list_type", "map_keys")
@@ -69,8 +70,28 @@ def command(api_version: str, kind: str, path: str, settings: Settings) -> None:
     field = _at(schema, path) if path else None
     facts: JSONObject = {"api_version": api_version, "kind": kind, "source": schema.source}
     facts |= {**_facts(field), "field": path} if field else {}
-    rows = [_facts(each) for each in _fields(field.type if field else schema.type)]
-    _WRITERS[settings.output](facts, rows)
+    known = field.type if field else schema.type
+    rows = [_facts(each) for each in _fields(known)]
+    _WRITERS[settings.output]({**facts, "unions": [*map(_union, _unions(known))]}, rows)
+
+
+def _unions(known: Type) -> tuple[UnionGroup, ...]:
+    if isinstance(known, ListType):
+        return _unions(known.items)
+    return known.unions if isinstance(known, ObjectType) else ()
+
+
+def _union(union: UnionGroup) -> JSON:
+    """Tell of one union what a user has to know, and where it comes from."""
+    return {
+        "discriminator": union.discriminator,
+        "members": {member.name: member.value for member in union.members},
+        "optional": [member.name for member in union.members if member.optional],
+        "no_member": [*sorted(union.empty | union.none)],
+        "how_many": "exactly one" if union.required else "at most one",
+        "profile": union.profile,
+        "source": union.source,
+    }
 
 
 def _steps(path: str) -> list[str]:
@@ -131,7 +152,9 @@ def _short(known: ObjectType) -> str:
 
 
 def _write_table(facts: JSONObject, rows: list[JSONObject]) -> None:
-    about = "".join(f"{name.replace('_', ' ') + ':':<13} {_text(value)}\n" for name, value in facts.items() if value)
+    stated = {name: value for name, value in facts.items() if value and name != "unions"}
+    about = "".join(f"{name.replace('_', ' ') + ':':<13} {_text(value)}\n" for name, value in stated.items())
+    about += "".join(f"{'union:':<13} {_sentence(union)}\n" for union in _dicts(facts["unions"]))
     if not rows:
         write(about)
         return
@@ -142,6 +165,27 @@ def _write_table(facts: JSONObject, rows: list[JSONObject]) -> None:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in cells)
     write(about + "\n" + "\n".join(lines) + "\n")
+
+
+def _dicts(value: JSON) -> list[JSONObject]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _sentence(union: JSONObject) -> str:
+    """Say a union in one line: ``type: RollingUpdate -> rollingUpdate (optional), Recreate; at most one [source]``."""
+    members, optional, none = union["members"], union["optional"], union["no_member"]
+    if not (isinstance(members, dict) and isinstance(optional, list) and isinstance(none, list)):
+        return ""
+    choices = [_choice(name, value, union["discriminator"], optional) for name, value in members.items()]
+    choices += [str(value) or '""' for value in none]
+    prefix = f"{union['discriminator']}: " if union["discriminator"] else ""
+    count = "" if union["discriminator"] else f"; {union['how_many']}"
+    return f"{prefix}{', '.join(choices)}{count} [{union['source']}]"
+
+
+def _choice(name: str, value: JSON, discriminator: JSON, optional: list[JSON]) -> str:
+    mark = " (optional)" if name in optional else ""
+    return (f"{value} -> {name}" if discriminator else name) + mark
 
 
 def _text(value: JSON) -> str:

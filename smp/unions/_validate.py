@@ -23,10 +23,23 @@ from smp.violations import Violation, unsupported
 Check: TypeAlias = Callable[[UnionGroup, JSONObject, Path], Iterator[Violation]]
 
 
-def violations_of(union: UnionGroup, profile: Profile, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    """Yield what is wrong with one union of an object."""
+def violations_of(union: UnionGroup, profile: Profile, obj: JSONObject, known: Type, path: Path) -> Iterator[Violation]:
+    """Yield what is wrong with one union of an object of a type."""
     check = _CHECKS.get((profile.name, bool(union.discriminator)), _at_most_one)
-    yield from check(union, obj, path)
+    yield from check(union, _as_go_sees(obj, union, known) if check in (_plain, _discriminated) else obj, path)
+
+
+def _as_go_sees(obj: JSONObject, union: UnionGroup, known: Type) -> JSONObject:
+    """Leave out the members that Go takes for unset: empty lists and empty maps, but no empty structs."""
+    return {
+        name: value for name, value in obj.items() if not (name in union.names and _is_empty(value, known.field(name)))
+    }
+
+
+def _is_empty(value: JSON, field: Field | None) -> bool:
+    if isinstance(value, list) or field is None or not isinstance(field.type, ObjectType):
+        return value == []
+    return value == {} and field.type.others is not None
 
 
 def _by_discriminator(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
@@ -73,7 +86,7 @@ def _none_set(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violat
 
 
 def _plain(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    members = tuple(name for name in union.members_set(obj) if obj[name] not in ([], {}))
+    members = union.members_set(obj)
     if len(members) > 1:
         yield _several(union, members, path)
     elif not members and union.required:
@@ -84,7 +97,7 @@ def _discriminated(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[V
     value = discriminator(union, VALIDATE_ONLY, obj)
     chosen = selected(union, value, VALIDATE_ONLY)
     for member in union.members:
-        is_set = member.is_set(obj) and obj[member.name] != []
+        is_set = member.is_set(obj)
         if is_set and member is not chosen:
             yield _forbidden(union, member, path)
         elif member is chosen and not is_set and not member.optional:
@@ -157,22 +170,25 @@ class Validation:
     def object(self, old: Value, new: JSONObject, known: Type, path: Path) -> Iterator[Violation]:
         """Yield the violations of an object's own unions, then those further down."""
         for union in known.unions if isinstance(known, ObjectType) else ():
-            yield from self._union(union, old, new, path)
+            yield from self._union(union, old, new, known, path)
         before = old if isinstance(old, dict) else {}
         for name, value in new.items():
             field = known.field(name)
             if field is not None and isinstance(value, dict | list):
                 yield from self.value(before.get(name, ABSENT), value, field, path / name)
 
-    def _union(self, union: UnionGroup, old: Value, new: JSONObject, path: Path) -> Iterator[Violation]:
+    def _union(self, union: UnionGroup, old: Value, new: JSONObject, known: Type, path: Path) -> Iterator[Violation]:
         profile = self.profile if self.profile is DESIRED else profile_of(union, self.profile)
-        known = set()
-        if self.ratchet and isinstance(old, dict):
-            if profile is VALIDATE_ONLY and old and _unchanged(union, old, new):
-                return
-            known = {(one.code, str(one.path)) for one in violations_of(union, profile, old, path)}
-        found = violations_of(union, profile, new, path)
-        yield from (one for one in found if (one.code, str(one.path)) not in known)
+        found = violations_of(union, profile, new, known, path)
+        if not (self.ratchet and isinstance(old, dict)):
+            yield from found
+        elif profile is VALIDATE_ONLY:
+            # Stricter than the KEP: what an update touches is checked whole.
+            before, after = (_as_go_sees(obj, union, known) for obj in (old, new))
+            yield from () if before and _unchanged(union, before, after) else found
+        else:
+            tolerated = {(one.code, str(one.path)) for one in violations_of(union, profile, old, known, path)}
+            yield from (one for one in found if (one.code, str(one.path)) not in tolerated)
 
 
 def _unchanged(union: UnionGroup, old: JSONObject, new: JSONObject) -> bool:

@@ -1,0 +1,106 @@
+"""``smp openapi``: OpenAPI documents converted, pruned, and generated from Go types."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from smp.cli._errors import concerning
+from smp.cli._inputs import Inputs
+from smp.cli._options import FILE
+from smp.cli._outputs import write_json, write_yaml
+from smp.enums import without_enums
+from smp.errors import SchemaError
+from smp.paths import Path
+from smp.schema.conversion import to_v2, to_v3
+from smp.unions import PROFILES
+from smp.values import JSON
+
+_OUTPUT: Final = click.option(
+    "-o", "--output", type=click.Choice(["json", "yaml"]), default="json", show_default=True, help="Format."
+)
+
+
+@click.group(epilog="\b\nExample:\n  smp openapi convert swagger.json --to v3")
+def command() -> None:
+    """Convert, prune and generate OpenAPI documents."""
+
+
+@command.command(epilog="\b\nExample:\n  smp openapi convert swagger.json --to v3")
+@click.argument("document", type=FILE)
+@click.option("--to", "version", type=click.Choice(["v2", "v3"]), required=True, help="The version to convert to.")
+@click.option("--defaults/--no-defaults", default=True, help="v2: keep defaults, which a server leaves out there.")
+@_OUTPUT
+def convert(document: str, version: str, *, defaults: bool, output: str) -> None:
+    """Convert an OpenAPI document between v2 and v3.
+
+    Enums, unions and patch strategies survive both ways. What the other version cannot say is named on
+    standard error.
+    """
+    read = Inputs().one(document)
+    with concerning(read):
+        converted = to_v3(read.value) if version == "v3" else to_v2(read.value, keep_defaults=defaults)
+    _write(converted.document, output)
+    lost = Counter(_kind_of(path) for path in converted.lost)
+    for what, count in sorted(lost.items()):
+        click.echo(f"smp: not converted: {what}, {count} time{'s' if count != 1 else ''}", err=True)
+
+
+def _kind_of(path: Path) -> str:
+    return str(path.steps[-1]) if path.steps else "the document"
+
+
+@command.command("prune-enums", epilog="\b\nExample:\n  smp openapi prune-enums swagger.json")
+@click.argument("document", type=FILE)
+@_OUTPUT
+def prune_enums(document: str, output: str) -> None:
+    """Print an OpenAPI document as it was before enums were published (KEP-2887)."""
+    read = Inputs().one(document)
+    with concerning(read):
+        pruned = without_enums(read.value)
+    _write(pruned, output)
+
+
+@command.command(epilog="\b\nExample:\n  smp openapi generate docs/examples/go -o yaml")
+@click.argument("paths", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--profile",
+    type=click.Choice(list(PROFILES)),
+    default="kep1027",
+    show_default=True,
+    help="The generation of union markers to read, and of extensions to write.",
+)
+@click.option("--to", "version", type=click.Choice(["v2", "v3"]), default="v3", show_default=True, help="The version.")
+@_OUTPUT
+def generate(paths: tuple[str, ...], profile: str, version: str, output: str) -> None:
+    """Generate an OpenAPI document from Go types with tags and markers.
+
+    PATHS are Go files, or directories of them. A marker that is misused is an error with its file and line.
+    """
+    sources = _golang("files").read_sources(paths)
+    document = _golang("").generate(sources, profile=profile)
+    _write(document if version == "v3" else to_v2(document).document, output)
+
+
+def _golang(module: str) -> Any:
+    # Only this command needs the Go grammar, which is an extra.
+    try:
+        return import_module(f"smp.schema.golang.{module}".rstrip("."))
+    except ImportError as error:
+        raise SchemaError(
+            f"Go types need the package {error.name!r}",
+            code="missing-extra",
+            hint="pip install 'strategic-merge-patch[go]'",
+        ) from None
+
+
+def _write(document: JSON, output: str) -> None:
+    if output == "yaml":
+        write_yaml([("", document)])
+    else:
+        write_json([document])
+    sys.stdout.flush()

@@ -1,0 +1,22 @@
+// KEP-2887, "Enum Tag": the enum of "Motivation", marked.
+package core
+
+// Protocol is the protocol of a port.
+// +enum
+type Protocol string
+
+const (
+	// ProtocolTCP is the TCP protocol.
+	ProtocolTCP Protocol = "TCP"
+	// ProtocolUDP is the UDP protocol.
+	ProtocolUDP Protocol = "UDP"
+	// ProtocolSCTP is the SCTP protocol.
+	ProtocolSCTP Protocol = "SCTP"
+)
+
+// ContainerPort is a port of a container.
+type ContainerPort struct {
+	// One of "TCP", "UDP" and "SCTP".
+	// +optional
+	Protocol Protocol
+}
