@@ -125,23 +125,13 @@ class _Merge:
     patched: list[ScalarKey]
     live: list[ScalarKey]  # what deletions left of the live list
     freed: int = 0  # how many elements were deleted
+    in_place: bool = False  # whether elements only changed, in their live order, and so stay where they are
 
     @property
     def slots(self) -> list[ScalarKey]:
         """The live list as an order directive sees it: new elements stand in the slots that deletions freed."""
         appended = self.keys[len(self.live) :]
         return self.live + appended[: self.freed]
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the patch only changed elements, in their live order, so that they stay where they are."""
-        if len(self.keys) != len(self.live):
-            return False
-        places = first_positions(self.live)
-        if len(places) != len(self.live):
-            return False
-        at = [places[key] for key in self.patched]
-        return all(one < other for one, other in pairwise(at))
 
 
 def _merged_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
@@ -170,16 +160,20 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
     if asked.replaces:
         return _Merge([cleaned(element) for element in asked.elements], asked.keys, [], [])
     elements, keys = _without(live, keys_of(live, field.merge_key), asked.deleted)
-    remaining = list(keys)
+    left = len(keys)
     places = first_positions(keys)
+    unique = len(places) == left
+    touched: list[int] = []
     for element, key in zip(asked.elements, asked.keys, strict=True):
         at = places.setdefault(key, len(keys))
+        touched.append(at)
         if at == len(keys):
             elements.append(cleaned(element))
             keys.append(key)
         else:
             elements[at] = _merged_element(elements[at], element, field, at)
-    return _Merge(elements, keys, asked.keys, remaining, len(live) - len(remaining))
+    in_place = unique and len(keys) == left and all(one < other for one, other in pairwise(touched))
+    return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place)
 
 
 def _without(

@@ -8,7 +8,7 @@ modified has no longer. A two-way patch is the case in which base and live are o
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -16,11 +16,10 @@ from smp.errors import SmpError
 from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
-from smp.strategic._ordering import element_type, keys_of
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, printed, same, scalar_key
+from smp.strategic._ordering import element_type, keys_of, numbered
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, printed, same, scalar_key
 
 Value: TypeAlias = "JSON | Absent"
-ByKey: TypeAlias = dict[ScalarKey, deque[JSON]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +43,19 @@ class Diff:
         patch: JSONObject = {}
         for name, value in modified.items():
             before, now = base.get(name, ABSENT), live.get(name, ABSENT)
-            if not self.additions and type(before) is not type(value):
+            kind = type(value)
+            if not self.additions and type(before) is not kind:
                 continue
-            if isinstance(value, dict | list) and (type(now) is type(value) or type(before) is type(value)):
+            if (kind is dict or kind is list) and (type(now) is kind or type(before) is kind):
                 try:
                     self._container(patch, name, (before, now, value), schema.field(name))
                 except SmpError as error:
                     raise error.within(name) from None
-            elif type(now) is not type(value) or now != value:
+            elif type(now) is not kind or now != value:
                 patch[name] = value
-        patch.update((name, None) for name in base if name not in modified)
+        for name in base:
+            if name not in modified:
+                patch[name] = None
         if retain and (patch or _has_more(live, modified)):
             retained = sorted(name for name, value in modified.items() if value is not None)
             patch.update({RETAIN_KEYS: [*retained]} if retained else {})
@@ -106,18 +108,20 @@ class Diff:
         self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field
     ) -> JSONObject:
         merge_key = field.merge_key
-        keys, base_keys, live_keys = (keys_of(elements, merge_key) for elements in (value, base, live))
-        before, now = _by_key(base, base_keys), _by_key(live, live_keys)
+        keys, base_keys = keys_of(value, merge_key), keys_of(base, merge_key)
+        live_keys = base_keys if live is base else keys_of(live, merge_key)
+        before, now = (dict(zip(numbered(k), e, strict=True)) for k, e in ((base_keys, base), (live_keys, live)))
         merged: JSONArray = []
-        for index, (element, key) in enumerate(zip(value, keys, strict=True)):
-            pair = _take(before, key), _take(now, key)
+        for index, (element, key) in enumerate(zip(value, numbered(keys), strict=True)):
             try:
-                merged += self._element(*pair, element, field)
+                merged += self._element(before.pop(key, ABSENT), now.get(key, ABSENT), element, field)
             except SmpError as error:
                 raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
-        merged += _deletions(before, merge_key)
-        order: JSONArray = [{merge_key: _at(element, merge_key)} for element in value]
-        return self._parallel(name, merged, order if merged or live_keys != keys else [])
+        merged += _deletions(before.values(), merge_key)
+        order: JSONArray = []
+        if merged or live_keys != keys:
+            order = [{merge_key: _at(element, merge_key)} for element in value]
+        return self._parallel(name, merged, order)
 
     def _element(self, before: Value, now: Value, element: JSON, field: Field) -> JSONArray:
         value = element if isinstance(element, dict) else {}
@@ -155,22 +159,9 @@ def _list(value: Value) -> JSONArray:
     return value if isinstance(value, list) else []
 
 
-def _by_key(elements: JSONArray, keys: list[ScalarKey]) -> ByKey:
-    """Index elements by merge key; elements of one key pair up by occurrence."""
-    found: ByKey = defaultdict(deque)
-    for element, key in zip(elements, keys, strict=False):
-        found[key].append(element)
-    return found
-
-
-def _take(elements: ByKey, key: ScalarKey) -> Value:
-    left = elements.get(key)
-    return left.popleft() if left else ABSENT
-
-
-def _deletions(left: ByKey, merge_key: str) -> JSONArray:
-    values = [_at(element, merge_key) for elements in left.values() for element in elements]
-    return [delete_element(merge_key, value) for value in sorted(values, key=printed)]
+def _deletions(left: Iterable[JSON], merge_key: str) -> JSONArray:
+    values = sorted((_at(element, merge_key) for element in left), key=printed)
+    return [delete_element(merge_key, value) for value in values]
 
 
 def _at(element: JSON, merge_key: str) -> JSON:
@@ -179,5 +170,5 @@ def _at(element: JSON, merge_key: str) -> JSON:
 
 def _surplus(elements: JSONArray, others: JSONArray) -> JSONArray:
     """Return the scalars that one list has more often than another, in their order."""
-    left = _by_key(others, list(map(scalar_key, others)))
-    return [element for element in elements if _take(left, scalar_key(element)) is ABSENT]
+    left = set(numbered(keys_of(others, "")))
+    return [value for value, key in zip(elements, numbered(keys_of(elements, "")), strict=True) if key not in left]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Final, TypeAlias, TypeVar
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.values import JSON, JSONArray, ScalarKey, scalar_key, type_name
 
 ListError: TypeAlias = type[ObjectError] | type[PatchError]
+Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
+
+_STRING: Final = frozenset({str})
 
 _UNFIT: Final[dict[type, tuple[str, str]]] = {
     list: ("nested-list", "a list of lists cannot be merged"),
@@ -69,9 +74,27 @@ def _missing(merge_key: str, error: ListError) -> SmpError:
 
 def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError) -> list[ScalarKey]:
     """Return what identifies each element: its merge key, or, without one, the scalar itself."""
+    try:
+        names = list(map(itemgetter(merge_key), elements))  # type: ignore[arg-type]  # what is no object raises
+    except (KeyError, TypeError):
+        names = [None]
+    if set(map(type, names)) <= _STRING:  # nearly always, and then each is its own key
+        return names
     if not merge_key and not any(isinstance(element, dict | list) for element in elements):
         return list(map(scalar_key, elements))
     return [merge_key_of(element, index, merge_key, error) for index, element in enumerate(elements)]
+
+
+def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
+    """Tell equal keys apart by occurrence, so that the elements of one key pair up in order."""
+    if len(set(keys)) == len(keys):
+        return [*keys]
+    seen: Counter[ScalarKey] = Counter()
+    unique: list[Occurrence] = []
+    for key in keys:
+        unique.append((key, seen[key]) if seen[key] else key)
+        seen[key] += 1
+    return unique
 
 
 def first_positions(keys: Iterable[ScalarKey]) -> dict[ScalarKey, int]:
