@@ -205,6 +205,8 @@ def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: st
     if live is None and added is None:
         return
     merge = _merge_ordered(live, added, field)
+    if not merge.live:  # replaced, and still the reference orders by every live element
+        keys_of(live or [], field.merge_key)
     kind = element_type(live or [], added or [], error=PatchError)
     wanted = keys_of(order, field.merge_key if kind is dict else "", PatchError) if merge.elements else []
     result[name] = arranged(merge.elements, merge.keys, wanted, merge.slots)
