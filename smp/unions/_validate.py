@@ -16,8 +16,8 @@ from smp.schema.reach import Reach
 from smp.schema.unions import Member, UnionGroup
 from smp.unions._normalize import choice, discriminator, selected
 from smp.unions._pairs import Value, by_key, identity, key_of
-from smp.unions._profiles import KEP_1027, VALIDATE_ONLY, Choice, Profile, profile_of
-from smp.values import ABSENT, JSON, JSONObject, same
+from smp.unions._profiles import KEP_1027, KEP_2019, VALIDATE_ONLY, Choice, Profile, profile_of
+from smp.values import ABSENT, JSON, JSONObject
 from smp.violations import Violation, unsupported
 
 Check: TypeAlias = Callable[[UnionGroup, JSONObject, Path], Iterator[Violation]]
@@ -79,9 +79,9 @@ def _at_most_one(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Vio
 
 
 def _none_set(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    value = discriminator(union, KEP_1027, obj)
-    member = selected(union, value, KEP_1027)
-    if value is None or (member is not None and not member.optional) or choice(union, value, KEP_1027) is Choice.NONE:
+    value = discriminator(union, KEP_2019, obj)
+    member = selected(union, value, KEP_2019)
+    if value is None or (member is not None and not member.optional) or choice(union, value, KEP_2019) is Choice.NONE:
         yield _one_of(union, path)
 
 
@@ -193,5 +193,9 @@ class Validation:
 
 def _unchanged(union: UnionGroup, old: JSONObject, new: JSONObject) -> bool:
     """Tell whether an update left the members that are set, and the discriminator, as they were."""
-    names = union.members_set(old) == union.members_set(new)
-    return names and same(old.get(union.discriminator, ABSENT), new.get(union.discriminator, ABSENT))
+    return union.members_set(old) == union.members_set(new) and _text(old, union) == _text(new, union)
+
+
+def _text(obj: JSONObject, union: UnionGroup) -> str:
+    value = obj.get(union.discriminator)
+    return value if isinstance(value, str) else ""
