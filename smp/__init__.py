@@ -24,7 +24,7 @@ from smp.errors import (
     Warning,  # noqa: A004
 )
 from smp.paths import Path
-from smp.schema.catalog import Catalog, kubernetes, versions
+from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
 from smp.schema.model import Schema
 from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
 from smp.unions import Change, Normalization, normalize_unions, validate_unions
@@ -56,6 +56,7 @@ __all__ = [
     "Violation",
     "Warning",
     "apply_patch",
+    "bundled_overlay",
     "compose_patches",
     "find_conflicts",
     "json_patch",

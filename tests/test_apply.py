@@ -30,7 +30,8 @@ def container(name: str, **fields: object) -> JSONObject:
 def test_the_object_is_what_the_patch_makes_of_live() -> None:
     last = deployment(containers=[container("app", image="a:1", env=[container("A", value="1")])])
     modified = deployment(containers=[container("app", image="a:2")])
-    live = deployment(containers=[container("mesh", image="m"), *last["spec"]["template"]["spec"]["containers"]])  # type: ignore[index,call-overload]
+    app = container("app", image="a:1", env=[container("A", value="1")])
+    live = deployment(containers=[container("mesh", image="m"), app])
     before = copy.deepcopy((last, modified, live))
     result = smp.three_way_apply(last, modified, live, SCHEMA)
     assert result.patch == smp.three_way_patch(last, modified, live, SCHEMA)
@@ -78,8 +79,10 @@ def test_what_does_not_hold_after_the_apply_is_named() -> None:
 
 
 def test_unknown_fields_merge_on_request_and_are_reported() -> None:
-    live: JSONObject = {**deployment(containers=[]), "extra": {"kept": 1, "list": [1]}}
-    modified: JSONObject = {**deployment(containers=[]), "extra": {"list": [2]}}
+    kept: JSONObject = {"kept": 1, "list": [1]}
+    live: JSONObject = {**deployment(containers=[]), "extra": kept}
+    extra: JSONObject = {"list": [2]}
+    modified: JSONObject = {**deployment(containers=[]), "extra": extra}
     with pytest.raises(smp.UnknownFieldError) as caught:
         smp.three_way_apply(None, modified, live, SCHEMA)
     assert str(caught.value.path) == "extra"
@@ -104,8 +107,8 @@ def test_the_annotation_comes_back_as_it_went_in() -> None:
     modified = deployment(containers=[container("app", image="a<b>&\u2028é")])
     annotated = smp.with_last_applied(modified)
     assert smp.last_applied_configuration(modified) is None
-    read = smp.last_applied_configuration(annotated)
-    assert read == {**modified, "metadata": {"name": "web", "namespace": "shop", "annotations": {}}}
+    metadata: JSONObject = {"name": "web", "namespace": "shop", "annotations": {}}
+    assert smp.last_applied_configuration(annotated) == {**modified, "metadata": metadata}
     assert smp.with_last_applied(annotated) == annotated
 
 

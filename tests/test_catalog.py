@@ -41,6 +41,13 @@ def members(value: JSON, name: str) -> JSONObject:
     return found
 
 
+def elements(value: JSONObject, name: str) -> list[JSONObject]:
+    """Return the objects in a list of that name, which published data has or leaves out."""
+    found = value.get(name, [])
+    assert isinstance(found, list)
+    return [element for element in found if isinstance(element, dict)]
+
+
 @cache
 def published(minor: str) -> JSONObject:
     """Read the definitions that the bundle is compiled from."""
@@ -51,7 +58,8 @@ def published(minor: str) -> JSONObject:
 
 @cache
 def bundled_types(minor: str) -> dict[str, JSONObject]:
-    documents = {name: kubernetes(minor).load(name) for name in members(published(minor), "$defs")}
+    catalog = kubernetes(minor, overlay=None)
+    documents = {name: catalog.load(name) for name in members(published(minor), "$defs")}
     return {name: document for name, document in documents.items() if isinstance(document, dict)}
 
 
@@ -112,6 +120,13 @@ def test_the_newest_strategies_are_those_published() -> None:
 def test_unions_and_retained_keys_are_those_published(minor: str, unions: int, retain_keys: int) -> None:
     assert sum("unions" in document for document in bundled_types(minor).values()) == unions
     assert sum(count for strategy, count in strategies(minor).items() if "retainKeys" in strategy) == retain_keys
+
+
+def test_a_published_union_is_required_where_its_discriminator_is() -> None:
+    unions = [one for document in bundled_types("1.37").values() for one in elements(document, "unions")]
+    assert len(unions) == 18
+    assert all(("discriminator" in union) == (union.get("required") is True) for union in unions)
+    assert sum("required" in union for union in unions) == 5
 
 
 def test_the_newest_merge_and_map_keys_are_those_published() -> None:
@@ -328,13 +343,14 @@ def test_an_overlay_corrects_what_an_overlay_corrected() -> None:
 
 
 def test_an_overlay_adds_unions_and_enums() -> None:
-    unions: JSON = [{"fields-to-discriminateBy": {"steps": "Steps"}}]
+    union: JSON = {"discriminator": "mode", "members": {"steps": "On"}, "source": "tests"}
     mode: JSON = {"type": "string", "enum": ["On"]}
-    schema = cron_tab({"types": {"CronTab": {"unions": unions, "fields": {"mode": mode}}}})
+    schema = cron_tab({"types": {"CronTab": {"unions": [union], "fields": {"mode": mode}}}})
     enumerated = schema.descend("mode").type
     assert isinstance(schema.type, ObjectType)
     assert isinstance(enumerated, ScalarType)
-    assert (schema.type.unions, enumerated.enum) == (unions, ("On",))
+    assert [(own.names, own.source) for own in schema.type.unions] == [(("steps",), "tests")]
+    assert enumerated.enum == ("On",)
 
 
 def test_an_overlay_adds_kinds_and_leaves_its_catalog_alone() -> None:
@@ -349,7 +365,7 @@ def test_an_overlay_adds_kinds_and_leaves_its_catalog_alone() -> None:
     [
         (None, ""),
         ([], ""),
-        ({"type": {}}, "type"),
+        ({"union": []}, "union"),
         ({"types": []}, "types"),
         ({"types": {"CronTab": None}}, "types.CronTab"),
         ({"types": {"CronTab": {"fields": {"lost": {"key": "name"}}}}}, "types.CronTab.fields.lost"),

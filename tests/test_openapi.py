@@ -100,6 +100,18 @@ def nested(depth: int) -> JSON:
             {"type": "object", "x-kubernetes-unions": [{"fields-to-discriminateBy": {"a": "A"}}]},
             {"fields": {}, "unions": [{"fields-to-discriminateBy": {"a": "A"}}]},
         ),
+        *(
+            (
+                {"x-kubernetes-unions": [{"discriminator": "type"}], "required": required},
+                {"fields": {}, "unions": [{"discriminator": "type", **requirement}]},
+            )
+            for required, requirement in ((["type", "a"], {"required": True}), (["a"], {}), ([None], {}), ("type", {}))
+        ),
+        (
+            {"x-kubernetes-unions": [{"discriminator": "type", "required": False}], "required": ["type"]},
+            {"fields": {}, "unions": [{"discriminator": "type", "required": False}]},
+        ),
+        ({"x-kubernetes-unions": [{}], "required": [None]}, {"fields": {}, "unions": [{}]}),
         ({"type": "string", "x-kubernetes-list-type": "atomic"}, "string"),
     ],
 )

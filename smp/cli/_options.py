@@ -15,7 +15,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
 from smp.documents import Document, read
 from smp.errors import UnknownKindError
-from smp.schema.catalog import Catalog, kubernetes, read_compiled, versions
+from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, read_compiled, versions
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import PROFILES
 
@@ -68,9 +68,12 @@ def _from_openapi(inputs: Inputs, path: str) -> Catalog:
     data = inputs.data(path)
     document = Document(None, path, 1)
     with concerning(document):
-        if data.startswith(_COMPILED):
-            return read_compiled(data)
-        return Catalog.from_openapi([each.value for each in read(data, source=path)])
+        compiled = data.startswith(_COMPILED)
+        described = (
+            read_compiled(data) if compiled else Catalog.from_openapi([each.value for each in read(data, source=path)])
+        )
+        # A server publishes the same gaps and errors in its unions as the bundled versions do.
+        return described.with_overlay(bundled_overlay())
 
 
 def _from_crd(document: Document) -> Catalog:

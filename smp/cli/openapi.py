@@ -25,12 +25,12 @@ _OUTPUT: Final = click.option(
 )
 
 
-@click.group(epilog="\b\nExample:\n  smp openapi convert swagger.json --to v3")
+@click.group(epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3")
 def command() -> None:
     """Convert, prune and generate OpenAPI documents."""
 
 
-@command.command(epilog="\b\nExample:\n  smp openapi convert swagger.json --to v3")
+@command.command(epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3")
 @click.argument("document", type=FILE)
 @click.option("--to", "version", type=click.Choice(["v2", "v3"]), required=True, help="The version to convert to.")
 @click.option("--defaults/--no-defaults", default=True, help="v2: keep defaults, which a server leaves out there.")
@@ -54,7 +54,7 @@ def _kind_of(path: Path) -> str:
     return str(path.steps[-1]) if path.steps else "the document"
 
 
-@command.command("prune-enums", epilog="\b\nExample:\n  smp openapi prune-enums swagger.json")
+@command.command("prune-enums", epilog="\b\nExample:\n  smp openapi prune-enums openapi.json")
 @click.argument("document", type=FILE)
 @_OUTPUT
 def prune_enums(document: str, output: str) -> None:
@@ -65,7 +65,7 @@ def prune_enums(document: str, output: str) -> None:
     _write(pruned, output)
 
 
-@command.command(epilog="\b\nExample:\n  smp openapi generate docs/examples/go -o yaml")
+@command.command(epilog="\b\nExample:\n  smp openapi generate types.go -o yaml")
 @click.argument("paths", type=FILE, nargs=-1, required=True)
 @click.option(
     "--profile",

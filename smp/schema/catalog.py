@@ -2,8 +2,8 @@
 
 The bundle has one file a Kubernetes minor: zlib over lines of text. The first line is the header with
 the index of kinds, each other line a type: its name, a tab, its type document. Opening a file
-decompresses and splits it; a type is parsed when somebody asks for it. This is the one module of the
-core that reads files, and it reads no other.
+decompresses and splits it; a type is parsed, and corrected by the bundled overlay, when somebody asks
+for it. This is the one module of the core that reads files, and it reads no other.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib.resources import files
+from os import PathLike
 from typing import Final
 
 from smp.errors import DepthError, ObjectError, SchemaError, UnknownKindError
@@ -22,11 +23,12 @@ from smp.paths import Path
 from smp.schema import crd
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.openapi import Kind, compile_documents, follow
-from smp.values import JSON, JSONObject, type_name
+from smp.schema.overlay import Overlay
+from smp.values import ABSENT, JSON, Absent, type_name
 
+_DATA: Final = files("smp.schema") / "bundled"
 _SUFFIX: Final = ".types"
 _VERSION: Final = re.compile(r"v?(\d+\.\d+)(?:[.+-].*)?", re.ASCII)
-_OF_FIELD: Final = frozenset({"is", "strategy", "key"})
 
 
 class Catalog:
@@ -60,6 +62,20 @@ class Catalog:
         types, kinds = compile_documents(crd.published(documents))
         return cls(kinds, _chained(types.get, _bundled_metadata), source="CustomResourceDefinition")
 
+    @classmethod
+    def from_go(cls, paths: Iterable[str | PathLike[str]], *, profile: str = "kep1027") -> Catalog:
+        """Make a catalog of Go types with tags and markers: files, or directories of them (extra ``go``).
+
+        Markers of unions are read by profile. What the sources import from Kubernetes is that of the newest
+        bundled version. Raises DocumentError, with file and line, and SchemaError.
+        """
+        # Imported here because the Go grammar is an extra.
+        from smp.schema.golang import generate  # noqa: PLC0415
+        from smp.schema.golang.files import read_sources  # noqa: PLC0415
+
+        types, kinds = compile_documents(generate(read_sources(paths), profile=profile))
+        return cls(kinds, _chained(types.get, kubernetes().load), source="Go")
+
     def kinds(self) -> tuple[Kind, ...]:
         """Return every (apiVersion, kind), sorted."""
         return tuple(sorted(self._kinds))
@@ -86,19 +102,16 @@ class Catalog:
     __or__ = merged
 
     def with_overlay(self, document: JSON) -> Catalog:
-        """Return a catalog corrected by an overlay document.
+        """Return a catalog corrected by an overlay document: types, kinds and unions (smp.schema.overlay).
 
-        ``{"types": {NAME: TYPE}, "kinds": {API_VERSION: {KIND: NAME}}}``, both optional. A TYPE is a type
-        document (smp.schema.model), merged over the one of that name: members that it lacks stay, a null
-        removes. ``{"strategy": ..}`` and ``{"key": ..}`` under a field's name correct just those. A name
-        that the catalog lacks is a new type. Raises SchemaError for what is not an overlay.
+        Raises SchemaError for what is not an overlay.
         """
-        overlay = _section(document, Path())
-        for word in sorted(overlay.keys() - {"types", "kinds"}):
-            raise _invalid("a section that no overlay has", Path((word,)))
-        load = partial(_corrected, self.load, _overlay_types(overlay))
-        kinds = {**self._kinds, **_overlay_kinds(overlay)}
-        return Catalog(kinds, load, source=f"{self.source} + overlay", version=self.version)
+        return self._overlaid(document, source=f"{self.source} + overlay")
+
+    def _overlaid(self, document: JSON, *, source: str) -> Catalog:
+        overlay = Overlay.read(document, self.version)
+        kinds = {**self._kinds, **overlay.kinds}
+        return Catalog(kinds, partial(overlay.load, self.load), source=source, version=self.version)
 
     def _like(self, api_version: str, kind: str) -> str:
         elsewhere = [" ".join(known) for known in self.kinds() if known[1] == kind]
@@ -106,30 +119,46 @@ class Catalog:
         return "did you mean " + " or ".join(close) + "?" if close else ""
 
 
-def kubernetes(version: str | None = None) -> Catalog:
+def kubernetes(version: str | None = None, *, overlay: JSON | Absent = ABSENT) -> Catalog:
     """Return the catalog of a bundled Kubernetes minor, the newest by default.
 
-    ``1.33``, ``v1.33`` and ``v1.33.4`` name the same. Raises UnknownKindError (code unknown-version).
+    ``1.33``, ``v1.33`` and ``v1.33.4`` name the same. ``overlay`` replaces the bundled overlay, which
+    corrects the published unions and adds to them; None is none. Raises UnknownKindError (code
+    unknown-version), and SchemaError for what is not an overlay.
     """
     match = _VERSION.fullmatch(versions()[-1] if version is None else str(version))
     if match is None or match[1] not in versions():
         raise UnknownKindError(
             f"Kubernetes {version} is not bundled", code="unknown-version", hint="there is " + ", ".join(versions())
         )
-    return _bundled(match[1])
+    if overlay is ABSENT:
+        return _corrected(match[1])
+    return _bundled(match[1]) if overlay is None else _bundled(match[1]).with_overlay(overlay)
+
+
+def bundled_overlay() -> JSON:
+    """Return the overlay of the bundled Kubernetes types, for a catalog of one's own or to be changed."""
+    document: JSON = json.loads((_DATA / "overlay.json").read_bytes())
+    return document
 
 
 @cache
 def versions() -> tuple[str, ...]:
     """Return the bundled Kubernetes minors, oldest first."""
-    names = (entry.name for entry in (files("smp.schema") / "bundled").iterdir())
+    names = (entry.name for entry in _DATA.iterdir())
     minors = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
     return tuple(sorted(minors, key=lambda minor: [int(number) for number in minor.split(".")]))
 
 
 @cache
 def _bundled(minor: str) -> Catalog:
-    return read_compiled((files("smp.schema") / "bundled" / f"{minor}{_SUFFIX}").read_bytes(), version=minor)
+    return read_compiled((_DATA / f"{minor}{_SUFFIX}").read_bytes(), version=minor)
+
+
+@cache
+def _corrected(minor: str) -> Catalog:
+    catalog = _bundled(minor)
+    return catalog._overlaid(bundled_overlay(), source=catalog.source)  # noqa: SLF001  (its own module's)
 
 
 def _bundled_metadata(name: str) -> TypeDocument | None:
@@ -192,77 +221,3 @@ def _word_of(obj: JSON, name: str) -> str:
     if not isinstance(word, str) or not word:
         raise ObjectError("an object without it has no schema", code="missing-kind", path=Path((name,)))
     return word
-
-
-def _overlay_types(overlay: JSONObject) -> JSONObject:
-    types = _section(overlay.get("types", {}), Path(("types",)))
-    for name, document in types.items():
-        if not isinstance(document, str | dict):
-            raise _invalid("a type document is a string or an object", Path(("types", name)))
-    return types
-
-
-def _overlay_kinds(overlay: JSONObject) -> dict[Kind, str]:
-    kinds: dict[Kind, str] = {}
-    for api_version, section in _section(overlay.get("kinds", {}), Path(("kinds",))).items():
-        path = Path(("kinds", api_version))
-        for kind, name in _section(section, path).items():
-            if not isinstance(name, str):
-                raise _invalid("the name of a type is expected", path / kind)
-            kinds[api_version, kind] = name
-    return kinds
-
-
-def _section(value: JSON, path: Path) -> JSONObject:
-    if not isinstance(value, dict):
-        raise _invalid(f"an object is expected, not {type_name(value)}", path)
-    return value
-
-
-def _invalid(problem: str, path: Path) -> SchemaError:
-    return SchemaError(problem, code="invalid-overlay", path=path, hint="an overlay has types and kinds, by name")
-
-
-def _corrected(load: Loader, corrections: JSONObject, name: str) -> TypeDocument | None:
-    document = load(name)
-    if name not in corrections:
-        return document
-    try:
-        merged = _merged_type(document or {}, corrections[name])
-    except SchemaError as error:
-        raise error.at(Path(("types", name))) from None
-    except RecursionError:
-        raise DepthError("the overlay is nested too deeply", path=Path(("types", name))) from None
-    return merged if isinstance(merged, str | dict) else None
-
-
-def _merged_type(document: JSON, correction: JSON) -> JSON:
-    if not isinstance(document, dict) or not isinstance(correction, dict):
-        return correction
-    merged = {word: value for word, value in document.items() if word not in correction}
-    for word, value in correction.items():
-        if value is not None:
-            merged[word] = _merged_member(word, document.get(word, {}), value)
-    return merged
-
-
-def _merged_member(word: str, member: JSON, correction: JSON) -> JSON:
-    if word in ("items", "values", "is"):
-        return _merged_type(member, correction)
-    if word == "fields" and isinstance(member, dict) and isinstance(correction, dict):
-        kept = {name: field for name, field in member.items() if name not in correction}
-        changed = {name: _merged_field(name, member.get(name), field) for name, field in correction.items()}
-        return {**kept, **{name: field for name, field in changed.items() if field is not None}}
-    return correction
-
-
-def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
-    """Merge a correction into a field: of what is the field's own (strategy, key), or of its type."""
-    if not isinstance(correction, dict):
-        return correction
-    of_field = bool(correction.keys() & _OF_FIELD)
-    if field is None and of_field and "is" not in correction:
-        raise _invalid("there is no such field to correct, and it is given no type", Path(("fields", name)))
-    if isinstance(field, dict) and "is" in field:
-        return _merged_type(field, correction if of_field else {"is": correction})
-    return _merged_type({"is": field or {}} if of_field else field or {}, correction)

@@ -213,7 +213,7 @@ def _structured(node: JSONObject, found: JSONObject) -> TypeDocument:
     properties = _object(node.get("properties", {}))
     path = Path(("properties",))
     fields: JSONObject = {name: _below(path / name, _field, properties[name]) for name in properties}
-    others = pick({**found, "unions": _all_unions(found, properties)}, OF_OBJECT)
+    others = pick({**found, "unions": _all_unions(found, properties, node.get("required"))}, OF_OBJECT)
     return {"fields": fields, **_undeclared(node, found), **others}
 
 
@@ -224,15 +224,24 @@ def _undeclared(node: JSONObject, found: JSONObject) -> JSONObject:
     return {} if others is False else {"values": _below(Path(("additionalProperties",)), _type, others)}
 
 
-def _all_unions(found: JSONObject, properties: JSONObject) -> JSON:
-    """Gather the unions published on an object and those published on its discriminators."""
-    own = found.get("unions")
-    unions = [*own] if isinstance(own, list) else []
+def _all_unions(found: JSONObject, properties: JSONObject, required: JSON) -> JSON:
+    """Gather the unions published on an object and those published on its discriminators.
+
+    A union is required where its discriminator is; on the discriminator, its values say so (KEP-1027).
+    """
+    own, names = found.get("unions"), required if isinstance(required, list) else []
+    unions = [_with_requirement(union, names) for union in own] if isinstance(own, list) else []
     for name, node in properties.items():
         union = node.get("x-kubernetes-unions") if isinstance(node, dict) else None
         if isinstance(union, dict):
             unions.append({"discriminator": name, **union})
     return unions
+
+
+def _with_requirement(union: JSON, required: list[JSON]) -> JSON:
+    if not isinstance(union, dict) or union.get("discriminator") not in [*filter(None, required)]:
+        return union
+    return {"required": True, **union}
 
 
 def _only_combines(node: JSONObject, found: JSONObject) -> bool:
