@@ -1,35 +1,39 @@
-"""Strategic merge patches for Kubernetes objects, computed and applied offline."""
+"""Strategic merge patches for Kubernetes objects, computed and applied offline.
+
+Names are imported when somebody uses them, so that ``import smp`` costs next to nothing.
+"""
 
 from importlib import import_module
-from types import ModuleType
 
-from smp import merge_patch, wire
-from smp.apply import ApplyResult, last_applied_configuration, three_way_apply, with_last_applied
-from smp.enums import validate_enums
-from smp.errors import (
-    CompositionError,
-    Conflict,
-    ConflictError,
-    DepthError,
-    DocumentError,
-    ObjectError,
-    PatchError,
-    PreconditionError,
-    SchemaError,
-    SmpError,
-    UnionConflictError,
-    UnionError,
-    UnknownFieldError,
-    UnknownKindError,
-    Warning,  # noqa: A004
-)
-from smp.paths import Path
-from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
-from smp.schema.model import Schema
-from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
-from smp.unions import Change, Normalization, normalize_unions, validate_unions
-from smp.values import ABSENT
-from smp.violations import Violation
+TYPE_CHECKING = False  # typing's own costs as much to import as all of this
+if TYPE_CHECKING:
+    from smp import json_patch, merge_patch, wire
+    from smp.apply import ApplyResult, last_applied_configuration, three_way_apply, with_last_applied
+    from smp.enums import validate_enums
+    from smp.errors import (
+        CompositionError,
+        Conflict,
+        ConflictError,
+        DepthError,
+        DocumentError,
+        ObjectError,
+        PatchError,
+        PreconditionError,
+        SchemaError,
+        SmpError,
+        UnionConflictError,
+        UnionError,
+        UnknownFieldError,
+        UnknownKindError,
+        Warning,  # noqa: A004
+    )
+    from smp.paths import Path
+    from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
+    from smp.schema.model import Schema
+    from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
+    from smp.unions import Change, Normalization, normalize_unions, validate_unions
+    from smp.values import ABSENT
+    from smp.violations import Violation
 
 __all__ = [
     "ABSENT",
@@ -74,9 +78,31 @@ __all__ = [
     "with_last_applied",
 ]
 
+_MODULES = ("json_patch", "merge_patch", "wire")
+_NAMES = {
+    "smp.apply": "ApplyResult last_applied_configuration three_way_apply with_last_applied",
+    "smp.enums": "validate_enums",
+    "smp.errors": "CompositionError Conflict ConflictError DepthError DocumentError ObjectError PatchError "
+    "PreconditionError SchemaError SmpError UnionConflictError UnionError UnknownFieldError UnknownKindError Warning",
+    "smp.paths": "Path",
+    "smp.schema.catalog": "Catalog bundled_overlay kubernetes versions",
+    "smp.schema.model": "Schema",
+    "smp.strategic": "apply_patch compose_patches find_conflicts three_way_patch two_way_patch",
+    "smp.unions": "Change Normalization normalize_unions validate_unions",
+    "smp.values": "ABSENT",
+    "smp.violations": "Violation",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-def __getattr__(name: str) -> ModuleType:
-    """Import ``smp.json_patch`` when somebody names it: its library takes as long to import as all the rest."""
-    if name == "json_patch":
-        return import_module("smp.json_patch")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"smp.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
