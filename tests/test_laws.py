@@ -1,0 +1,228 @@
+"""What must hold for any object, whatever the reference does."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+
+from smp.errors import CompositionError, SmpError
+from smp.schema.catalog import kubernetes
+from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
+from smp.values import JSON, JSONObject, same
+from tests.differential import stored
+from tests.strategies import Maker, makers
+
+DEPLOYMENT = kubernetes().schema("apps/v1", "Deployment")
+law = settings(max_examples=300, deadline=None)
+
+
+@law
+@given(makers())
+def test_applying_the_patch_of_two_objects_gives_the_second(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    modified = maker.changed(original, schema)
+    try:
+        patch = two_way_patch(original, modified, schema)
+    except SmpError:
+        assume(condition=False)
+    assert same(apply_patch(original, patch, schema), modified)
+
+
+@law
+@given(makers())
+def test_the_patch_of_an_object_and_itself_is_empty(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    assume("keyless" not in json.dumps(original))  # objects without a merge key cannot be compared
+    assert two_way_patch(original, copy.deepcopy(original), schema) == {}
+    assert three_way_patch(original, copy.deepcopy(original), copy.deepcopy(original), schema) == {}
+
+
+@law
+@given(makers())
+def test_a_patch_applied_twice_changes_nothing_more(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    modified = maker.changed(original, schema)
+    assume("keyless" not in json.dumps([original, modified]))
+    patch = two_way_patch(original, modified, schema)
+    assert same(apply_patch(modified, patch, schema), modified)
+
+
+@law
+@given(makers())
+def test_what_nobody_manages_is_left_alone(maker: Maker) -> None:
+    base = maker.object(DEPLOYMENT)
+    modified = maker.changed(base, DEPLOYMENT)
+    foreign: JSONObject = {"metadata": {"annotations": {"foreign": "x"}, "finalizers": ["foreign"]}}
+    foreign |= {"spec": {"template": {"spec": {"containers": [{"name": "foreign", "image": "x"}]}}}}
+    live = with_lists(base, foreign)
+    result = apply_patch(live, three_way_patch(base, modified, live, DEPLOYMENT), DEPLOYMENT)
+    assume(kept_parents(base, modified))
+    assert result["metadata"]["annotations"]["foreign"] == "x"  # type: ignore[index, call-overload]  (it is there)
+    assert "foreign" in result["metadata"]["finalizers"]  # type: ignore[index, operator, call-overload]  (the same)
+    containers = result["spec"]["template"]["spec"]["containers"]  # type: ignore[index, call-overload]  (the same)
+    assert {"name": "foreign", "image": "x"} in containers  # type: ignore[operator]  (the same)
+
+
+def with_lists(value: JSONObject, extra: JSONObject) -> JSONObject:
+    made: JSONObject = {**extra, **value}
+    for name in value.keys() & extra.keys():
+        one, other = value[name], extra[name]
+        if isinstance(one, dict) and isinstance(other, dict):
+            made[name] = with_lists(one, other)
+        elif isinstance(one, list) and isinstance(other, list):
+            made[name] = [*other, *one]
+    return made
+
+
+def kept_parents(base: JSONObject, modified: JSONObject) -> bool:
+    """Tell whether no object or list above the foreign values was dropped: that drops them, too."""
+    paths = ("spec",), ("spec", "template"), ("spec", "template", "spec"), ("spec", "template", "spec", "containers")
+    paths = (*paths, ("metadata", "annotations"), ("metadata", "finalizers"))
+    return all(at(base, path) is None or at(modified, path) is not None for path in paths)
+
+
+def at(value: JSON, path: tuple[str, ...]) -> JSON:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+@law
+@given(makers())
+def test_without_drift_three_ways_do_what_two_do(maker: Maker) -> None:
+    schema = maker.subject().schema
+    base = maker.object(schema)
+    modified = maker.changed(base, schema)
+    assume("keyless" not in json.dumps([base, modified]))
+    patch = three_way_patch(base, modified, base, schema)
+    assert same(apply_patch(base, patch, schema), apply_patch(base, two_way_patch(base, modified, schema), schema))
+    assert same(patch, three_way_patch(base, modified, base, schema, overwrite=False))
+
+
+@law
+@given(makers())
+def test_a_three_way_patch_arrives(maker: Maker) -> None:
+    """After an apply, another apply of the same configuration has nothing to change."""
+    schema = maker.subject().schema
+    last_applied, modified, live = maker.triple(schema)
+    assume("keyless" not in json.dumps([last_applied, modified, live]))
+    result = apply_patch(live, three_way_patch(last_applied, modified, live, schema), schema)
+    again = three_way_patch(modified, modified, result, schema)
+    assert same(apply_patch(result, again, schema), result)
+
+
+@law
+@given(makers())
+def test_a_composition_of_diffs_arrives_where_they_arrive(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    between = maker.changed(original, schema)
+    modified = maker.changed(between, schema)
+    assume("keyless" not in json.dumps([original, between, modified]))
+    patches = two_way_patch(original, between, schema), two_way_patch(between, modified, schema)
+    try:
+        composed = compose_patches(patches, schema)
+    except CompositionError:
+        assume(condition=False)
+    assert same(apply_patch(original, composed, schema), modified)
+
+
+@law
+@given(makers())
+def test_arguments_stay_as_they_are(maker: Maker) -> None:
+    schema = maker.subject().schema
+    last_applied, modified, live = maker.triple(schema)
+    patch, other = maker.patch(live, schema), maker.spoiled(maker.patch(live, schema), schema, patch=True)
+    arguments: JSON = [last_applied, modified, live, patch, other]
+    before = copy.deepcopy(arguments)
+    for operation in (
+        lambda: apply_patch(live, patch, schema),
+        lambda: apply_patch(live, other, schema),
+        lambda: two_way_patch(live, modified, schema),
+        lambda: three_way_patch(last_applied, modified, live, schema, overwrite=False),
+        lambda: compose_patches([patch, other], schema),
+        lambda: find_conflicts(patch, other, schema),
+    ):
+        try:
+            operation()
+        except SmpError:
+            continue
+        finally:
+            assert same(arguments, before)
+
+
+def test_what_does_not_change_is_shared() -> None:
+    containers: JSON = [{"name": "app", "image": "a", "env": [{"name": "A"}]}, {"name": "proxy", "args": ["-v"]}]
+    live: JSONObject = {"metadata": {"labels": {"a": "b"}}, "spec": {"template": {"spec": {"containers": containers}}}}
+    patch: JSONObject = {"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "b"}]}}}}
+    result = apply_patch(live, patch, DEPLOYMENT)
+    assert result["metadata"] is live["metadata"]
+    app, proxy = result["spec"]["template"]["spec"]["containers"]  # type: ignore[index, call-overload, misc]  (two)
+    assert app["image"] == "b"  # type: ignore[index, call-overload]  (an object)
+    assert app["env"] is containers[0]["env"]  # type: ignore[index, call-overload]  (an object)
+    assert proxy is containers[1]
+
+
+@law
+@given(makers())
+def test_an_empty_patch_shares_everything(maker: Maker) -> None:
+    schema = maker.subject().schema
+    live = maker.object(schema)
+    result = apply_patch(live, {}, schema)
+    assert same(result, live)
+    assert all(result[name] is live[name] for name in live)
+
+
+@law
+@given(makers())
+def test_no_directive_and_no_null_survives(maker: Maker) -> None:
+    schema = maker.subject().schema
+    live = maker.object(schema)
+    patch = maker.patch(live, schema)
+    try:
+        result = apply_patch(live, patch, schema)
+    except SmpError:
+        assume(condition=False)
+    assert same(result, stored(result))
+
+
+def digest() -> str:
+    """Compute a digest over what all operations make of some random objects, order of keys included."""
+    results: list[JSON] = []
+    for seed in range(60):
+        maker = Maker(seed)
+        schema = maker.subject().schema
+        last_applied, modified, live = maker.triple(schema)
+        patches = [maker.patch(live, schema), maker.patch(live, schema)]
+        for operation in (
+            lambda: apply_patch(live, patches[0], schema),
+            lambda: three_way_patch(last_applied, modified, live, schema),
+            lambda: compose_patches(patches, schema),
+            lambda: [str(conflict) for conflict in find_conflicts(*patches, schema)],
+        ):
+            try:
+                results.append(operation())
+            except SmpError as error:
+                results.append(str(error))
+    return hashlib.sha256(json.dumps(results).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_equal_inputs_give_equal_outputs_in_every_process(seed: str) -> None:
+    root = Path(__file__).resolve().parent.parent
+    command = [sys.executable, "-c", "from tests.test_laws import digest; print(digest())"]
+    done = subprocess.run(
+        command, cwd=root, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == digest()
