@@ -158,7 +158,8 @@ class ObjectType(Type):
     def unions(self) -> tuple[UnionGroup, ...]:
         """The unions among the fields. Raises SchemaError for unions that contradict themselves."""
         if not isinstance(self._unions, tuple):
-            self._unions = read_unions(self._unions, {name: _enum(node) for name, node in self._fields.items()})
+            enums = {name: _enum(node) for name, node in self._fields.items()}
+            self._unions = read_unions(self._unions, enums, self._fields)
         return self._unions
 
     @staticmethod

@@ -18,7 +18,7 @@ an overlay of ours:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -89,17 +89,16 @@ class UnionGroup:
 
 
 def read_unions(
-    published: JSON, enums: Mapping[str, Sequence[JSON]], merge_keys: Sequence[str] = ()
+    published: JSON, enums: Mapping[str, Sequence[JSON]], fields: Collection[str] | None = None
 ) -> tuple[UnionGroup, ...]:
-    """Read the unions of one object.
+    """Read the unions of one object, given the enums of its fields and, where they are known, the fields themselves.
 
-    ``enums`` has the enum of each field that has one; ``merge_keys`` are the keys by which lists know
-    such objects. Raises SchemaError that names every problem at once.
+    Raises SchemaError that names every problem at once.
     """
     if not isinstance(published, list):
         raise SchemaError(f"unions are a list, not {type_name(published)}", code="invalid-union")
     groups = tuple(_read(union, enums) for union in published)
-    problems = [*_problems(groups), *_key_problems(groups, merge_keys)]
+    problems = [*_problems(groups), *_outside(groups, enums), *_strangers(groups, fields)]
     if problems:
         raise SchemaError("; ".join(problems), code="invalid-union", path=Path(("x-kubernetes-unions",)))
     return groups
@@ -191,10 +190,18 @@ def _problems(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
     yield from (f"{name!r} belongs to two unions" for name, n in fields.items() if n > 1 and name in selective)
 
 
-def _key_problems(groups: tuple[UnionGroup, ...], merge_keys: Sequence[str]) -> Iterator[str]:
+def _outside(groups: tuple[UnionGroup, ...], enums: Mapping[str, Sequence[JSON]]) -> Iterator[str]:
     for group in groups:
-        for name in sorted({*group.names, group.discriminator} & set(merge_keys)):
-            yield f"the merge key {name!r} cannot belong to a union"
+        listed = enums.get(group.discriminator) or group.by_value
+        for value in group.by_value:
+            if value not in listed:
+                yield f"the value {value!r} is not in the enum of {group.discriminator!r}"
+
+
+def _strangers(groups: tuple[UnionGroup, ...], fields: Collection[str] | None) -> Iterator[str]:
+    for group in groups if fields is not None else ():
+        named = dict.fromkeys((group.discriminator, *group.names) if group.discriminator else group.names)
+        yield from (f"{name!r} is no field" for name in named if name not in (fields or ()))
 
 
 def _keys(value: JSON) -> list[str]:

@@ -18,11 +18,12 @@ from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
-from smp.strategic._directives import PatchObject, is_directive, read_object
+from smp.strategic._directives import REPLACE, PatchObject, is_directive, read_object
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 
 __all__ = [
     "KUBECTL_PRECONDITIONS",
+    "REPLACE",
     "PatchObject",
     "Precondition",
     "apply_patch",

@@ -125,6 +125,7 @@ class _Merge:
     patched: list[ScalarKey]
     live: list[ScalarKey]  # what deletions left of the live list
     freed: int = 0  # how many elements were deleted
+    replaced: bool = False  # whether the patch dropped what was there
     in_place: bool = False  # whether elements only changed, in their live order, and so stay where they are
 
     @property
@@ -158,7 +159,8 @@ def _merge_scalars(live: JSONArray, patch: JSONArray) -> _Merge:
 def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
     asked = read_list(patch, field.merge_key)
     if asked.replaces:
-        return _Merge([cleaned(element) for element in asked.elements], asked.keys, [], [])
+        whole = [cleaned(element) for element in asked.elements]
+        return _Merge(whole, asked.keys, [], asked.keys, replaced=True)
     elements, keys = _without(live, keys_of(live, field.merge_key), asked.deleted)
     left = len(keys)
     places = first_positions(keys)
@@ -173,7 +175,7 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
         else:
             elements[at] = _merged_element(elements[at], element, field, at)
     in_place = unique and len(keys) == left and all(one < other for one, other in pairwise(touched))
-    return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place)
+    return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place)
 
 
 def _without(
@@ -205,10 +207,10 @@ def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: st
     if live is None and added is None:
         return
     merge = _merge_ordered(live, added, field)
-    if not merge.live:  # replaced, and still the reference orders by every live element
+    if merge.replaced:  # and still the reference orders by every live element
         keys_of(live or [], field.merge_key)
     kind = element_type(live or [], added or [], error=PatchError)
-    wanted = keys_of(order, field.merge_key if kind is dict else "", PatchError) if merge.elements else []
+    wanted = keys_of(order, field.merge_key if kind is dict else "", PatchError) if kind is not None else []
     result[name] = arranged(merge.elements, merge.keys, wanted, merge.slots)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from smp.schema.model import Field, ListType
+from smp.errors import SchemaError
+from smp.paths import Path
+from smp.schema.model import Field, ListType, ObjectType
 from smp.values import JSON, Absent, ScalarKey, scalar_key
 
 Value: TypeAlias = "JSON | Absent"
@@ -12,11 +14,18 @@ Key: TypeAlias = tuple[ScalarKey, ...]
 
 
 def identity(known: Field) -> tuple[str, ...]:
-    """Return the fields that identify an element of a list; none for an atomic list."""
-    if known.merges and known.merge_key:
-        return (known.merge_key,)
+    """Return the fields that identify an element of a list; none for an atomic list.
+
+    Raises SchemaError where one of them belongs to a union: clearing it would make another element.
+    """
     listed = known.type
-    return listed.map_keys if isinstance(listed, ListType) and listed.list_type == "map" else ()
+    keys = listed.map_keys if isinstance(listed, ListType) and listed.list_type == "map" else ()
+    keys = (known.merge_key,) if known.merges and known.merge_key else keys
+    for union in listed.items.unions if isinstance(listed.items, ObjectType) else ():
+        for key in {*union.names, union.discriminator}.intersection(keys):
+            problem = f"the key {key!r} of this list belongs to a union of its elements"
+            raise SchemaError(problem, code="invalid-union", path=Path((known.name,)))
+    return keys
 
 
 def key_of(element: JSON, keys: tuple[str, ...]) -> Key:

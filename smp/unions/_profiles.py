@@ -10,6 +10,7 @@ first rule that holds decides; where none holds nothing is done. Conditions that
     members         how many members are set now
     added           how many of them were not set before; all of them where there was no object
     mismatch        the only added member is not the one that the discriminator selects
+    selected_is_set the member that the discriminator selects is set
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Action(Enum):
 
     LEAVE = "leave it as it is"
     KEEP_SELECTED = "clear all members but the one that the discriminator selects"
-    KEEP_OR_RESTORE = "the same, and bring the selected member back where it got lost"
+    RESTORE = "the same, and bring back the selected member, which got lost"
     KEEP_ADDED = "clear all members but the one that was added"
     KEEP_ADDED_AND_SAY_SO = "the same, and set the discriminator to it"
     SAY_SO = "set the discriminator to the only member that is set"
@@ -86,6 +87,7 @@ class Rule:
     members: Range = (0, MANY)
     added: Range = (0, MANY)
     mismatch: bool | None = None
+    selected_is_set: bool | None = None
 
     def holds(self, now: Situation) -> bool:
         """Tell whether all conditions hold."""
@@ -96,6 +98,7 @@ class Rule:
             (self.changed, now.changed),
             (self.chosen, now.chosen),
             (self.mismatch, now.mismatch),
+            (self.selected_is_set, now.selected is not None and now.selected.name in now.members),
         )
         return (
             all(wanted is None or wanted is fact for wanted, fact in facts)
@@ -138,7 +141,8 @@ KEP_1027_DRAFT: Final = Profile(
     (
         Rule("L2", A.REFUSE, "the discriminator is required", discriminated=True, required=True, selects=_NOTHING),
         Rule("L1", A.CLEAR, discriminated=True, selects=_NOTHING),
-        Rule("L3", A.KEEP_OR_RESTORE, discriminated=True, selects=frozenset({C.MEMBER})),
+        Rule("L4", A.RESTORE, selects=frozenset({C.MEMBER}), selected_is_set=False),
+        Rule("L3", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
         Rule("L5", A.CLEAR, discriminated=True),
         Rule("L6", A.KEEP_ADDED, members=(2, MANY), added=(1, 1)),
         Rule("L7", A.REFUSE, "more than one member is newly set", members=(2, MANY), added=(2, MANY)),

@@ -14,7 +14,7 @@ from smp.paths import Element, Path, Step
 from smp.schema.model import Field, ObjectType, Type
 from smp.schema.reach import Reach
 from smp.schema.unions import Member, UnionGroup
-from smp.unions._normalize import choice, discriminator, selected
+from smp.unions._decide import choice, discriminator, selected
 from smp.unions._pairs import Value, by_key, identity, key_of
 from smp.unions._profiles import KEP_1027, KEP_2019, VALIDATE_ONLY, Choice, Profile, profile_of
 from smp.values import ABSENT, JSON, JSONObject
