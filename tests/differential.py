@@ -7,6 +7,7 @@ differed before, the deviation is the reason; nothing else is forgiven.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,16 @@ MISPLACED_ERRORS: Final = (
     "merging an object in json but data type is not struct, instead is:",
     "unable to find api field",
 )
-INCOMPARABLE: Final = ("nested-list", "mixed-list", "null-element", "not-an-object")  # a conflict may hide them
+# What cannot be compared may stand after the first conflict.
+INCOMPARABLE: Final = (
+    "nested-list",
+    "mixed-list",
+    "null-element",
+    "not-an-object",
+    "missing-merge-key",
+    "invalid-merge-key",
+    "no-merge-key",
+)
 CONFLICT: Final = "conflicts with changes made from original to current"
 
 
@@ -65,8 +75,14 @@ def made(op: str, seed: int, *, broken: bool = False) -> Case:
 
 
 def _for_apply(maker: Maker, schema: Schema) -> Documents:
-    live = maker.object(schema)
-    return {"original": live, "patch": maker.patch(live, schema)}
+    if maker.random.random() < 0.6:
+        live = maker.object(schema)
+        return {"original": live, "patch": maker.patch(live, schema)}
+    last_applied, modified, live = maker.triple(schema)
+    try:  # what kubectl would send: order directives beside deletions, in lists with elements of others
+        return {"original": live, "patch": three_way_patch(last_applied, modified, live, schema)}
+    except SmpError:
+        return {"original": live, "patch": maker.patch(live, schema)}
 
 
 def _for_two_way(maker: Maker, schema: Schema) -> Documents:
@@ -178,7 +194,8 @@ def _one_order(name: str, value: JSON) -> JSON:
 _SALT: Final = itertools.count(10**6)
 
 
-def _rewritten(value: JSONObject, schema: Type, rule: Rule) -> JSONObject:
+def rewritten(value: JSONObject, schema: Type, rule: Rule) -> JSONObject:
+    """Put every member of every object through a rule, which sees the field, outermost first."""
     result: JSONObject = {}
     for name, member in value.items():
         field = schema.field(name.partition("/")[2] if name.startswith("$") else name)
@@ -190,7 +207,7 @@ def _rewritten(value: JSONObject, schema: Type, rule: Rule) -> JSONObject:
 
 def _inside(value: JSON, schema: Type, rule: Rule) -> JSON:
     if isinstance(value, dict):
-        return _rewritten(value, schema, rule)
+        return rewritten(value, schema, rule)
     return [_inside(element, schema.items, rule) for element in value] if isinstance(value, list) else value
 
 
@@ -224,6 +241,12 @@ def _sorted_scalars(_name: str, value: JSON, field: Field | None) -> JSON:
     return value if any(isinstance(element, dict | list) for element in value) else sorted(value, key=printed)
 
 
+def _sorted_atomic(_name: str, value: JSON, field: Field | None) -> JSON:
+    if not isinstance(value, list) or field is None or field.merges:
+        return value
+    return value if any(isinstance(element, dict | list) for element in value) else sorted(value, key=printed)
+
+
 def _no_scalar_lists(_name: str, value: JSON, field: Field | None) -> JSON | Absent:
     return ABSENT if _scalar_merge_list(value, field) else value
 
@@ -241,6 +264,10 @@ def _one_of_each(_name: str, value: JSON, field: Field | None) -> JSON:
         key = element.get(field.merge_key) if isinstance(element, dict) else element
         firsts.setdefault(printed(key) if not isinstance(key, dict | list) else repr(element), element)
     return [*firsts.values()]
+
+
+def _unrepeated(name: str, value: JSON, field: Field | None) -> JSON:
+    return _one_of_each(name, value, field) if _scalar_merge_list(value, field) else value
 
 
 def _no_maps_of_structures(_name: str, value: JSON, field: Field | None) -> JSON | Absent:
@@ -274,6 +301,10 @@ def _no_empty_order(name: str, value: JSON, _field: Field | None) -> JSON | Abse
     return ABSENT if name.startswith("$setElementOrder") and value == [] else value
 
 
+def _no_null_marker(name: str, value: JSON, _field: Field | None) -> JSON | Absent:
+    return ABSENT if name == "$patch" and value is None else value
+
+
 def _not_empty(_name: str, value: JSON, _field: Field | None) -> JSON | Absent:
     return ABSENT if value == [] else value
 
@@ -284,7 +315,7 @@ def composable(patch: JSONObject, schema: Type) -> JSONObject:
     That is what is random (deviation 2), twin elements, and ``$patch`` inside an element: the reference
     executes it, drops its object or stores it, by how much of the element is there already.
     """
-    return _rewritten(_definite(patch, inside=False), schema, _one_of_each)
+    return rewritten(_definite(patch, inside=False), schema, _one_of_each)
 
 
 def _definite(patch: JSONObject, *, inside: bool) -> JSONObject:
@@ -305,21 +336,37 @@ def _definite_element(element: JSON) -> JSON:
     return {**_definite(element, inside=True), **marker}
 
 
+def _certain(patch: JSONObject) -> JSONObject:
+    """Take every list of deletions out of a patch that stands beside the list that it deletes from."""
+    unfit = {f"$deleteFromPrimitiveList/{name}" for name in patch}
+    return {name: _inner_certain(value) for name, value in patch.items() if name not in unfit}
+
+
+def _inner_certain(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return _certain(value)
+    return [*map(_inner_certain, value)] if isinstance(value, list) else value
+
+
 def misplaced(answer: JSONObject) -> bool:
     """Tell whether the reference fails where there is nothing wrong (deviations 9 and 12, two empty lists)."""
     return any(text in str(answer.get("error")) for text in MISPLACED_ERRORS)
 
 
-def orders_in(patch: JSON) -> dict[str, set[str]]:
-    """Return the lists that a patch mentions, by name, wherever they stand: the printed keys that it orders."""
-    found: dict[str, set[str]] = {}
-    for name, value in patch.items() if isinstance(patch, dict) else []:
-        keys = found.setdefault(name.partition("/")[2] if name.startswith("$") else name, set())
-        if name.startswith("$setElementOrder/") and isinstance(value, list):
+def orders_in(patch: JSON, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], set[str]]:
+    """Return the lists that a patch mentions, by the names that lead to them: the printed keys that it orders."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    if isinstance(patch, list):
+        for element in patch:
+            for place, keys in orders_in(element, path).items():
+                found.setdefault(place, set()).update(keys)
+    for name, value in patch.items() if isinstance(patch, dict) else ():
+        word, _, target = name.partition("/")
+        keys = found.setdefault((*path, target if word.startswith("$") else name), set())
+        if word == "$setElementOrder" and isinstance(value, list):
             keys |= {repr(next(iter(e.values())) if isinstance(e, dict) and e else e) for e in value}
-    for value in patch.values() if isinstance(patch, dict) else patch if isinstance(patch, list) else []:
-        for name, keys in orders_in(value).items():
-            found.setdefault(name, set()).update(keys)
+        for place, inner in orders_in(value, (*path, name)).items():
+            found.setdefault(place, set()).update(inner)
     return found
 
 
@@ -331,6 +378,7 @@ class Deviation(NamedTuple):
     ops: tuple[str, ...] = OPERATIONS
     documents: tuple[str, ...] = ("original", "modified", "current", "patch", "left", "right")
     after_error: bool = False  # only where the reference answers one of its misplaced errors
+    whole: Callable[[JSONObject], JSONObject] = copy.copy  # a rewriting that no rule for single members can do
 
     def rewrite(self, case: Case, theirs: JSONObject) -> Case | None:
         """Return the case without the deviation, or None where it is not in it."""
@@ -343,14 +391,18 @@ class Deviation(NamedTuple):
         document = case.documents[name]
         if document is None or name not in self.documents:
             return document
-        return _rewritten(document, case.subject.schema.type, self.rule)
+        return rewritten(self.whole(document), case.subject.schema.type, self.rule)
 
 
+CHANCE: Final = Deviation(
+    "adding and deleting one value has a defined outcome", lambda _, value, __: value, ("apply",), whole=_certain
+)
 _DIFFS: Final = ("two_way", "three_way")
 DEVIATIONS: Final[dict[str, Deviation]] = {
     "3": Deviation("diff tells keys of different types apart", _everywhere(_told_apart), _DIFFS),
     "4": Deviation("integers beyond 64 bit stay integers", _everywhere(_small)),
     "5": Deviation("an unchanged object is not sent again", _salted, _DIFFS, ("original", "current")),
+    "7": Deviation("looking for conflicts leaves atomic lists in their order", _sorted_atomic, ("three_way",)),
     "9": Deviation("conflicts pass over directives", _no_parallel_lists, ("conflicts",)),
     "9 within three-way": Deviation("the same", _no_scalar_lists, ("three_way",), after_error=True),
     "10": Deviation("lists of scalars are compared as written", _sorted_scalars, _DIFFS),
@@ -360,6 +412,8 @@ DEVIATIONS: Final[dict[str, Deviation]] = {
     "repeats": Deviation(
         "atomic lists that repeat values differently conflict", _no_repeats, ("conflicts", "three_way")
     ),
+    "repeated scalars": Deviation("a repeated live value leaves no gap", _unrepeated, ("apply",), ("original",)),
+    "null marker": Deviation("a null marker never marks", _no_null_marker, ("apply",)),
     "empty": Deviation("two empty lists are no error", _not_empty, after_error=True),
     "empty order": Deviation("an empty order directive reverses nothing", _no_empty_order, ("apply",)),
 }
@@ -389,7 +443,7 @@ def _judged(case: Case, theirs: JSONObject) -> Verdict:
 
 
 def _explained(go: Reference, verdict: Verdict) -> Verdict:
-    for explain in (_by_one_deviation, _by_deviations, _by_chance, _by_lookup, _by_first_conflict):
+    for explain in EXPLANATIONS:
         reason = explain(go, verdict)
         if reason is not None:
             return verdict._replace(reason=reason)
@@ -409,9 +463,9 @@ def _by_one_deviation(go: Reference, verdict: Verdict) -> str | None:
 
 
 def _by_deviations(go: Reference, verdict: Verdict) -> str | None:
-    """Take one deviation after the other out of a case until both sides agree."""
+    """Take one deviation after the other out of a case until both sides agree; chance (2) before all others."""
     names: list[str] = []
-    for name, deviation in [*DEVIATIONS.items()] * 2:
+    for name, deviation in [("2", CHANCE), *DEVIATIONS.items(), *DEVIATIONS.items()]:
         case = deviation.rewrite(verdict.case, verdict.theirs)
         if case is None or name in names:
             continue
@@ -424,7 +478,7 @@ def _by_deviations(go: Reference, verdict: Verdict) -> str | None:
 
 def _by_chance(go: Reference, verdict: Verdict) -> str | None:
     """Deviation 2: the reference's own outcome is random, and ours is among its outcomes."""
-    answers = go.run([{**verdict.case.request, "repeat": 40}])[0].get("results")
+    answers = go.run([{**verdict.case.request, "repeat": 400}])[0].get("results")
     outcomes = [answer for answer in answers if isinstance(answer, dict)] if isinstance(answers, list) else []
     return "2" if any(_judged(verdict.case, one).reason is not None for one in outcomes) else None
 
@@ -440,13 +494,32 @@ def _by_lookup(go: Reference, verdict: Verdict) -> str | None:
     return None if asked.reason is None and _by_deviations(go, asked) is None else "lookups"
 
 
+def _by_panic(_go: Reference, verdict: Verdict) -> str | None:
+    """The reference panics on a structure where a scalar belongs, such as the value of ``$patch``."""
+    cause = str(verdict.theirs.get("panic"))
+    return "panic" if any(text in cause for text in ("uncomparable type", "unhashable type")) else None
+
+
 def _by_first_conflict(go: Reference, verdict: Verdict) -> str | None:
     """The reference stops at the first conflict, before what it cannot compare either: a side with itself."""
     if verdict.case.op != "conflicts" or "code" not in verdict.ours or verdict.theirs.get("result") is not True:
         return None
+    if verdict.ours["code"] == "mixed-list":  # of two sides that are well by themselves
+        return "first conflict"
     alone = [verdict.case._replace(documents={"left": one, "right": one}) for one in verdict.case.documents.values()]
     answers = go.run([case.request for case in alone])
     return None if all("result" in answer for answer in answers) else "first conflict"
+
+
+Explanation: TypeAlias = Callable[[Reference, Verdict], "str | None"]
+EXPLANATIONS: Final[tuple[Explanation, ...]] = (
+    _by_one_deviation,
+    _by_chance,
+    _by_deviations,
+    _by_lookup,
+    _by_first_conflict,
+    _by_panic,
+)
 
 
 @cache

@@ -142,12 +142,17 @@ def _fields_named(schema: Type, names: Sequence[str]) -> list[Field]:
 
 
 class Maker:
-    """Makes random values; ``rate`` is how much a change changes, ``size`` how many values an object has."""
+    """Makes random values.
 
-    def __init__(self, seed: int, *, rate: float = 0.25, size: int = 60) -> None:
+    ``rate`` is how much a change changes, ``size`` how many values an object has, ``keyless`` how often a
+    merge list of objects has elements although the schema gives them no key, which is always an error.
+    """
+
+    def __init__(self, seed: int, *, rate: float = 0.25, size: int = 60, keyless: float = 0.1) -> None:
         self.seed = seed
         self.random = Random(seed)  # noqa: S311  (cases, not secrets)
         self.rate = rate
+        self.keyless = keyless
         self._size = size
         self._left = size
 
@@ -215,8 +220,8 @@ class Maker:
     def _merge_list(self, field: Field, depth: int) -> JSONArray:
         count = self.random.choice((0, 1, 2, 2, 3, 4)) if self._left > 0 else 1
         if not field.merge_key:
-            if not isinstance(field.type.items, ScalarType) and not self._chance(0.1):
-                return []  # objects without a merge key: always an error
+            if not isinstance(field.type.items, ScalarType) and not self._chance(self.keyless):
+                return []
             values = {repr(value): value for value in (self._value(field.type.items, depth) for _ in range(count))}
             return [*values.values()]
         return [self._element(field, key, depth) for key in self._keys(field, count)]
@@ -376,7 +381,8 @@ class Maker:
 
     def _patched_elements(self, live: JSONArray, field: Field, depth: int) -> tuple[JSONArray, JSONArray]:
         key = field.merge_key
-        merged, gone = self._missing(live, field, depth) if self._chance(0.4) else [], []
+        merged = self._missing(live, field, depth) if self._chance(0.4) else []
+        gone: JSONArray = []
         for element in self._some(live, 2):
             if not isinstance(element, dict) or key not in element:
                 continue
@@ -473,8 +479,9 @@ def _bad_marker(maker: Maker, place: JSONObject, _schema: Type) -> None:
 
 
 def _bad_retained(maker: Maker, place: JSONObject, _schema: Type) -> None:
-    keys: JSONArray = [*place][:2]
-    place["$retainKeys"] = maker.random.choice(("x", None, [], {}, [1], [None], ["zz"], keys, [*keys, *keys, 1]))
+    keys: JSONArray = [*[*place][:2]]
+    choices: tuple[JSON, ...] = ("x", None, [], {}, [1], [None], ["zz"], keys, [*keys, *keys, 1])
+    place["$retainKeys"] = maker.random.choice(choices)
 
 
 def _bad_directive(maker: Maker, place: JSONObject, schema: Type) -> None:
@@ -487,7 +494,8 @@ def _bad_directive(maker: Maker, place: JSONObject, schema: Type) -> None:
 
 
 def _unknown_field(maker: Maker, place: JSONObject, _schema: Type) -> None:
-    place["unknown"] = maker.random.choice((1, "a", {}, [], {"a": 1}, ["a"], [{"a": 1}], None, {"$patch": "delete"}))
+    choices: tuple[JSON, ...] = (1, "a", {}, [], {"a": 1}, ["a"], [{"a": 1}], None, {"$patch": "delete"})
+    place["unknown"] = copy.deepcopy(maker.random.choice(choices))
 
 
 def _null_field(maker: Maker, place: JSONObject, _schema: Type) -> None:
@@ -544,7 +552,7 @@ def _inner_without_words(value: JSON) -> JSON:
 def _identified(made: JSONObject, original: JSONObject) -> JSONObject:
     metadata = made.get("metadata")
     named: JSONObject = {**(metadata if isinstance(metadata, dict) else {}), "name": "x"}
-    identity = {name: original[name] for name in ("apiVersion", "kind") if name in original}
+    identity: JSONObject = {name: original[name] for name in ("apiVersion", "kind") if name in original}
     return {**identity, **made, **identity, "metadata": named}
 
 
@@ -583,9 +591,9 @@ seeds = st.integers(min_value=0, max_value=2**64 - 1)
 
 
 @st.composite
-def makers(draw: st.DrawFn) -> Maker:
+def makers(draw: st.DrawFn, *, keyless: float = 0.1) -> Maker:
     """Draw a maker: from then on everything follows from one integer."""
-    return Maker(draw(seeds))
+    return Maker(draw(seeds), keyless=keyless)
 
 
 def json_values() -> st.SearchStrategy[JSON]:
