@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from operator import is_
 from typing import Literal, TypeAlias
 
@@ -15,7 +16,7 @@ from smp.schema.unions import UnionGroup
 from smp.unions._asked import Asked
 from smp.unions._decide import ACTIONS, Case, situation
 from smp.unions._pairs import Value, by_key, identity, key_of
-from smp.unions._profiles import Action, Profile, Rule, first_rule, profile_of
+from smp.unions._profiles import Action, Profile, Rule, first_rule, may_act_unasked, profile_of
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 OnConflict: TypeAlias = Literal["error", "clear"]
@@ -46,6 +47,16 @@ def has_unions(known: Type) -> bool:
     return isinstance(known, ObjectType) and bool(known.unions)
 
 
+@cache
+def _restless(profile: Profile) -> Callable[[Type], bool]:
+    """Make the question whether a type has unions that a profile normalizes even where nothing changed."""
+
+    def asks(known: Type) -> bool:
+        return isinstance(known, ObjectType) and any(may_act_unasked(union, profile) for union in known.unions)
+
+    return asks
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the walk is: what was there before, what the patch asks for, and whether a list or map there is atomic."""
@@ -72,17 +83,20 @@ class Walk:
     profile: Profile
     on_conflict: OnConflict
     reaches: Reach
+    restless: Reach
     changes: list[Change] = field(default_factory=list)
     warnings: list[Warning] = field(default_factory=list)
     problems: list[UnionError] = field(default_factory=list)
 
     def value(self, place: Place, new: JSON, known: Field) -> JSON:
         """Normalize what a field holds; what needs nothing comes back as it is."""
-        if isinstance(new, dict) and self.reaches(known.type):
+        if isinstance(new, dict):
             return self.object(place, new, known.type)
-        if isinstance(new, list) and self.reaches(known.type):
-            return self.list(place, new, known)
-        return new
+        return self.list(place, new, known) if isinstance(new, list) else new
+
+    def needs(self, old: Value, new: JSON, known: Type) -> bool:
+        """Tell whether there may be anything to do: not in what an update shares with the old object."""
+        return isinstance(new, dict | list) and self.reaches(known) and (old is not new or self.restless(known))
 
     def object(self, place: Place, new: JSONObject, known: Type) -> JSONObject:
         """Normalize an object."""
@@ -90,8 +104,8 @@ class Walk:
             place = replace(place, atomic=True)
         done: JSONObject = {}
         for name, value in new.items():
-            below = known.field(name)
-            if below is not None and isinstance(value, dict | list):
+            below = known.field(name) if isinstance(value, dict | list) else None
+            if below is not None and self.needs(place.before.get(name, ABSENT), value, below.type):
                 then = self.value(place.member(name, below), value, below)
                 done.update({} if then is value else {name: then})
         result = {**new, **done} if done else new
@@ -106,6 +120,9 @@ class Walk:
         done: JSONArray = []
         for index, element in enumerate(new):
             key = key_of(element, keys)
+            if not self.needs(before.get(key, ABSENT), element, known.type.items):
+                done.append(element)
+                continue
             step: Step = Element(index, keys[0], element[keys[0]]) if key and isinstance(element, dict) else index
             here = Place(before.get(key, ABSENT), asked(key), place.path / step, place.atomic or not keys)
             done.append(self.object(here, element, known.type.items) if isinstance(element, dict) else element)
@@ -161,8 +178,8 @@ def normalize(
     old: JSONObject | None, new: JSONObject, schema: Schema, profile: Profile, patch: Value, on_conflict: OnConflict
 ) -> Normalization:
     """Normalize a whole object."""
-    walk = Walk(profile, on_conflict, reach(schema.types, has_unions))
-    if not profile.rules or not walk.reaches(schema.type):
+    walk = Walk(profile, on_conflict, reach(schema.types, has_unions), reach(schema.types, _restless(profile)))
+    if not profile.rules or not walk.needs(ABSENT if old is None else old, new, schema.type):
         return Normalization(new)
     result = walk.object(Place(ABSENT if old is None else old, Asked(patch), Path()), new, schema.type)
     if walk.problems:

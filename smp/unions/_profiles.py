@@ -117,6 +117,7 @@ class Profile:
     empty_is_a_value: bool = True  # "" counts as a value of its own where it is an allowed one
     names_select: bool = False  # a value that is mapped to nothing selects the member of that name
     into_atomic: bool = True  # the elements of atomic lists are looked at, as if they were new
+    only_on_change: bool = False  # a discriminated union that did not change is left alone
     always_deduces: bool = True  # the discriminator may be written even where the union does not ask for it
 
 
@@ -163,6 +164,7 @@ KEP_1027: Final = Profile(
         Rule("M4", A.LEAVE, selects=frozenset({C.UNKNOWN})),
         Rule("M5", A.LEAVE, selects=frozenset({C.MISSING})),
     ),
+    only_on_change=True,
 )
 SMD: Final = Profile(
     "smd",
@@ -204,6 +206,14 @@ def profile_of(union: UnionGroup, asked: Profile) -> Profile:
     if union.profile:
         return profile_named(union.profile)
     return SMD if asked is KEP_1027 and union.generation == "fields" else asked
+
+
+def may_act_unasked(union: UnionGroup, asked: Profile) -> bool:
+    """Tell whether a union may be normalized though nothing in its object changed."""
+    profile = profile_of(union, asked)
+    # Without a discriminator a draft union is cleared only where a member was added.
+    quiet = profile.only_on_change or (profile is KEP_1027_DRAFT and not union.discriminator)
+    return bool(profile.rules) and not quiet
 
 
 def first_rule(profile: Profile, now: Situation) -> Rule:
