@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # typing's own costs as much to import as all of this
 if TYPE_CHECKING:
     from smp import json_patch, merge_patch, wire
     from smp.apply import ApplyResult, last_applied_configuration, three_way_apply, with_last_applied
-    from smp.enums import validate_enums
+    from smp.enums import validate_enums, without_enums
     from smp.errors import (
         CompositionError,
         Conflict,
@@ -76,12 +76,13 @@ __all__ = [
     "versions",
     "wire",
     "with_last_applied",
+    "without_enums",
 ]
 
 _MODULES = ("json_patch", "merge_patch", "wire")
 _NAMES = {
     "smp.apply": "ApplyResult last_applied_configuration three_way_apply with_last_applied",
-    "smp.enums": "validate_enums",
+    "smp.enums": "validate_enums without_enums",
     "smp.errors": "CompositionError Conflict ConflictError DepthError DocumentError ObjectError PatchError "
     "PreconditionError SchemaError SmpError UnionConflictError UnionError UnknownFieldError UnknownKindError Warning",
     "smp.paths": "Path",

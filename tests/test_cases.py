@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,12 @@ FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in cases.SUFFIXES
 # The rows of docs/deviations.md that show in a result; 6 to 8 are about cost, arguments and error objects.
 VISIBLE_DEVIATIONS = {1, 2, 3, 4, 5, *range(9, 19)}
 MINIMUM = 200
+UNION_MINIMUM = 550
+# Unions have no program to be held against: what is expected of them cites a document, or the source of one.
+CITATION = re.compile(
+    r"KEP Union types \(2019\), |KEP-1027 Union types( \(draft of June 2022\))?, |retainKeys proposal, "
+    r"|structured-merge-diff v4\.3\.0, |kubernetes/enhancements PR \d+, |Go: k8s\.io/apimachinery/pkg/api/validate, "
+)
 
 in_each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -40,6 +48,17 @@ def only(text: str) -> SpecCase:
 
 def every_case() -> list[SpecCase]:
     return [case for path in FILES for case in parse(read(path), source=str(path))]
+
+
+def about_unions(case: SpecCase) -> bool:
+    return not expectations(case).keys().isdisjoint(cases.UNION_OPERATIONS)
+
+
+def about_patches(case: SpecCase) -> SpecCase:
+    """Return the part of a case that the reference can be asked about."""
+    errors = {name: code for name, code in case.object("error").items() if name not in cases.UNION_OPERATIONS}
+    members = {name: value for name, value in case.document.items() if name not in cases.UNION_OPERATIONS}
+    return replace(case, document={**members, "error": errors})
 
 
 # The cases themselves
@@ -71,12 +90,24 @@ def test_every_visible_deviation_has_a_case() -> None:
     assert {case.document["deviation"] for case in every_case() if "deviation" in case.document} == VISIBLE_DEVIATIONS
 
 
+def test_there_are_many_cases_about_unions_and_each_cites_a_document() -> None:
+    found = [case for case in every_case() if about_unions(case)]
+    assert len(found) >= UNION_MINIMUM
+    assert [case.document["source"] for case in found if not CITATION.match(str(case.document["source"]))] == []
+
+
+def test_every_case_about_unions_says_what_becomes_of_them() -> None:
+    found = [case for case in every_case() if about_unions(case)]
+    assert [case.description for case in found if "normalized" not in expectations(case)] == []
+
+
 @needs_go
 @in_each_file
 def test_expectations_are_what_the_reference_does(path: Path) -> None:
     go = reference()
     assert go is not None
-    found = [f"{case.line}: {problem}" for case in parse(read(path)) for problem in disagreements(go, case)]
+    checked = map(about_patches, parse(read(path)))
+    found = [f"{case.line}: {problem}" for case in checked for problem in disagreements(go, case)]
     assert found == []
 
 
@@ -154,6 +185,9 @@ def test_an_expectation_that_the_reference_does_not_share_is_found() -> None:
         (HEADER + CASE + "    deviation: true\n", "'deviation' cannot be boolean"),
         (HEADER + "  - description: a\n", r"it lacks \['source'\]"),
         (HEADER + "  - source: s\n", r"it lacks \['description'\]"),
+        (HEADER + CASE + "    new: null\n", "'new' cannot be null"),
+        (HEADER + CASE + "    violations: {}\n", "'violations' cannot be object"),
+        (HEADER + CASE + "    reference: {normalized: {value: {}}}\n", r"'reference' has no \['normalized'\]"),
         (HEADER + CASE + "    schema: {}\n    kind: v1 Pod\n", "a kind or a schema"),
         ("description: d\ncases:\n" + CASE, "a kind or a schema"),
         (HEADER + CASE + "    options: {force: true}\n", r"'options' has no \['force'\]"),
@@ -255,11 +289,88 @@ def test_the_version_of_kubernetes_may_be_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    "members", ["two_way: {}", "result: {}", "live: {}, result: {}", "left: {}, conflicts: []", "live: {}"]
+    "members",
+    [
+        "two_way: {}",
+        "result: {}",
+        "live: {}, result: {}",
+        "left: {}, conflicts: []",
+        "old: {}, normalized: {}",
+        "violations: []",
+        "live: {}",
+    ],
 )
 def test_a_case_that_lacks_an_input_or_an_expectation_cannot_be_run(members: str) -> None:
     with pytest.raises(DocumentError, match=r"needs the input|expects nothing"):
         run(only(HEADER + f"  - {{description: a, source: s, {members}}}\n"))
+
+
+# Unions
+
+UNIONS = """\
+description: d
+schema:
+  type: object
+  properties:
+    d: {type: string, enum: ["", A, B], x-kubernetes-unions: {fieldMembers: {"": null, A: {name: a}, B: {name: b}}}}
+    a: {type: string}
+    b: {type: string}
+"""
+SWITCH = "  - {description: a, source: s, old: {d: A, a: x}, new: {d: B, a: x}, "
+
+
+def union_outcome(text: str, profile: str = "kep1027") -> cases.Outcome:
+    return run(only(f"{UNIONS}profile: {profile}\ncases:\n{text}}}\n"))
+
+
+def test_what_becomes_of_unions_is_run() -> None:
+    expected = "normalized: {d: B}, changes: [{path: a}], violations: [{path: b, code: member-required}]"
+    outcome = union_outcome(SWITCH + expected)
+    assert outcome.passed
+    assert outcome.operations == ("normalized", "changes", "violations")
+
+
+def test_the_default_profile_is_that_of_the_library() -> None:
+    assert run(only(f"{UNIONS}cases:\n{SWITCH}normalized: {{d: B}}}}\n")).passed
+
+
+def test_a_case_may_have_a_profile_of_its_own() -> None:
+    assert union_outcome(SWITCH + "profile: validate-only, normalized: {d: B, a: x}").passed
+    assert union_outcome(SWITCH + 'profile: "off", violations: []').passed
+
+
+def test_a_change_that_writes_shows_the_value() -> None:
+    text = "  - {description: a, source: s, new: {b: x}, normalized: {d: B, b: x}, changes: [{path: d, new: B}]"
+    assert union_outcome(text, "kep2019").passed
+
+
+@pytest.mark.parametrize("old", ["", "old: null, "])
+def test_without_an_old_object_one_is_created(old: str) -> None:
+    text = f"  - {{description: a, source: s, {old}new: {{d: B, a: x, b: x}}, normalized: {{d: B, a: x, b: x}}"
+    assert union_outcome(text).passed
+
+
+def test_the_patch_of_a_case_is_the_intent() -> None:
+    text = SWITCH + "patch: {d: B, a: x}, "
+    assert union_outcome(text + "error: {normalized: union-conflict, violations: union-conflict}").passed
+    assert union_outcome(text + "options: {on_conflict: clear}, normalized: {d: B}").passed
+
+
+def test_ratcheting_is_an_option() -> None:
+    text = "  - {description: a, source: s, old: {d: A}, new: {d: A}, "
+    assert union_outcome(text + "violations: [{path: a, code: member-required}]").passed
+    assert union_outcome(text + "options: {ratchet: true}, violations: []").passed
+
+
+def test_violations_and_changes_are_rewritten_as_they_are_compared() -> None:
+    text = (
+        f"{UNIONS}cases:\n  - description: a\n    source: s\n    old: {{d: A, a: x}}\n    new: {{a: x, b: x, d: B}}\n"
+    )
+    text += "    changes: []\n    violations: [{path: a, code: member-required}]\n"
+    updated = updated_text(text, {0: corrected(run(only(text)))})
+    assert updated == text.replace("changes: []", "changes: [{path: a}]").replace(
+        "[{path: a, code: member-required}]", "[]"
+    )
 
 
 # Rewriting

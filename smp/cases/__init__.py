@@ -6,6 +6,7 @@ Text in, outcomes and text out: whoever runs cases (the pytest plugin, the comma
 from smp.cases._case import (
     SCHEMA_NAME,
     SUFFIXES,
+    UNION_OPERATIONS,
     Failure,
     Result,
     SpecCase,
@@ -20,6 +21,7 @@ from smp.cases._update import corrected, updated_text
 __all__ = [
     "SCHEMA_NAME",
     "SUFFIXES",
+    "UNION_OPERATIONS",
     "Difference",
     "Failure",
     "Outcome",

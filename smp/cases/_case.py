@@ -16,23 +16,35 @@ from smp.values import JSON, JSONObject, type_name
 SCHEMA_NAME: Final = "case.schema.json"
 SUFFIXES: Final = (".yaml", ".json")
 
-OPERATIONS: Final = ("two_way", "two_way_result", "three_way", "result", "composed", "composed_result", "conflicts")
+PATCH_OPERATIONS: Final = (
+    "two_way",
+    "two_way_result",
+    "three_way",
+    "result",
+    "composed",
+    "composed_result",
+    "conflicts",
+)
+UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
+OPERATIONS: Final = (*PATCH_OPERATIONS, *UNION_OPERATIONS)
 _SHAPES: Final[dict[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("description", "source", "kind", "kubernetes"), (str,)),
-    **dict.fromkeys(("schema", "options", "original", "modified", "live", "patch", "left", "right"), (dict,)),
-    "last_applied": (dict, type(None)),
+    **dict.fromkeys(("description", "source", "kind", "kubernetes", "profile"), (str,)),
+    **dict.fromkeys(("schema", "options", "original", "modified", "live", "patch", "left", "right", "new"), (dict,)),
+    **dict.fromkeys(("last_applied", "old"), (dict, type(None))),
     "patches": (list,),
     **dict.fromkeys(OPERATIONS, (dict,)),
-    "conflicts": (list,),
+    **dict.fromkeys(("conflicts", "changes", "violations"), (list,)),
+    "derived": (bool,),
     "error": (dict,),
     "deviation": (int,),
     "reference": (dict,),
 }
-_OF_FILE: Final = frozenset({"description", "kind", "kubernetes", "schema", "cases"})
+_DEFAULTS: Final = ("kubernetes", "profile")
+_OF_FILE: Final = frozenset({"description", "kind", "schema", "cases", *_DEFAULTS})
 _WORDS: Final = {
-    "options": frozenset({"overwrite", "preconditions", "unknown_fields"}),
+    "options": frozenset({"overwrite", "preconditions", "unknown_fields", "on_conflict", "ratchet"}),
     "error": frozenset(OPERATIONS),
-    "reference": frozenset(OPERATIONS),
+    "reference": frozenset(PATCH_OPERATIONS),
 }
 _SCHEMA: Final = frozenset({"kind", "schema"})
 
@@ -128,6 +140,12 @@ def last_applied(case: SpecCase) -> JSONObject | None:
     return stated if isinstance(stated, dict) else None
 
 
+def old_object(case: SpecCase) -> JSONObject | None:
+    """Return the object before an update; None where it is created."""
+    stated = case.document.get("old")
+    return stated if isinstance(stated, dict) else None
+
+
 def patches(case: SpecCase) -> list[JSONObject]:
     """Return the patches to compose."""
     found = case.document.get("patches")
@@ -137,7 +155,7 @@ def patches(case: SpecCase) -> list[JSONObject]:
 def _case(members: JSON, file: JSONObject, place: SpecCase) -> SpecCase:
     if not isinstance(members, dict):
         raise place.error(f"a case is an object, not {type_name(members)}")
-    names = ("kubernetes",) if _SCHEMA & members.keys() else ("kubernetes", *_SCHEMA)
+    names = _DEFAULTS if _SCHEMA & members.keys() else (*_DEFAULTS, *_SCHEMA)
     defaults = {name: file[name] for name in names if name in file}
     case = SpecCase(place.index, {**defaults, **members}, place.source, place.line)
     for problem in _problems(case):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from smp import strategic
-from smp.cases._case import Failure, Result, SpecCase, expectations, last_applied, patches
+from smp import strategic, unions
+from smp.cases._case import Failure, Result, SpecCase, expectations, last_applied, old_object, patches
 from smp.cases._text import flow
 from smp.errors import Conflict, ConflictError, DocumentError, SmpError
 from smp.schema.catalog import kubernetes
@@ -140,6 +140,46 @@ def _conflict(conflict: Conflict) -> JSONObject:
     return {"path": str(conflict.path), **{side: value for side, value in sides.items() if value is not ABSENT}}
 
 
+def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
+    return unions.normalize_unions(
+        old_object(case),
+        case.given("new"),
+        schema,
+        profile=_profile(case),
+        patch=case.given("patch") if "patch" in case.document else None,
+        on_conflict="clear" if case.object("options").get("on_conflict") == "clear" else "error",
+    )
+
+
+def _normalized(case: SpecCase, schema: Schema) -> JSONObject:
+    return _normalization(case, schema).object
+
+
+def _changes(case: SpecCase, schema: Schema) -> JSONArray:
+    changes = sorted(_normalization(case, schema).changes, key=lambda change: str(change.path))
+    return list(map(_change, changes))
+
+
+def _change(change: unions.Change) -> JSONObject:
+    path = str(change.path)
+    return {"path": path} if change.new is ABSENT else {"path": path, "new": change.new}
+
+
+def _violations(case: SpecCase, schema: Schema) -> JSONArray:
+    found = unions.validate_unions(
+        old_object(case),
+        _normalized(case, schema),
+        schema,
+        profile=_profile(case),
+        ratchet=case.object("options").get("ratchet") is True,
+    )
+    return [{"path": path, "code": code} for path, code in sorted((str(one.path), one.code) for one in found)]
+
+
+def _profile(case: SpecCase) -> str:
+    return str(case.document.get("profile", "kep1027"))
+
+
 _RUN: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "two_way": _two_way,
     "two_way_result": _two_way_result,
@@ -148,6 +188,9 @@ _RUN: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "composed": _composed,
     "composed_result": _composed_result,
     "conflicts": _conflicts,
+    "normalized": _normalized,
+    "changes": _changes,
+    "violations": _violations,
 }
 
 
