@@ -47,8 +47,10 @@ def apply(document: JSON, operations: JSON) -> JSON:
             copied += _copied(document, operation)
             if copied > MAX_COPIED:
                 raise OperationError(f"the copies exceed {MAX_COPIED} bytes", code="too-much-copied")
-            run = _move if isinstance(operation, jsonpatch.MoveOperation) else _run
-            document = run(document, operation)
+            if isinstance(operation, jsonpatch.MoveOperation):
+                document = _move(document, operation)
+            else:
+                document = _run(document, operation)
     return document
 
 
