@@ -17,6 +17,7 @@ from smp import (
     normalize_unions,
     validate_unions,
 )
+from smp.schema.catalog import kubernetes
 from smp.schema.model import ObjectType, Schema
 from smp.schema.openapi import inline
 from smp.schema.unions import Member, UnionGroup, read_unions
@@ -663,3 +664,14 @@ def test_nesting_beyond_the_stack_is_an_error() -> None:
     for operation in (normalize_unions, validate_unions):
         with pytest.raises(DepthError):
             operation(None, deep, found)
+
+
+def test_a_profile_of_the_type_counts_for_unions_without_their_own() -> None:
+    catalog = kubernetes().with_overlay({"types": {"io.k8s.api.apps.v1.DeploymentStrategy": {"profile": "kep2019"}}})
+    old: JSONObject = {"spec": {"strategy": {"type": "Recreate"}}}
+    new: JSONObject = {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}}}
+    typed = normalize_unions(old, new, catalog.schema("apps/v1", "Deployment"))
+    assert [(str(change.path), change.new, change.rule) for change in typed.changes] == [
+        ("spec.strategy.type", "RollingUpdate", "K3")
+    ]
+    assert normalize_unions(old, new, kubernetes().schema("apps/v1", "Deployment")).changes == ()

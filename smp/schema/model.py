@@ -16,13 +16,14 @@ A type document is a string or an object:
 
 A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "key": "name"}`` where
 the field has a patch strategy or a patch merge key of its own. Objects may also carry ``map_type``,
-``embedded`` (a whole Kubernetes object) and ``unions``, as their source published them.
+``embedded`` (a whole Kubernetes object), ``unions``, as their source published them, and ``profile``, the
+one that those follow which have none of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from smp.errors import SchemaError, UnknownFieldError
@@ -141,7 +142,7 @@ class Field:
 class ObjectType(Type):
     """An object: declared fields, and what an undeclared name means (``others``; None is unknown)."""
 
-    __slots__ = ("_fields", "_linked", "_types", "_unions", "embedded", "map_type", "name")
+    __slots__ = ("_fields", "_linked", "_profile", "_types", "_unions", "embedded", "map_type", "name")
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
         super().__init__(self._undeclared(document, types))
@@ -153,13 +154,15 @@ class ObjectType(Type):
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
         self._unions: JSON | tuple[UnionGroup, ...] = document.get("unions", [])
+        self._profile = str(document.get("profile", ""))
 
     @property
     def unions(self) -> tuple[UnionGroup, ...]:
         """The unions among the fields. Raises SchemaError for unions that contradict themselves."""
         if not isinstance(self._unions, tuple):
             enums = {name: _enum(node) for name, node in self._fields.items()}
-            self._unions = read_unions(self._unions, enums, self._fields)
+            groups = read_unions(self._unions, enums, self._fields)
+            self._unions = tuple(replace(group, profile=group.profile or self._profile) for group in groups)
         return self._unions
 
     @staticmethod
