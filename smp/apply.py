@@ -22,7 +22,6 @@ from smp.values import ABSENT, JSON, Absent, JSONObject
 from smp.violations import Violation
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-OFF: Final = "off"
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
@@ -67,7 +66,7 @@ def three_way_apply(  # noqa: PLR0913  (the public contract)
     configuration that sets two members of a union.
     """
     lenient = schema.with_unknown_fields(unknown_fields)
-    if profile != OFF:
+    if profile != unions.OFF.name:
         _refuse(unions.contradictions(modified, lenient))
     patch = strategic.three_way_patch(
         last_applied, modified, live, lenient, overwrite=overwrite, preconditions=KUBECTL_PRECONDITIONS
@@ -98,7 +97,7 @@ def _known_warnings(
     if last_applied is None:
         yield _NOTHING_PRUNED
     if unknown_fields == "merge":
-        yield from (Warning("unknown-field", path, _MERGED) for path in unknown_paths(patch, schema))
+        yield from unknown_field_warnings(patch, schema)
 
 
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
@@ -137,6 +136,11 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     for char in "<>&\u2028\u2029":  # as Go's encoder does; these characters only occur inside strings
         text = text.replace(char, f"\\u{ord(char):04x}")
     return {**modified, "metadata": {**members, "annotations": {**others, LAST_APPLIED: text + "\n"}}}
+
+
+def unknown_field_warnings(patch: JSONObject, schema: Schema) -> Iterator[Warning]:
+    """Yield a warning for each place at which a patch is merged by RFC 7396, for want of a schema."""
+    return (Warning("unknown-field", path, _MERGED) for path in unknown_paths(patch, schema))
 
 
 def unknown_paths(patch: JSONObject, schema: Schema) -> Iterator[Path]:

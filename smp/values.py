@@ -66,6 +66,11 @@ def _same_members(left: JSONObject, right: JSONObject) -> bool:
     return True
 
 
+def listed(value: JSON | Absent) -> JSONArray:
+    """Return a list as it is, and for anything else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def scalar_key(value: JSON) -> ScalarKey:
     """Make a scalar usable as a dictionary key that tells ``1`` from ``1.0`` and ``True``."""
     return value if isinstance(value, str) else (type(value), value)

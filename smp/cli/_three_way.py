@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from smp.apply import three_way_apply, unknown_paths
+from smp.apply import three_way_apply, unknown_field_warnings
 from smp.cli._changes import changes
 from smp.cli._objects import Object
 from smp.cli._options import Settings
@@ -16,7 +16,6 @@ from smp.values import ABSENT, JSONObject
 
 _UNMET: Final = "the new configuration asks for this, and the result does not have it"
 _REJECTED: Final = "a server would reject this"
-_MERGED: Final = "unknown to the schema; merged by RFC 7396"
 
 
 def created(each: Object, new: JSONObject, schema: Schema) -> Outcome:
@@ -66,4 +65,4 @@ def merged_anyway(patch: JSONObject, schema: Schema, settings: Settings) -> tupl
     """Warn of each place at which a patch goes where the schema knows nothing, if that is allowed."""
     if settings.unknown_fields == "error":
         return ()
-    return tuple(f"{path}: {_MERGED}" for path in unknown_paths(patch, schema))
+    return tuple(map(str, unknown_field_warnings(patch, schema)))

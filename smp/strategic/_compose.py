@@ -30,7 +30,7 @@ from smp.strategic._directives import (
     retained_keys,
 )
 from smp.strategic._ordering import arranged, element_type, first_positions, keys_of
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, same, scalar_key
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, same, scalar_key
 
 
 def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSONObject:
@@ -96,9 +96,6 @@ class _Part:
     def spelled(self, name: str) -> JSONObject:
         parts = {order_of(name): self.order, deletions_from(name): self.deleted, name: self.value}
         return {key: value for key, value in parts.items() if value is not ABSENT}
-
-    def listed(self, what: JSON | Absent) -> JSONArray:
-        return what if isinstance(what, list) else []
 
 
 def _compose(first: _Part, second: _Part, field: Field | None) -> _Part:
@@ -184,7 +181,7 @@ def exact(value: JSON, field: Field | None) -> JSON:
 def _compose_lists(first: _Part, second: _Part, field: Field) -> _Part:
     if not field.merges:
         return _compose_atomic(first, second)
-    lists = [one.listed(what) for one in (first, second) for what in (one.value, one.order)]
+    lists = [listed(what) for one in (first, second) for what in (one.value, one.order)]
     if element_type(*lists, error=PatchError) is dict:
         return _compose_elements(first, second, field)
     return _compose_scalars(first, second)
@@ -194,14 +191,14 @@ def _compose_atomic(first: _Part, second: _Part) -> _Part:
     if isinstance(second.value, list):
         return second
     if not isinstance(first.value, list):
-        return _Part(ABSENT, second.order, [*first.listed(first.deleted), *second.listed(second.deleted)])
+        return _Part(ABSENT, second.order, [*listed(first.deleted), *listed(second.deleted)])
     gone = _by_value(second.deleted)
     return _Part([value for key, value in _by_value(first.value).items() if key not in gone], first.order)
 
 
 def _by_value(values: JSON | Absent) -> dict[ScalarKey, JSON]:
-    listed = values if isinstance(values, list) else []
-    return dict(zip(keys_of(listed, "", PatchError), listed, strict=True))
+    found = listed(values)
+    return dict(zip(keys_of(found, "", PatchError), found, strict=True))
 
 
 def _compose_scalars(first: _Part, second: _Part) -> _Part:
@@ -211,8 +208,8 @@ def _compose_scalars(first: _Part, second: _Part) -> _Part:
     added = {key: value for key, value in (_by_value(first.value) | again).items() if key not in gone}
     order = _order(first, second, list(added), "", frozenset(gone))
     values = _sorted([*added.values()], order, "")
-    listed = first.value is not ABSENT or second.value is not ABSENT
-    return _Part(values if listed else ABSENT, ABSENT if order is None else order, [*gone.values()] or ABSENT)
+    has_list = first.value is not ABSENT or second.value is not ABSENT
+    return _Part(values if has_list else ABSENT, ABSENT if order is None else order, [*gone.values()] or ABSENT)
 
 
 def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONArray:
@@ -225,13 +222,13 @@ def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONA
 
 
 def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
-    before = read_list(first.listed(first.value), field.merge_key)
-    after = read_list(second.listed(second.value), field.merge_key)
+    before = read_list(listed(first.value), field.merge_key)
+    after = read_list(listed(second.value), field.merge_key)
     if after.replaces:
         return second
     if before.replaces:
         whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), _Only(field))
-        return _Part([{MARKER: REPLACE}, *_Part().listed(whole.get(field.name))])
+        return _Part([{MARKER: REPLACE}, *listed(whole.get(field.name))])
     meeting = _Meeting(field, apart=first.order is not ABSENT)
     for element, key in zip(before.elements, before.keys, strict=True):
         if key not in after.deleted:
@@ -242,8 +239,8 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     order = _order(first, second, keys_of([*elements], field.merge_key), field.merge_key, after.deleted)
     values = _sorted([*elements], order, field.merge_key)
     deletions = _deletions(first, second, field.merge_key)
-    listed = first.value is not ABSENT or second.value is not ABSENT
-    return _Part([*values, *deletions] if listed else ABSENT, ABSENT if order is None else order)
+    has_list = first.value is not ABSENT or second.value is not ABSENT
+    return _Part([*values, *deletions] if has_list else ABSENT, ABSENT if order is None else order)
 
 
 class _Meeting:
@@ -319,7 +316,7 @@ def _has_marker(value: JSON) -> bool:
 
 
 def _deletions(first: _Part, second: _Part, merge_key: str) -> JSONArray:
-    marked = [e for part in (first, second) for e in part.listed(part.value) if isinstance(e, dict) and is_marked(e)]
+    marked = [e for part in (first, second) for e in listed(part.value) if isinstance(e, dict) and is_marked(e)]
     values = {scalar_key(element[merge_key]): element[merge_key] for element in marked}
     return [delete_element(merge_key, value) for value in values.values()]
 
@@ -330,8 +327,8 @@ def _order(
     """Return one order directive for both: the second one's order, what it leaves out in the first one's places."""
     if first.order is ABSENT and second.order is ABSENT:
         return None
-    earlier = keys_of(first.listed(first.order), merge_key, PatchError)
-    later = keys_of(second.listed(second.order), merge_key, PatchError)
+    earlier = keys_of(listed(first.order), merge_key, PatchError)
+    later = keys_of(listed(second.order), merge_key, PatchError)
     known = [key for key in dict.fromkeys([*earlier, *keys, *later]) if key not in deleted]
     wanted = later or [key for key in keys if key not in earlier]
     times = Counter(keys)

@@ -17,7 +17,7 @@ from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
 from smp.strategic._ordering import element_type, keys_of, numbered
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, printed, same, scalar_key
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, listed, printed, same, scalar_key
 
 Value: TypeAlias = "JSON | Absent"
 
@@ -67,7 +67,7 @@ class Diff:
             _require_same(before, value)
             _require_same(now, value)
         if isinstance(value, list) and field is not None and field.merges:
-            patch.update(self._lists(name, _list(before), now, value, field))
+            patch.update(self._lists(name, listed(before), now, value, field))
         elif isinstance(value, dict) and field is not None and not field.replaces:
             child = self._members(before, now, value, field.type, retain=field.retain_keys)
             if child is not ABSENT:
@@ -88,7 +88,7 @@ class Diff:
 
     def _lists(self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field) -> JSONObject:
         """Return the patch for a merge list: the list itself and the directives that stand beside it."""
-        live = _list(now)
+        live = listed(now)
         if not base and not self.additions:
             return {}
         if live or (base and DELETIONS._elements(name, base, value, value, field)):  # noqa: SLF001  (its own class)
@@ -153,10 +153,6 @@ def _require_same(one: Value, value: JSON) -> None:
     """Refuse to compare what differs in a field of which nobody knows how it merges."""
     if type(one) is type(value) and not same(one, value):
         raise unknown_field()
-
-
-def _list(value: Value) -> JSONArray:
-    return value if isinstance(value, list) else []
 
 
 def _deletions(left: Iterable[JSON], merge_key: str) -> JSONArray:

@@ -18,6 +18,7 @@ from smp.values import ABSENT, JSONObject, type_name
 from smp.violations import Violation
 
 __all__ = [
+    "OFF",
     "PROFILES",
     "Change",
     "Normalization",
