@@ -41,6 +41,7 @@ INCOMPARABLE: Final = (
     "missing-merge-key",
     "invalid-merge-key",
     "no-merge-key",
+    "unknown-field",
 )
 CONFLICT: Final = "conflicts with changes made from original to current"
 
@@ -494,6 +495,55 @@ def _by_lookup(go: Reference, verdict: Verdict) -> str | None:
     return None if asked.reason is None and _by_deviations(go, asked) is None else "lookups"
 
 
+def _by_equality(go: Reference, verdict: Verdict) -> str | None:
+    """Deviation 21: the reference looks for faults in values that are equal everywhere, and here there is one."""
+    if "result" not in verdict.ours or "result" in verdict.theirs or verdict.case.op not in _DIFFS:
+        return None
+    given = {name: document for name, document in verdict.case.documents.items() if document is not None}
+    left = _unequal([*given.values()], verdict.case.subject.schema.type)
+    unequal = dict(zip(given, left, strict=True))
+    asked = _asked(go, verdict.case._replace(documents={**verdict.case.documents, **unequal}))
+    explained = asked.reason is not None or _by_deviations(go, asked) is not None
+    return "21" if explained and not same({**unequal}, {**given}) else None
+
+
+def _unequal(sides: Sequence[JSONObject], schema: Type) -> list[JSONObject]:
+    """Take out of objects the objects and lists that are equal in all of them."""
+    left: list[JSONObject] = [{} for _ in sides]
+    for name in dict.fromkeys(itertools.chain(*sides)):
+        values = [side.get(name, ABSENT) for side in sides]
+        for side, kept in zip(left, _unequal_values(values, schema.field(name)), strict=True):
+            if kept is not ABSENT:
+                side[name] = kept
+    return left
+
+
+def _unequal_values(values: Sequence[JSON | Absent], field: Field | None) -> Sequence[JSON | Absent]:
+    if all(same(value, values[0]) for value in values):
+        return [value if isinstance(value, str | int | float | None) else ABSENT for value in values]
+    objects = [value for value in values if isinstance(value, dict)]
+    lists = [value for value in values if isinstance(value, list)]
+    if len(objects) == len(values):
+        return _unequal(objects, OPAQUE if field is None else field.type)
+    if len(lists) == len(values) and field is not None and field.merge_key:
+        return [_unequal_elements(elements, lists, field) for elements in lists]
+    return values
+
+
+def _unequal_elements(elements: Sequence[JSON], lists: Sequence[Sequence[JSON]], field: Field) -> list[JSON]:
+    """Leave of each element what differs from its namesakes, and its merge key."""
+
+    def left(element: JSON) -> JSON:
+        name = element.get(field.merge_key) if isinstance(element, dict) else None
+        twins = [e for other in lists for e in other if isinstance(e, dict) and same(e.get(field.merge_key), name)]
+        if not isinstance(element, dict) or len(twins) < 2:
+            return element
+        at = next(index for index, twin in enumerate(twins) if twin is element)
+        return {**_unequal(twins, field.type.items)[at], field.merge_key: name}
+
+    return [*map(left, elements)]
+
+
 def _by_panic(_go: Reference, verdict: Verdict) -> str | None:
     """The reference panics on a structure where a scalar belongs, such as the value of ``$patch``."""
     cause = str(verdict.theirs.get("panic"))
@@ -516,6 +566,7 @@ EXPLANATIONS: Final[tuple[Explanation, ...]] = (
     _by_one_deviation,
     _by_chance,
     _by_deviations,
+    _by_equality,
     _by_lookup,
     _by_first_conflict,
     _by_panic,

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from functools import cached_property
+from typing import Final, Literal, Self, TypeAlias
 
 from smp.errors import SchemaError, UnknownFieldError
 from smp.paths import Path
@@ -69,20 +70,48 @@ class Strategy:
 NO_STRATEGY: Final = Strategy()
 
 
+class _Fields(dict[str, "Field | None"]):
+    """The fields of a type: declared ones are linked on first use and kept, ``others`` stands for the rest."""
+
+    __slots__ = ("declared", "others", "types")
+
+    def __init__(self, declared: JSONObject, types: Types | None, others: Field | None) -> None:
+        super().__init__()
+        self.declared = declared
+        self.types = types
+        self.others = others
+
+    def __missing__(self, name: str) -> Field | None:
+        if self.types is None or name not in self.declared:
+            return self.others
+        field = self[name] = Field(name, _type_document(self.declared[name]), self.types)
+        return field
+
+
 class Type:
     """What every type answers: the field of a name, and the type of the elements.
 
-    ``others`` is the field that an undeclared name stands for; None means that it is unknown.
+    ``field(name)`` is the field of that name, or None where the schema does not know it; ``others`` is the
+    field that an undeclared name stands for. No more than a look-up in a dictionary: engines ask for every field.
     """
 
-    __slots__ = ("others",)
+    __slots__ = ("_fields", "field")
 
-    def __init__(self, others: Field | None) -> None:
-        self.others = others
+    def __init__(self, others: Field | None, declared: JSONObject | None = None, types: Types | None = None) -> None:
+        self._fields = _Fields(declared or {}, types, others)
+        self.field: Final[Callable[[str], Field | None]] = self._fields.__getitem__
 
-    def field(self, name: str) -> Field | None:  # noqa: ARG002  (a type that declares no field knows no name)
-        """Return the field of that name, or None where the schema does not know it."""
-        return self.others
+    @classmethod
+    def of(cls, *fields: Field) -> Self:
+        """Make a type of fields that exist, which knows no other name."""
+        made = cls(None)
+        made._fields.update((field.name, field) for field in fields)
+        return made
+
+    @property
+    def others(self) -> Field | None:
+        """The field that an undeclared name stands for; None means that it is unknown."""
+        return self._fields.others
 
     @property
     def items(self) -> Type:
@@ -112,8 +141,6 @@ class AnyType(Type):
 class Field:
     """A field: its name, its patch strategy and merge key, and its type, linked on first use."""
 
-    __slots__ = ("_document", "_type", "_types", "merge_key", "merges", "name", "replaces", "retain_keys", "strategy")
-
     def __init__(self, name: str, document: TypeDocument, types: Types) -> None:
         self.name = name
         facets = document if isinstance(document, dict) and "is" in document else {}
@@ -124,14 +151,11 @@ class Field:
         self.merge_key = str(facets.get("key", ""))
         self._document = _type_document(facets.get("is", document))
         self._types = types
-        self._type: Type | None = None
 
-    @property
+    @cached_property
     def type(self) -> Type:
         """The type of the field's value."""
-        if self._type is None:
-            self._type = self._types.link(self._document)
-        return self._type
+        return self._types.link(self._document)
 
     @property
     def reference(self) -> str:
@@ -142,15 +166,12 @@ class Field:
 class ObjectType(Type):
     """An object: declared fields, and what an undeclared name means (``others``; None is unknown)."""
 
-    __slots__ = ("_fields", "_linked", "_profile", "_types", "_unions", "embedded", "map_type", "name")
+    __slots__ = ("_profile", "_unions", "embedded", "map_type", "name")
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
-        super().__init__(self._undeclared(document, types))
-        self.name = name
         declared = document.get("fields", {})
-        self._fields: JSONObject = declared if isinstance(declared, dict) else {}
-        self._linked: dict[str, Field] = {}
-        self._types = types
+        super().__init__(self._undeclared(document, types), declared if isinstance(declared, dict) else {}, types)
+        self.name = name
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
         self._unions: JSON | tuple[UnionGroup, ...] = document.get("unions", [])
@@ -160,8 +181,8 @@ class ObjectType(Type):
     def unions(self) -> tuple[UnionGroup, ...]:
         """The unions among the fields. Raises SchemaError for unions that contradict themselves."""
         if not isinstance(self._unions, tuple):
-            enums = {name: _enum(node) for name, node in self._fields.items()}
-            groups = read_unions(self._unions, enums, self._fields)
+            declared = self._fields.declared
+            groups = read_unions(self._unions, {name: _enum(node) for name, node in declared.items()}, declared)
             self._unions = tuple(replace(group, profile=group.profile or self._profile) for group in groups)
         return self._unions
 
@@ -174,18 +195,11 @@ class ObjectType(Type):
 
     def declares(self, name: str) -> bool:
         """Tell whether the name is a declared field (an additional property is not)."""
-        return name in self._fields
-
-    def field(self, name: str) -> Field | None:
-        """Return the field of that name, linked on first use."""
-        found = self._linked.get(name)
-        if found is None and name in self._fields:
-            found = self._linked[name] = Field(name, _type_document(self._fields[name]), self._types)
-        return found or self.others
+        return name in self._fields.declared
 
     def __iter__(self) -> Iterator[Field]:
         """Iterate over the declared fields, in the order of their names."""
-        for name in sorted(self._fields):
+        for name in sorted(self._fields.declared):
             field = self.field(name)
             if field is not None:
                 yield field
@@ -194,23 +208,18 @@ class ObjectType(Type):
 class ListType(Type):
     """A list: the type of its elements, and server-side apply's list type and map keys."""
 
-    __slots__ = ("_items", "_linked", "_types", "list_type", "map_keys")
-
     def __init__(self, document: JSONObject, types: Types) -> None:
         super().__init__(types.unknown)
         self._items = _type_document(document["items"])
-        self._linked: Type | None = None
         self._types = types
         self.list_type = str(document.get("list_type", "atomic"))
         keys = document.get("map_keys", [])
         self.map_keys = tuple(map(str, keys)) if isinstance(keys, list) else ()
 
-    @property
+    @cached_property
     def items(self) -> Type:
         """The type of the elements."""
-        if self._linked is None:
-            self._linked = self._types.link(self._items)
-        return self._linked
+        return self._types.link(self._items)
 
 
 class Types:
@@ -328,5 +337,5 @@ def _nothing(_name: str) -> None:
 # Free-form data is a knot: the field of a free-form object is free-form again.
 ANY: Final = AnyType(None)
 ANY_FIELD: Final = Field("*", "any", Types(_nothing))
-ANY.others = ANY_FIELD
+ANY._fields.others = ANY_FIELD
 OPAQUE: Final = Type(None)

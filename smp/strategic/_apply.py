@@ -6,8 +6,8 @@ does not touch is shared with ``live``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
+from typing import NamedTuple
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
@@ -41,17 +41,10 @@ def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObjec
         except SmpError as error:
             raise error.within(name) from None
     for name, value in directives.fields.items():
-        if name in directives.orders:
-            continue
-        try:
+        if name not in directives.orders:
             _apply_field(result, name, value, schema)
-        except SmpError as error:
-            raise error.within(name) from None
     for name, values in directives.deletions.items():
-        try:
-            _delete_values(result, name, values, schema)
-        except SmpError as error:
-            raise error.within(name) from None
+        _delete_values(result, name, values, schema)
     return result
 
 
@@ -82,13 +75,24 @@ def _retained(live: JSONObject, patch: PatchObject) -> JSONObject:
     if patch.retained is ABSENT:
         return dict(live)
     names = retained_keys(patch)
+    if live.keys() <= names:
+        return dict(live)
     return {name: value for name, value in live.items() if name in names}
 
 
 def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> None:
-    if value is None:
+    if isinstance(value, dict | list):
+        try:
+            _apply_container(result, name, value, schema)
+        except SmpError as error:
+            raise error.within(name) from None
+    elif value is None:
         result.pop(name, None)
-        return
+    else:
+        result[name] = value
+
+
+def _apply_container(result: JSONObject, name: str, value: JSONObject | JSONArray, schema: Type) -> None:
     live = result.get(name, ABSENT)
     if isinstance(value, dict) and isinstance(live, dict):
         field = _known(schema, name)
@@ -104,20 +108,23 @@ def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> No
 
 def _delete_values(result: JSONObject, name: str, values: JSON, schema: Type) -> None:
     live = result.get(name, ABSENT)
-    if not (isinstance(live, list) and isinstance(values, list)):
-        if values is None or type(values) is type(live):  # the reference takes it for the field itself
-            _apply_field(result, name, values, schema)
-        return
-    field = _known(schema, name)
+    if isinstance(live, list) and isinstance(values, list):
+        try:
+            result[name] = _without_values(live, values, _known(schema, name))
+        except SmpError as error:
+            raise error.within(name) from None
+    elif values is None or type(values) is type(live):  # the reference takes it for the field itself
+        _apply_field(result, name, values, schema)
+
+
+def _without_values(live: JSONArray, values: JSONArray, field: Field) -> JSONArray:
     if element_type(live, values, error=PatchError) is dict:
-        result[name] = _merged_list(live, values, field)
-    else:
-        gone = set(map(scalar_key, values))
-        result[name] = [value for value in live if scalar_key(value) not in gone]
+        return _merged_list(live, values, field)
+    gone = set(map(scalar_key, values))
+    return [value for value in live if scalar_key(value) not in gone]
 
 
-@dataclass(frozen=True, slots=True)
-class _Merge:
+class _Merge(NamedTuple):
     """A merged list, not yet in order: its elements, and what the order is found from."""
 
     elements: JSONArray
@@ -166,6 +173,7 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
     places = first_positions(keys)
     unique = len(places) == left
     touched: list[int] = []
+    known = field.type.items
     for element, key in zip(asked.elements, asked.keys, strict=True):
         at = places.setdefault(key, len(keys))
         touched.append(at)
@@ -173,7 +181,7 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
             elements.append(cleaned(element))
             keys.append(key)
         else:
-            elements[at] = _merged_element(elements[at], element, field, at)
+            elements[at] = _merged_element((elements[at], element), known, field.merge_key, at)
     in_place = unique and len(keys) == left and all(one < other for one, other in pairwise(touched))
     return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place)
 
@@ -187,13 +195,14 @@ def _without(
     return [elements[at] for at in kept], [keys[at] for at in kept]
 
 
-def _merged_element(live: JSON, patch: JSONObject, field: Field, at: int) -> JSONObject:
+def _merged_element(pair: tuple[JSON, JSONObject], schema: Type, merge_key: str, at: int) -> JSONObject:
+    live, patch = pair
     try:
-        merged = apply_object(live if isinstance(live, dict) else {}, patch, field.type.items)
-        if field.merge_key not in merged:
-            raise PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((field.merge_key,)))
+        merged = apply_object(live if isinstance(live, dict) else {}, patch, schema)
+        if merge_key not in merged:
+            raise PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((merge_key,)))
     except SmpError as error:
-        raise error.within(Element(at, field.merge_key, patch[field.merge_key])) from None
+        raise error.within(Element(at, merge_key, patch[merge_key])) from None
     return merged
 
 
@@ -215,12 +224,12 @@ def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: st
 
 
 def _check_order(added: JSONArray | None, order: JSONArray, field: Field) -> None:
-    elements = [
-        element
-        for element in added or []
-        if not (field.merge_key and isinstance(element, dict) and element.get(MARKER) == DELETE)
-    ]
-    check_order(elements, order, field.merge_key, (isinstance(e, dict) and MARKER in e for e in elements))
+    marked = [isinstance(element, dict) and MARKER in element for element in added or ()]
+    elements = added or []
+    if field.merge_key and any(marked):
+        kept = [not (isinstance(e, dict) and e.get(MARKER) == DELETE) for e in elements]
+        elements, marked = [*compress(elements, kept)], [*compress(marked, kept)]
+    check_order(elements, order, field.merge_key, marked)
 
 
 def _merge_ordered(live: JSONArray | None, added: JSONArray | None, field: Field) -> _Merge:

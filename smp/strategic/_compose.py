@@ -116,21 +116,8 @@ def _compose(first: _Part, second: _Part, field: Field | None) -> _Part:
 
 def _anew(second: _Part, field: Field) -> _Part:
     """Return what the second patch makes of a field that the first one removed, or made something else."""
-    made = apply_object({}, second.spelled(field.name), _Only(field)).get(field.name, ABSENT)
+    made = apply_object({}, second.spelled(field.name), Type.of(field)).get(field.name, ABSENT)
     return _Part(None if made is ABSENT else exact(made, field))
-
-
-class _Only(Type):
-    """A type of one declared field."""
-
-    __slots__ = ("_field",)
-
-    def __init__(self, field: Field) -> None:
-        super().__init__(None)
-        self._field = field
-
-    def field(self, name: str) -> Field | None:
-        return self._field if name == self._field.name else None
 
 
 def _compose_values(first: JSON | Absent, second: JSON | Absent, field: Field) -> JSON:
@@ -227,7 +214,7 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     if after.replaces:
         return second
     if before.replaces:
-        whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), _Only(field))
+        whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), Type.of(field))
         return _Part([{MARKER: REPLACE}, *listed(whole.get(field.name))])
     meeting = _Meeting(field, apart=first.order is not ABSENT)
     for element, key in zip(before.elements, before.keys, strict=True):
@@ -329,13 +316,13 @@ def _order(
         return None
     earlier = keys_of(listed(first.order), merge_key, PatchError)
     later = keys_of(listed(second.order), merge_key, PatchError)
-    known = [key for key in dict.fromkeys([*earlier, *keys, *later]) if key not in deleted]
-    wanted = later or [key for key in keys if key not in earlier]
     times = Counter(keys)
+    known = [key for key in dict.fromkeys([*earlier, *keys, *later]) if key not in deleted or key in times]
+    wanted = later or [key for key in keys if key not in earlier]
     order = [key for key in arranged(known, known, wanted, earlier) for _ in range(max(1, times[key]))]
     return [_spell(key, merge_key) for key in order]
 
 
 def _spell(key: ScalarKey, merge_key: str) -> JSON:
-    value: JSON = key if isinstance(key, str) else key[1]
+    value: JSON = key[1] if isinstance(key, tuple) else key
     return {merge_key: value} if merge_key else value

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from smp.errors import SmpError
 from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
-from smp.strategic._ordering import element_type, keys_of, numbered
+from smp.strategic._ordering import aligned, element_type, keys_of, numbered
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, listed, printed, same, scalar_key
 
 Value: TypeAlias = "JSON | Absent"
@@ -24,14 +24,13 @@ Value: TypeAlias = "JSON | Absent"
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The walk.
+    """The walk; ``orders=False`` leaves out order directives, as the detection of conflicts wants it.
 
-    ``orders=False`` leaves out order directives, as the detection of conflicts wants it;
-    ``additions=False`` takes live for equal to modified, and so finds deletions only.
+    Of three values that meet, those that equal the modified one are replaced by it, so that identity tells
+    all the way down what there is nothing to do about: equal values are compared once and not looked into.
     """
 
     orders: bool = True
-    additions: bool = True
 
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, schema: Type, *, retain: bool = False
@@ -42,20 +41,20 @@ class Diff:
         """
         patch: JSONObject = {}
         for name, value in modified.items():
-            before, now = base.get(name, ABSENT), live.get(name, ABSENT)
+            now = live.get(name, ABSENT)
             kind = type(value)
-            if not self.additions and type(before) is not kind:
-                continue
-            if (kind is dict or kind is list) and (type(now) is kind or type(before) is kind):
+            if kind is dict or kind is list:
+                before, now = _identified(base.get(name, ABSENT), now, value)
+                if now is value and (before is value or type(before) is not kind):
+                    continue
                 try:
                     self._container(patch, name, (before, now, value), schema.field(name))
                 except SmpError as error:
                     raise error.within(name) from None
-            elif type(now) is not kind or now != value:
+            elif now is not value and (type(now) is not kind or now != value):
                 patch[name] = value
-        for name in base:
-            if name not in modified:
-                patch[name] = None
+        if base is not modified and not base.keys() <= modified.keys():
+            patch.update((name, None) for name in base if name not in modified)
         if retain and (patch or _has_more(live, modified)):
             retained = sorted(name for name, value in modified.items() if value is not None)
             patch.update({RETAIN_KEYS: [*retained]} if retained else {})
@@ -63,16 +62,20 @@ class Diff:
 
     def _container(self, patch: JSONObject, name: str, values: tuple[Value, Value, JSON], field: Field | None) -> None:
         before, now, value = values
-        if field is None:
-            _require_same(before, value)
-            _require_same(now, value)
-        if isinstance(value, list) and field is not None and field.merges:
-            patch.update(self._lists(name, listed(before), now, value, field))
-        elif isinstance(value, dict) and field is not None and not field.replaces:
+        kind = type(value)
+        if type(now) is not kind and type(before) is not kind:
+            patch[name] = value
+        elif field is None:
+            if type(now) is kind or before is not value:
+                raise unknown_field()
+            patch[name] = value
+        elif isinstance(value, dict) and not field.replaces:
             child = self._members(before, now, value, field.type, retain=field.retain_keys)
             if child is not ABSENT:
                 patch[name] = child
-        elif not same(now, value):
+        elif isinstance(value, list) and field.merges:
+            patch.update(self._lists(name, listed(before), now, value, field))
+        elif now is not value:
             patch[name] = value
 
     def _members(
@@ -82,16 +85,14 @@ class Diff:
         base = before if isinstance(before, dict) else {}
         if isinstance(now, dict):
             return self.objects(base, now, value, schema, retain=retain) or ABSENT
-        if not DELETIONS.objects(base, value, value, schema, retain=retain):
+        if not self.objects(base, value, value, schema, retain=retain):  # nothing was deleted
             return value
         return self.objects(base, {}, value, schema, retain=retain)
 
     def _lists(self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field) -> JSONObject:
         """Return the patch for a merge list: the list itself and the directives that stand beside it."""
         live = listed(now)
-        if not base and not self.additions:
-            return {}
-        if live or (base and DELETIONS._elements(name, base, value, value, field)):  # noqa: SLF001  (its own class)
+        if live or (base and self._elements(name, base, value, value, field)):  # there, or something was deleted
             patch = self._elements(name, base, live, value, field)
         else:
             patch = {name: value} if value else {}
@@ -99,7 +100,7 @@ class Diff:
 
     def _elements(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field) -> JSONObject:
         kind = element_type(base or live, value)
-        if live and element_type(live, value) is not kind:
+        if live and live is not value and element_type(live, value) is not kind:
             live = []  # modified is empty, so there is nothing to add, whatever stands there
         diff = self._objects_by_key if kind is dict else self._scalars
         return diff(name, base, live, value, field)
@@ -108,16 +109,21 @@ class Diff:
         self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field
     ) -> JSONObject:
         merge_key = field.merge_key
-        keys, base_keys = keys_of(value, merge_key), keys_of(base, merge_key)
-        live_keys = base_keys if live is base else keys_of(live, merge_key)
-        before, now = (dict(zip(numbered(k), e, strict=True)) for k, e in ((base_keys, base), (live_keys, live)))
+        keys = keys_of(value, merge_key)
+        base_keys = keys if base is value else keys_of(base, merge_key)
+        live_keys = keys if live is value else base_keys if live is base else keys_of(live, merge_key)
+        befores, gone = aligned(base, base_keys, keys)
+        nows, _ = aligned(live, live_keys, keys)
         merged: JSONArray = []
-        for index, (element, key) in enumerate(zip(value, numbered(keys), strict=True)):
+        pairs = map(_identified, befores, nows, value)
+        for index, (element, (before, now)) in enumerate(zip(value, pairs, strict=True)):
+            if now is element and (before is element or before is ABSENT):
+                continue
             try:
-                merged += self._element(before.pop(key, ABSENT), now.get(key, ABSENT), element, field)
+                merged += self._element(before, now, element, field)
             except SmpError as error:
                 raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
-        merged += _deletions(before.values(), merge_key)
+        merged += _deletions(gone, merge_key)
         order: JSONArray = []
         if merged or live_keys != keys:
             order = [{merge_key: _at(element, merge_key)} for element in value]
@@ -142,17 +148,17 @@ class Diff:
         return {**patch, name: elements} if elements else patch
 
 
-DELETIONS: Final = Diff(additions=False)
+def _identified(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
+    """Return the value itself in place of what equals it."""
+    if same(now, value):
+        return value if before is now or same(before, value) else before, value
+    return value if before is not now and same(before, value) else before, now
 
 
 def _has_more(live: JSONObject, modified: JSONObject) -> bool:
-    return any(value is not None and name not in modified for name, value in live.items())
-
-
-def _require_same(one: Value, value: JSON) -> None:
-    """Refuse to compare what differs in a field of which nobody knows how it merges."""
-    if type(one) is type(value) and not same(one, value):
-        raise unknown_field()
+    return not live.keys() <= modified.keys() and any(
+        value is not None and name not in modified for name, value in live.items()
+    )
 
 
 def _deletions(left: Iterable[JSON], merge_key: str) -> JSONArray:

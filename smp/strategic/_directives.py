@@ -5,12 +5,11 @@ A patch object is read once into its directives and its fields; engines see no m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple, cast
 
 from smp.errors import PatchError
 from smp.paths import Path
-from smp.strategic._ordering import merge_key_of
+from smp.strategic._ordering import merge_key_of, plain_keys
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, type_name
 
 MARKER: Final = "$patch"
@@ -20,22 +19,22 @@ RETAIN_KEYS: Final = "$retainKeys"
 _ORDER: Final = "$setElementOrder"
 _DELETIONS: Final = "$deleteFromPrimitiveList"
 _PREFIXES: Final = (_ORDER, _DELETIONS)
+_NONE: Final[JSONObject] = {}
+_NAME_TYPES: Final = frozenset({str, bool, int, float, type(None)})  # the reference takes any scalar for a name
 _CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
 
 
-@dataclass(frozen=True, slots=True)
-class PatchObject:
+class PatchObject(NamedTuple):
     """One object of a patch: its fields, and beside them what its directives say."""
 
     fields: JSONObject
     marker: JSON | Absent = ABSENT
     retained: JSON | Absent = ABSENT
-    orders: JSONObject = field(default_factory=dict)
-    deletions: JSONObject = field(default_factory=dict)
+    orders: JSONObject = _NONE
+    deletions: JSONObject = _NONE
 
 
-@dataclass(frozen=True, slots=True)
-class PatchList:
+class PatchList(NamedTuple):
     """The elements of a merge list in a patch: to merge, to delete (by key), and whether to drop all others."""
 
     elements: list[JSONObject]
@@ -81,7 +80,7 @@ def _read_directives(patch: JSONObject) -> PatchObject:
     fields: JSONObject = {}
     parallel: dict[str, JSONObject] = {_ORDER: {}, _DELETIONS: {}}
     for name, value in patch.items():
-        prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+        prefix = next(filter(name.startswith, _PREFIXES), "") if name[:1] == "$" else ""
         if prefix:
             parallel[prefix][_target(name, prefix)] = value
         elif name != RETAIN_KEYS:
@@ -104,6 +103,9 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     Raises PatchError for an unknown ``$patch`` word, and for an element without its merge key
     (Go: strategicpatch.mergeSliceWithSpecialElements).
     """
+    plain = plain_keys(patch, merge_key)
+    if plain is not None and not any(isinstance(element, dict) and MARKER in element for element in patch):
+        return PatchList(cast("list[JSONObject]", patch), plain, frozenset(), replaces=False)
     elements: list[JSONObject] = []
     keys: list[ScalarKey] = []
     deleted: set[ScalarKey] = set()
@@ -141,13 +143,15 @@ def retained_keys(patch: PatchObject) -> frozenset[str]:
     server rejects such a patch (retainKeys proposal; Go: strategicpatch.applyRetainKeysDirective).
     """
     listed = patch.retained
-    if not isinstance(listed, list) or not all(isinstance(name, str | int | float | None) for name in listed):
+    if not isinstance(listed, list) or not _NAME_TYPES.issuperset(map(type, listed)):
         raise PatchError(
             f"a list of field names is expected, not {type_name(listed)}",
             code="invalid-retain-keys",
             path=Path((RETAIN_KEYS,)),
         )
     names = frozenset(name for name in listed if isinstance(name, str))
+    if patch.fields.keys() <= names:
+        return names
     for name, value in patch.fields.items():
         if value is not None and name not in names:
             raise PatchError(

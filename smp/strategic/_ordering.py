@@ -8,13 +8,13 @@ from operator import itemgetter
 from typing import Final, TypeAlias, TypeVar
 
 from smp.errors import ObjectError, PatchError, SmpError
-from smp.values import JSON, JSONArray, ScalarKey, scalar_key, type_name
+from smp.values import ABSENT, JSON, Absent, JSONArray, ScalarKey, scalar_key, type_name
 
 ListError: TypeAlias = type[ObjectError] | type[PatchError]
 Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
 
-_STRING: Final = frozenset({str})
+_PLAIN: Final = frozenset({str, int})  # what is its own key: no two of them are equal but in content
 
 _UNFIT: Final[dict[type, tuple[str, str]]] = {
     list: ("nested-list", "a list of lists cannot be merged"),
@@ -72,17 +72,36 @@ def _missing(merge_key: str, error: ListError) -> SmpError:
     )
 
 
+def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
+    """Return the merge keys of objects that all have one, a string or an integer; None where any has not."""
+    try:
+        keys = list(map(itemgetter(merge_key), elements))  # type: ignore[arg-type]  # what is no object raises
+    except (KeyError, TypeError):
+        return None
+    return keys if set(map(type, keys)) <= _PLAIN else None
+
+
 def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError) -> list[ScalarKey]:
     """Return what identifies each element: its merge key, or, without one, the scalar itself."""
-    try:
-        names = list(map(itemgetter(merge_key), elements))  # type: ignore[arg-type]  # what is no object raises
-    except (KeyError, TypeError):
-        names = [None]
-    if set(map(type, names)) <= _STRING:  # nearly always, and then each is its own key
-        return names
+    keys = plain_keys(elements, merge_key)
+    if keys is not None:
+        return keys
     if not merge_key and not any(isinstance(element, dict | list) for element in elements):
         return list(map(scalar_key, elements))
     return [merge_key_of(element, index, merge_key, error) for index, element in enumerate(elements)]
+
+
+def aligned(
+    elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
+) -> tuple[Sequence[JSON | Absent], Iterable[JSON]]:
+    """Pair elements with wanted keys: the element for each (or ABSENT), and the elements that nobody wants.
+
+    Elements of one key pair up in their order.
+    """
+    if keys == wanted:
+        return elements, ()
+    left = dict(zip(numbered(keys), elements, strict=True))
+    return [left.pop(key, ABSENT) for key in numbered(wanted)], left.values()
 
 
 def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
@@ -97,12 +116,9 @@ def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
     return unique
 
 
-def first_positions(keys: Iterable[ScalarKey]) -> dict[ScalarKey, int]:
+def first_positions(keys: Sequence[ScalarKey]) -> dict[ScalarKey, int]:
     """Map each key to where it stands first."""
-    positions: dict[ScalarKey, int] = {}
-    for index, key in enumerate(keys):
-        positions.setdefault(key, index)
-    return positions
+    return dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
 
 
 def arranged(
@@ -114,6 +130,8 @@ def arranged(
     two are merged by one scan: a server-only element goes before a wanted one only where both stand
     in the live list and it stands earlier there (Go: strategicpatch.normalizeElementOrder).
     """
+    if keys == wanted and len(set(keys)) == len(keys):
+        return [*elements]
     rank, place = first_positions(wanted), first_positions(live)
     ours = sorted((at for at, key in enumerate(keys) if key in rank), key=lambda at: rank[keys[at]])
     last = len(live)
@@ -131,7 +149,7 @@ def _scanned(theirs: list[int], ours: list[int], places: list[int]) -> Iterable[
     yield from theirs[left:]
 
 
-def check_order(elements: JSONArray, order: JSONArray, merge_key: str, is_marked: Iterable[bool]) -> None:
+def check_order(elements: JSONArray, order: JSONArray, merge_key: str, marks: Sequence[bool]) -> None:
     """Check that the elements of a patch stand in the same relative order in its order directive.
 
     Raises PatchError where one does not (Go: strategicpatch.validatePatchWithSetOrderList).
@@ -139,8 +157,11 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str, is_marked
     if not order or not elements:
         return
     wanted = keys_of(order, merge_key, PatchError)
+    if not any(marks) and wanted == plain_keys(elements, merge_key):
+        return
+    element_type(order, elements, error=PatchError)
     at = 0
-    for index, (element, marked) in enumerate(zip(elements, is_marked, strict=True)):
+    for index, (element, marked) in enumerate(zip(elements, marks, strict=True)):
         if at == len(wanted):
             raise _out_of_order(index)
         if marked:
