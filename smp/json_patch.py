@@ -31,7 +31,7 @@ class OperationError(PatchError):
     status: ClassVar[int] = 422
 
 
-def apply(document: JSON, operations: JSON) -> JSON:
+def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> JSON:
     """Apply the operations in order; all or none, since the document itself stays as it is.
 
     Subtrees that no operation touches are shared with the document. ``test`` compares as RFC 6902
@@ -42,15 +42,16 @@ def apply(document: JSON, operations: JSON) -> JSON:
     not apply (``test-failed``, ``missing-path``, ``operation-failed``, ``too-much-copied``), and DepthError.
     """
     copied = 0
+    own: dict[int, Any] = {}
     for index, operation in enumerate(_parsed(operations)):
         with _located(index, operation.operation):
             copied += _copied(document, operation)
-            if copied > MAX_COPIED:
-                raise OperationError(f"the copies exceed {MAX_COPIED} bytes", code="too-much-copied")
+            if copied > max_copied:
+                raise OperationError(f"the copies exceed {max_copied} bytes", code="too-much-copied")
             if isinstance(operation, jsonpatch.MoveOperation):
-                document = _move(document, operation)
+                document = _move(document, operation, own)
             else:
-                document = _run(document, operation)
+                document = _run(document, operation, own)
     return document
 
 
@@ -153,19 +154,25 @@ def _path(text: JSON) -> Path:
         return Path()
 
 
-def _run(document: JSON, operation: jsonpatch.PatchOperation) -> JSON:
-    result: JSON = operation.apply(_unshared(document, operation.pointer))
+def _run(document: JSON, operation: jsonpatch.PatchOperation, own: dict[int, Any]) -> JSON:
+    result: JSON = operation.apply(_unshared(document, operation.pointer, own))
     return result
 
 
-def _unshared(document: JSON, pointer: JsonPointer) -> JSON:
-    """Copy the containers that lead to a place, so that the library may change them."""
+def _unshared(document: JSON, pointer: JsonPointer, own: dict[int, Any]) -> JSON:
+    """Copy the containers that lead to a place, so that the library may change them.
+
+    ``own`` holds the copies, by identity: none is made twice, or many operations in one list would copy it each time.
+    """
     holder: Any = [document]
     node: Any = holder
     key: Any = 0
     try:
         for part in pointer.parts:
-            node[key] = child = node[key].copy()
+            child = node[key]
+            if id(child) not in own:
+                node[key] = child = child.copy()
+                own[id(child)] = child
             node, key = child, JsonPointer.get_part(child, part)
     except (AttributeError, LookupError, TypeError, JsonPointerException):
         pass  # the operation itself will say what is missing
@@ -173,15 +180,15 @@ def _unshared(document: JSON, pointer: JsonPointer) -> JSON:
     return result
 
 
-def _move(document: JSON, operation: jsonpatch.MoveOperation) -> JSON:
+def _move(document: JSON, operation: jsonpatch.MoveOperation, own: dict[int, Any]) -> JSON:
     """Remove and add, as RFC 6902 section 4.4 defines a move: the removal may shift what the target points to."""
     source, target = JsonPointer(operation.operation["from"]), operation.pointer
     if target.contains(source):
         # Onto itself, or below itself: the library knows.
-        return _run(document, operation)
+        return _run(document, operation, own)
     value = _resolved(document, source)
-    document = _run(document, jsonpatch.RemoveOperation({"op": "remove", "path": source.path}))
-    return _run(document, jsonpatch.AddOperation({"op": "add", "path": target.path, "value": value}))
+    document = _run(document, jsonpatch.RemoveOperation({"op": "remove", "path": source.path}), own)
+    return _run(document, jsonpatch.AddOperation({"op": "add", "path": target.path, "value": value}), own)
 
 
 def _copied(document: JSON, operation: jsonpatch.PatchOperation) -> int:

@@ -5,12 +5,17 @@ Python holds ``True == 1 == 1.0``; JSON, and a Kubernetes API server, do not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
+from itertools import compress
+from operator import eq
 from typing import Final, TypeAlias
 
 import msgspec
 
-JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
+from smp.undecoded import Undecoded
+
+JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | Undecoded | None"
 JSONObject: TypeAlias = dict[str, JSON]
 JSONArray: TypeAlias = list[JSON]
 ScalarKey: TypeAlias = "str | int | tuple[type, JSON]"
@@ -55,7 +60,10 @@ def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     return not isinstance(left, dict | list) or _print_alike(left, right) or _same_members(left, right)
 
 
-def _print_alike(left: JSON | Absent, right: JSON | Absent) -> bool:
+_print: Final = msgspec.json.Encoder().encode
+
+
+def _print_alike(left: object, right: object) -> bool:
     """Tell whether two equal values are the same to the letter: much the cheapest proof that their types are equal."""
     try:
         return _print(left) == _print(right)
@@ -63,14 +71,24 @@ def _print_alike(left: JSON | Absent, right: JSON | Absent) -> bool:
         return False
 
 
-_print: Final = msgspec.json.Encoder().encode
-
-
 def _same_members(left: JSON | Absent, right: JSON | Absent) -> bool:
-    """Compare the members of two values that are equal but for the types within them."""
+    """Compare the members of two values that are equal but for the types within them, or the order of names."""
     if isinstance(left, dict) and isinstance(right, dict):
-        return all(same(value, right.get(name, ABSENT)) for name, value in left.items())
+        for name, value in left.items():  # noqa: SIM110  (a generator would double the depth of the stack)
+            if not same(value, right.get(name, ABSENT)):
+                return False
+        return True
     return isinstance(left, list) and isinstance(right, list) and all(map(same, left, right))
+
+
+def identified(values: Sequence[JSON | Absent], others: JSONArray) -> Sequence[JSON | Absent]:
+    """Return values, each replaced by the one at its place among the others if the two are the same."""
+    equal = list(map(eq, values, others))
+    if not _print_alike([*compress(values, equal)], [*compress(others, equal)]):
+        equal = list(map(same, values, others))
+    if all(equal):
+        return others
+    return [other if as_well else value for value, other, as_well in zip(values, others, equal, strict=True)]
 
 
 def listed(value: JSON | Absent) -> JSONArray:

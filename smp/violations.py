@@ -10,7 +10,16 @@ from typing import Literal, TypeAlias
 from smp.paths import Element, Path, Step
 from smp.values import ABSENT, JSON, Absent, JSONObject, printed
 
-Reason: TypeAlias = Literal["FieldValueNotSupported", "FieldValueRequired", "FieldValueInvalid", "FieldValueForbidden"]
+Reason: TypeAlias = Literal[
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueNotSupported",
+    "FieldValueRequired",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+]
 
 
 @dataclass(frozen=True, slots=True)

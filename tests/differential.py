@@ -18,8 +18,9 @@ from typing import Final, NamedTuple, TypeAlias
 from smp.errors import ConflictError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import OPAQUE, Field, ObjectType, ScalarType, Schema, Type
-from smp.strategic import KUBECTL_PRECONDITIONS, apply_patch, find_conflicts, three_way_patch, two_way_patch
+from smp.strategic import KUBECTL_PRECONDITIONS, find_conflicts
 from smp.values import ABSENT, JSON, Absent, JSONObject, printed, same
+from tests.engines import apply_patch, three_way_patch, two_way_patch
 from tests.oracles import Reference, as_go_prints
 from tests.strategies import EVERY, Maker, Subject, subjects
 
@@ -519,15 +520,21 @@ def _unequal(sides: Sequence[JSONObject], schema: Type) -> list[JSONObject]:
 
 
 def _unequal_values(values: Sequence[JSON | Absent], field: Field | None) -> Sequence[JSON | Absent]:
-    if all(same(value, values[0]) for value in values):
-        return [value if isinstance(value, str | int | float | None) else ABSENT for value in values]
-    objects = [value for value in values if isinstance(value, dict)]
-    lists = [value for value in values if isinstance(value, list)]
-    if len(objects) == len(values):
-        return _unequal(objects, OPAQUE if field is None else field.type)
-    if len(lists) == len(values) and field is not None and field.merge_key:
-        return [_unequal_elements(elements, lists, field) for elements in lists]
-    return values
+    present = [value for value in values if value is not ABSENT]
+    if len(present) == 1:
+        return values
+    if all(same(value, present[0]) for value in present):
+        scalar = isinstance(present[0], str | int | float | None)
+        return values if scalar else [ABSENT] * len(values)
+    objects = [value for value in present if isinstance(value, dict)]
+    lists = [value for value in present if isinstance(value, list)]
+    left: Sequence[JSON] = present
+    if len(objects) == len(present):
+        left = _unequal(objects, OPAQUE if field is None else field.type)
+    elif len(lists) == len(present) and field is not None and field.merge_key:
+        left = [_unequal_elements(elements, lists, field) for elements in lists]
+    remaining = iter(left)
+    return [ABSENT if value is ABSENT else next(remaining) for value in values]
 
 
 def _unequal_elements(elements: Sequence[JSON], lists: Sequence[Sequence[JSON]], field: Field) -> list[JSON]:

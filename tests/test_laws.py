@@ -16,9 +16,10 @@ from hypothesis import assume, given, settings
 
 from smp.errors import CompositionError, SmpError
 from smp.schema.catalog import kubernetes
-from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
+from smp.strategic import compose_patches, find_conflicts
 from smp.values import JSON, JSONObject, same
 from tests.differential import stored
+from tests.engines import apply_patch, three_way_patch, two_way_patch
 from tests.strategies import Maker, makers
 
 DEPLOYMENT = kubernetes().schema("apps/v1", "Deployment")

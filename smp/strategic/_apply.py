@@ -6,8 +6,9 @@ does not touch is shared with ``live``.
 
 from __future__ import annotations
 
-from itertools import compress, pairwise
-from typing import NamedTuple
+from itertools import compress
+from operator import lt
+from typing import NamedTuple, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
@@ -18,10 +19,11 @@ from smp.strategic._directives import (
     REPLACE,
     PatchObject,
     cleaned,
+    has_directives,
     is_marked,
     order_of,
+    read_directives,
     read_list,
-    read_object,
     retained_keys,
     unknown_marker,
 )
@@ -31,19 +33,27 @@ from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, s
 
 def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObject:
     """Apply one object of a patch to the live object."""
-    directives = read_object(patch)
-    if directives.marker is not ABSENT:
-        return _replaced(patch, directives.marker)
-    result = _retained(live, directives)
-    for name, order in directives.orders.items():
+    if has_directives(patch):
+        return _directed(live, read_directives(patch), patch, schema)
+    result = live.copy()
+    for name, value in patch.items():
+        _apply_field(result, name, value, schema)
+    return result
+
+
+def _directed(live: JSONObject, asked: PatchObject, patch: JSONObject, schema: Type) -> JSONObject:
+    if asked.marker is not ABSENT:
+        return _replaced(patch, asked.marker)
+    result = _retained(live, asked)
+    for name, order in asked.orders.items():
         try:
-            _apply_ordered(result, directives, order, name, _declared(schema, name))
+            _apply_ordered(result, asked, order, name, _declared(schema, name))
         except SmpError as error:
             raise error.within(name) from None
-    for name, value in directives.fields.items():
-        if name not in directives.orders:
+    for name, value in asked.fields.items():
+        if name not in asked.orders:
             _apply_field(result, name, value, schema)
-    for name, values in directives.deletions.items():
+    for name, values in asked.deletions.items():
         _delete_values(result, name, values, schema)
     return result
 
@@ -73,19 +83,16 @@ def _replaced(patch: JSONObject, marker: JSON | Absent) -> JSONObject:
 
 def _retained(live: JSONObject, patch: PatchObject) -> JSONObject:
     if patch.retained is ABSENT:
-        return dict(live)
+        return live.copy()
     names = retained_keys(patch)
     if live.keys() <= names:
-        return dict(live)
+        return live.copy()
     return {name: value for name, value in live.items() if name in names}
 
 
 def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> None:
     if isinstance(value, dict | list):
-        try:
-            _apply_container(result, name, value, schema)
-        except SmpError as error:
-            raise error.within(name) from None
+        _apply_container(result, name, value, schema)
     elif value is None:
         result.pop(name, None)
     else:
@@ -94,16 +101,23 @@ def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> No
 
 def _apply_container(result: JSONObject, name: str, value: JSONObject | JSONArray, schema: Type) -> None:
     live = result.get(name, ABSENT)
-    if isinstance(value, dict) and isinstance(live, dict):
-        field = _known(schema, name)
-        result[name] = cleaned(value) if field.replaces else apply_object(live, value, field.type)
-    elif isinstance(value, list) and isinstance(live, list):
-        field = _known(schema, name)
-        result[name] = _merged_list(live, value, field) if field.merges else cleaned(value)
+    if type(live) is type(value):
+        try:
+            result[name] = _merged(live, value, _known(schema, name))
+        except SmpError as error:
+            raise error.within(name) from None
     elif is_marked(value):
         result.pop(name, None)
     else:
         result[name] = cleaned(value, drop_marked=True)
+
+
+def _merged(live: JSON | Absent, patch: JSONObject | JSONArray, field: Field) -> JSON:
+    if isinstance(patch, dict) and isinstance(live, dict) and not field.replaces:
+        return apply_object(live, patch, field.type)
+    if isinstance(patch, list) and isinstance(live, list) and field.merges:
+        return _merged_list(live, patch, field)
+    return cleaned(patch)
 
 
 def _delete_values(result: JSONObject, name: str, values: JSON, schema: Type) -> None:
@@ -173,17 +187,26 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
     places = first_positions(keys)
     unique = len(places) == left
     touched: list[int] = []
-    known = field.type.items
+    merge_key, known = field.merge_key, field.type.items
     for element, key in zip(asked.elements, asked.keys, strict=True):
         at = places.setdefault(key, len(keys))
         touched.append(at)
         if at == len(keys):
             elements.append(cleaned(element))
             keys.append(key)
-        else:
-            elements[at] = _merged_element((elements[at], element), known, field.merge_key, at)
-    in_place = unique and len(keys) == left and all(one < other for one, other in pairwise(touched))
+            continue
+        try:
+            elements[at] = merged = apply_object(cast("JSONObject", elements[at]), element, known)
+            if merge_key not in merged:
+                raise _keyless(merge_key)
+        except SmpError as error:
+            raise error.within(Element(at, merge_key, element[merge_key])) from None
+    in_place = unique and len(keys) == left and all(map(lt, touched, touched[1:]))
     return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place)
+
+
+def _keyless(merge_key: str) -> PatchError:
+    return PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((merge_key,)))
 
 
 def _without(
@@ -193,17 +216,6 @@ def _without(
         return list(elements), keys
     kept = [at for at, key in enumerate(keys) if key not in deleted]
     return [elements[at] for at in kept], [keys[at] for at in kept]
-
-
-def _merged_element(pair: tuple[JSON, JSONObject], schema: Type, merge_key: str, at: int) -> JSONObject:
-    live, patch = pair
-    try:
-        merged = apply_object(live if isinstance(live, dict) else {}, patch, schema)
-        if merge_key not in merged:
-            raise PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((merge_key,)))
-    except SmpError as error:
-        raise error.within(Element(at, merge_key, patch[merge_key])) from None
-    return merged
 
 
 def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: str, field: Field) -> None:

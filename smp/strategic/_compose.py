@@ -193,6 +193,8 @@ def _compose_scalars(first: _Part, second: _Part) -> _Part:
     gone = {key: value for key, value in _by_value(first.deleted).items() if key not in again}
     gone |= _by_value(second.deleted)
     added = {key: value for key, value in (_by_value(first.value) | again).items() if key not in gone}
+    if len(set(map(type, (*gone.values(), *added.values())))) > 1:
+        raise CompositionError("one patch may not add and delete values of different types, as these two do in turn")
     order = _order(first, second, list(added), "", frozenset(gone))
     values = _sorted([*added.values()], order, "")
     has_list = first.value is not ABSENT or second.value is not ABSENT

@@ -9,7 +9,6 @@ modified has no longer. A two-way patch is the case in which base and live are o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from smp.errors import SmpError
@@ -17,12 +16,11 @@ from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
 from smp.strategic._ordering import aligned, element_type, keys_of, numbered
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, listed, printed, same, scalar_key
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, identified, listed, printed, same, scalar_key
 
 Value: TypeAlias = "JSON | Absent"
 
 
-@dataclass(frozen=True, slots=True)
 class Diff:
     """The walk; ``orders=False`` leaves out order directives, as the detection of conflicts wants it.
 
@@ -30,7 +28,8 @@ class Diff:
     all the way down what there is nothing to do about: equal values are compared once and not looked into.
     """
 
-    orders: bool = True
+    def __init__(self, *, orders: bool = True) -> None:
+        self._orders = orders
 
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, schema: Type, *, retain: bool = False
@@ -45,12 +44,11 @@ class Diff:
             kind = type(value)
             if kind is dict or kind is list:
                 before, now = _identified(base.get(name, ABSENT), now, value)
-                if now is value and (before is value or type(before) is not kind):
-                    continue
-                try:
-                    self._container(patch, name, (before, now, value), schema.field(name))
-                except SmpError as error:
-                    raise error.within(name) from None
+                if now is not value or (before is not value and type(before) is kind):
+                    try:
+                        self._container(patch, name, (before, now, value), schema.field(name))
+                    except SmpError as error:
+                        raise error.within(name) from None
             elif now is not value and (type(now) is not kind or now != value):
                 patch[name] = value
         if base is not modified and not base.keys() <= modified.keys():
@@ -92,11 +90,12 @@ class Diff:
     def _lists(self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field) -> JSONObject:
         """Return the patch for a merge list: the list itself and the directives that stand beside it."""
         live = listed(now)
-        if live or (base and self._elements(name, base, value, value, field)):  # there, or something was deleted
-            patch = self._elements(name, base, live, value, field)
-        else:
-            patch = {name: value} if value else {}
-        return patch if isinstance(now, list) else {name: value, **patch}
+        kept = base is value and not isinstance(now, list)
+        known = live or (not kept and base and self._elements(name, base, value, value, field))
+        patch = self._elements(name, base, live, value, field) if known else {}
+        if not isinstance(now, list):
+            return {name: value, **patch}
+        return patch if known or not value else {name: value}
 
     def _elements(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field) -> JSONObject:
         kind = element_type(base or live, value)
@@ -113,16 +112,15 @@ class Diff:
         base_keys = keys if base is value else keys_of(base, merge_key)
         live_keys = keys if live is value else base_keys if live is base else keys_of(live, merge_key)
         befores, gone = aligned(base, base_keys, keys)
-        nows, _ = aligned(live, live_keys, keys)
+        befores = identified(befores, value)
+        nows = befores if live is base else identified(aligned(live, live_keys, keys)[0], value)
         merged: JSONArray = []
-        pairs = map(_identified, befores, nows, value)
-        for index, (element, (before, now)) in enumerate(zip(value, pairs, strict=True)):
-            if now is element and (before is element or before is ABSENT):
-                continue
-            try:
-                merged += self._element(before, now, element, field)
-            except SmpError as error:
-                raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
+        for index, (element, before, now) in enumerate(zip(value, befores, nows, strict=True)):
+            if now is not element or (before is not element and before is not ABSENT):
+                try:
+                    merged += self._element(before, now, element, field)
+                except SmpError as error:
+                    raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
         merged += _deletions(gone, merge_key)
         order: JSONArray = []
         if merged or live_keys != keys:
@@ -144,15 +142,15 @@ class Diff:
         return {deletions_from(name): [*deletions], **patch} if deletions else patch
 
     def _parallel(self, name: str, elements: JSONArray, order: JSONArray) -> JSONObject:
-        patch: JSONObject = {order_of(name): order} if order and self.orders else {}
+        patch: JSONObject = {order_of(name): order} if order and self._orders else {}
         return {**patch, name: elements} if elements else patch
 
 
 def _identified(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
     """Return the value itself in place of what equals it."""
-    if same(now, value):
+    if now is value or same(now, value):
         return value if before is now or same(before, value) else before, value
-    return value if before is not now and same(before, value) else before, now
+    return value if before is not now and (before is value or same(before, value)) else before, now
 
 
 def _has_more(live: JSONObject, modified: JSONObject) -> bool:

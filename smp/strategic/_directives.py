@@ -24,14 +24,24 @@ _NAME_TYPES: Final = frozenset({str, bool, int, float, type(None)})  # the refer
 _CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
 
 
-class PatchObject(NamedTuple):
+class PatchObject:
     """One object of a patch: its fields, and beside them what its directives say."""
 
-    fields: JSONObject
-    marker: JSON | Absent = ABSENT
-    retained: JSON | Absent = ABSENT
-    orders: JSONObject = _NONE
-    deletions: JSONObject = _NONE
+    __slots__ = ("deletions", "fields", "marker", "orders", "retained")
+
+    def __init__(
+        self,
+        fields: JSONObject,
+        marker: JSON | Absent = ABSENT,
+        retained: JSON | Absent = ABSENT,
+        orders: JSONObject = _NONE,
+        deletions: JSONObject = _NONE,
+    ) -> None:
+        self.fields = fields
+        self.marker = marker
+        self.retained = retained
+        self.orders = orders
+        self.deletions = deletions
 
 
 class PatchList(NamedTuple):
@@ -68,24 +78,30 @@ def read_object(patch: JSONObject) -> PatchObject:
 
     Raises PatchError for a directive that does not name its list (Go: strategicpatch.extractKey).
     """
-    for name in patch:
-        if name[:1] == "$":
-            return _read_directives(patch)
-    return PatchObject(patch)
+    return read_directives(patch) if has_directives(patch) else PatchObject(patch)
 
 
-def _read_directives(patch: JSONObject) -> PatchObject:
+def has_directives(patch: JSONObject) -> bool:
+    """Tell whether an object of a patch may have directives."""
+    for name in patch:  # noqa: SIM110  (a generator costs more than the look)
+        if name.startswith("$"):
+            return True
+    return False
+
+
+def read_directives(patch: JSONObject) -> PatchObject:
+    """Split an object of a patch that may have directives; see read_object."""
     if MARKER in patch:  # it rules the whole object: nothing else in it is looked at
         return PatchObject(patch, marker=patch[MARKER])
-    fields: JSONObject = {}
-    parallel: dict[str, JSONObject] = {_ORDER: {}, _DELETIONS: {}}
-    for name, value in patch.items():
-        prefix = next(filter(name.startswith, _PREFIXES), "") if name[:1] == "$" else ""
-        if prefix:
-            parallel[prefix][_target(name, prefix)] = value
-        elif name != RETAIN_KEYS:
-            fields[name] = value
-    return PatchObject(fields, ABSENT, patch.get(RETAIN_KEYS, ABSENT), parallel[_ORDER], parallel[_DELETIONS])
+    fields = patch.copy()
+    retained = fields.pop(RETAIN_KEYS, ABSENT)
+    orders: JSONObject = {}
+    deletions: JSONObject = {}
+    if has_directives(fields):
+        for prefix, found in ((_ORDER, orders), (_DELETIONS, deletions)):
+            for name in [name for name in fields if name.startswith(prefix)]:
+                found[_target(name, prefix)] = fields.pop(name)
+    return PatchObject(fields, ABSENT, retained, orders, deletions)
 
 
 def _target(name: str, prefix: str) -> str:
@@ -149,7 +165,7 @@ def retained_keys(patch: PatchObject) -> frozenset[str]:
             code="invalid-retain-keys",
             path=Path((RETAIN_KEYS,)),
         )
-    names = frozenset(name for name in listed if isinstance(name, str))
+    names = frozenset([name for name in listed if isinstance(name, str)])
     if patch.fields.keys() <= names:
         return names
     for name, value in patch.fields.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Final, TypeAlias, TypeVar
 
@@ -27,7 +28,7 @@ def element_type(*lists: JSONArray, error: ListError = ObjectError) -> type | No
 
     Raises ``error`` for mixed types, lists and nulls (Go: strategicpatch.sliceElementType).
     """
-    types = {kind for elements in lists for kind in set(map(type, elements))}
+    types = set(map(type, chain.from_iterable(lists)))
     if not types:
         return None
     for kind, (code, problem) in _UNFIT.items():

@@ -155,7 +155,9 @@ class Validation:
     reaches: Reach
 
     def value(self, old: Value, new: JSON, known: Field, path: Path) -> Iterator[Violation]:
-        """Yield the violations in what a field holds."""
+        """Yield the violations in what a field holds; what an update shares with the old object was there before."""
+        if self.ratchet and new is old:
+            return
         if isinstance(new, dict) and self.reaches(known.type):
             yield from self.object(old, new, known.type, path)
         elif isinstance(new, list) and self.reaches(known.type):
@@ -169,6 +171,8 @@ class Validation:
 
     def object(self, old: Value, new: JSONObject, known: Type, path: Path) -> Iterator[Violation]:
         """Yield the violations of an object's own unions, then those further down."""
+        if self.ratchet and new is old:
+            return
         for union in known.unions if isinstance(known, ObjectType) else ():
             yield from self._union(union, old, new, known, path)
         before = old if isinstance(old, dict) else {}
