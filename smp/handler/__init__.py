@@ -1,0 +1,68 @@
+"""PATCH, PUT and POST of Kubernetes objects as pure functions, for any API server.
+
+``patch`` takes the stored object, the body of a request, its media type and a schema, and says what to store or what
+to answer: ``Accepted`` or ``Refused``. Whatever a client sends leads to one of them; nothing is read, written or
+changed in place. ``smp.handler.asgi`` has an endpoint for ASGI frameworks.
+"""
+
+from __future__ import annotations
+
+from smp.handler._options import (
+    APPLY,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Admission,
+    FieldValidation,
+    Limits,
+    Options,
+    requested,
+)
+from smp.handler._outcomes import Accepted, Outcome
+from smp.handler._pipeline import create, patch, replace
+from smp.handler._refusals import (
+    AlreadyExistsError,
+    ForbiddenError,
+    InvalidError,
+    MethodNotAllowedError,
+    ModifiedError,
+    NotFoundError,
+    Refusal,
+    Refused,
+    TooLargeError,
+    UnsupportedMediaTypeError,
+    refusal,
+)
+from smp.handler._retries import aretry, retry
+from smp.handler._warnings import warning_headers
+
+__all__ = [
+    "APPLY",
+    "JSON_PATCH",
+    "MERGE",
+    "STRATEGIC",
+    "Accepted",
+    "Admission",
+    "AlreadyExistsError",
+    "FieldValidation",
+    "ForbiddenError",
+    "InvalidError",
+    "Limits",
+    "MethodNotAllowedError",
+    "ModifiedError",
+    "NotFoundError",
+    "Options",
+    "Outcome",
+    "Refusal",
+    "Refused",
+    "TooLargeError",
+    "UnsupportedMediaTypeError",
+    "aretry",
+    "create",
+    "patch",
+    "refusal",
+    "replace",
+    "requested",
+    "retry",
+    "warning_headers",
+]

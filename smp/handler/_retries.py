@@ -1,0 +1,45 @@
+"""Optimistic concurrency: read, compute, write if nobody else has written since, else all of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from smp.handler._refusals import ModifiedError
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+
+ATTEMPTS: Final = 5
+
+
+def retry(
+    read: Callable[[], T], compute: Callable[[T], U], write: Callable[[T, U], V | None], *, attempts: int = ATTEMPTS
+) -> V:
+    """Read, compute from what was read, and write; where ``write`` returns None, somebody was faster: once more.
+
+    Every attempt reads and computes anew, at once. Raises ModifiedError after the last one.
+    """
+    for _ in range(attempts):
+        fresh = read()
+        written = write(fresh, compute(fresh))
+        if written is not None:
+            return written
+    raise ModifiedError
+
+
+async def aretry(
+    read: Callable[[], Awaitable[T]],
+    compute: Callable[[T], U],
+    write: Callable[[T, U], Awaitable[V | None]],
+    *,
+    attempts: int = ATTEMPTS,
+) -> V:
+    """Do what ``retry`` does where reading and writing are awaited."""
+    for _ in range(attempts):
+        fresh = await read()
+        written = await write(fresh, compute(fresh))
+        if written is not None:
+            return written
+    raise ModifiedError
