@@ -84,6 +84,8 @@ def _same_members(left: JSON | Absent, right: JSON | Absent) -> bool:
 def identified(values: Sequence[JSON | Absent], others: JSONArray) -> Sequence[JSON | Absent]:
     """Return values, each replaced by the one at its place among the others if the two are the same."""
     equal = list(map(eq, values, others))
+    if True not in equal:
+        return values
     if not _print_alike([*compress(values, equal)], [*compress(others, equal)]):
         equal = list(map(same, values, others))
     if all(equal):

@@ -9,16 +9,30 @@ modified has no longer. A two-way patch is the case in which base and live are o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from smp.errors import SmpError
 from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
-from smp.strategic._ordering import aligned, element_type, keys_of, numbered
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, identified, listed, printed, same, scalar_key
+from smp.strategic._ordering import aligned, element_type, keys_of, numbered, plain_keys
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    identified,
+    listed,
+    printed,
+    same,
+    scalar_key,
+)
 
+T = TypeVar("T")
 Value: TypeAlias = "JSON | Absent"
+Three: TypeAlias = tuple[T, T, T]  # of the last-applied, the live and the modified side
 
 
 class Diff:
@@ -98,19 +112,27 @@ class Diff:
         return patch if known or not value else {name: value}
 
     def _elements(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field) -> JSONObject:
+        merge_key = field.merge_key
+        keys = plain_keys(value, merge_key)
+        base_keys = keys if base is value else plain_keys(base, merge_key)
+        live_keys = keys if live is value else base_keys if live is base else plain_keys(live, merge_key)
+        if keys is not None and base_keys is not None and live_keys is not None:  # then all are objects
+            return self._by_key(name, (base, live, value), (base_keys, live_keys, keys), field)
         kind = element_type(base or live, value)
         if live and live is not value and element_type(live, value) is not kind:
             live = []  # modified is empty, so there is nothing to add, whatever stands there
-        diff = self._objects_by_key if kind is dict else self._scalars
-        return diff(name, base, live, value, field)
+        if kind is not dict:
+            return self._scalars(name, base, live, value)
+        lists = base, live, value
+        found = [keys_of(elements, merge_key) for elements in (value, base, live)]
+        return self._by_key(name, lists, (found[1], found[2], found[0]), field)
 
-    def _objects_by_key(
-        self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field
+    def _by_key(
+        self, name: str, lists: Three[JSONArray], keys_of_each: Three[list[ScalarKey]], field: Field
     ) -> JSONObject:
+        base, live, value = lists
+        base_keys, live_keys, keys = keys_of_each
         merge_key = field.merge_key
-        keys = keys_of(value, merge_key)
-        base_keys = keys if base is value else keys_of(base, merge_key)
-        live_keys = keys if live is value else base_keys if live is base else keys_of(live, merge_key)
         befores, gone = aligned(base, base_keys, keys)
         befores = identified(befores, value)
         nows = befores if live is base else identified(aligned(live, live_keys, keys)[0], value)
@@ -134,7 +156,7 @@ class Diff:
             return []
         return [element if patch is element else {**patch, field.merge_key: value[field.merge_key]}]
 
-    def _scalars(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, _field: Field) -> JSONObject:
+    def _scalars(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray) -> JSONObject:
         added, removed = _surplus(value, live), {scalar_key(gone): gone for gone in _surplus(base, value)}
         changed = removed or (live and not same(live, value))
         patch = self._parallel(name, added, value if changed else [])
