@@ -14,7 +14,7 @@ from smp.cli._errors import Failure, printable
 from smp.errors import DepthError, SmpError
 
 # A command is imported when it is run, so that `smp --version` answers at once.
-_COMMANDS: Final = ("apply", "completion", "diff", "explain", "openapi", "patch", "schema", "test")
+_COMMANDS: Final = ("apply", "completion", "diff", "explain", "openapi", "patch", "schema", "serve", "test")
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _ERROR: Final = 2

@@ -1,0 +1,93 @@
+"""``smp serve``: a small Kubernetes API server."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smp.cli._inputs import Inputs
+from smp.cli._options import profile_option
+from smp.errors import SmpError
+from smp.schema.catalog import Catalog, kubernetes
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command(epilog="\b\nExample:\n  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0: any free port.")
+@click.option(
+    "--store",
+    metavar="URL",
+    default="memory:",
+    show_default=True,
+    help="Where objects are kept: sqlite:PATH, etcd://HOST:PORT or memory:.",
+)
+@click.option("--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file.")
+@click.option("--token-file", type=_FILE, help="Ask for the bearer token in this file.")
+@click.option("--tls-cert", type=_FILE, help="Serve HTTPS with this certificate (PEM).")
+@click.option("--tls-key", type=_FILE, help="The key of the certificate (PEM).")
+@click.option("--tls-ca", type=_FILE, help="Who signed it (PEM), for the kubeconfig. [default: the certificate itself]")
+@click.option("--kubernetes", metavar="VERSION", help="Kubernetes version to serve. [default: the newest]")
+@click.option("--overlay", type=_FILE, help="Overlay of unions and corrections, on top of the bundled one.")
+@profile_option
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="What to log, as lines of JSON on standard error; info has every request.",
+)
+def command(**options: Any) -> None:
+    """Serve the Kubernetes API for kubectl and other clients, without a cluster.
+
+    Objects are stored, patched, validated and watched; no controller acts on them. The URL is printed once
+    requests are answered. SIGTERM or an interrupt ends the server after the requests in flight.
+    """
+    server, settings = _server("run"), _server("settings")
+    _server("_logging").configure(options["log_level"])
+    catalog, token = _catalog(options["kubernetes"], options["overlay"]), _token(options["token_file"])
+    if token and not options["tls_cert"]:
+        click.echo("smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)", err=True)
+    server.serve(
+        settings.Settings(token=token, catalog=catalog, profile=options["profile"]),
+        settings.Listener(
+            host=options["host"],
+            port=options["port"],
+            certificate=options["tls_cert"],
+            key=options["tls_key"],
+            authority=options["tls_ca"] or options["tls_cert"],
+        ),
+        options["store"],
+        kubeconfig_path=options["kubeconfig"],
+        ready=lambda url: click.echo(f"smp: serving Kubernetes {catalog.version} at {url}"),
+    )
+
+
+def _catalog(version: str | None, overlay: Path | None) -> Catalog:
+    catalog = kubernetes(version)
+    return catalog.with_overlay(Inputs().one(str(overlay)).value) if overlay else catalog
+
+
+def _token(path: Path | None) -> str:
+    if path is None:
+        return ""
+    token = Inputs().data(str(path)).decode("ascii", "replace").strip()
+    if not token or not token.isprintable() or not token.isascii():
+        raise SmpError(f"{path} holds no token", code="invalid-token", hint="one line of printable ASCII")
+    return token
+
+
+def _server(module: str) -> Any:
+    # Only this command needs the web framework, which is an extra.
+    try:
+        return import_module(f"smp.server.{module}")
+    except ModuleNotFoundError as error:
+        raise SmpError(
+            f"serving needs the package {error.name!r}",
+            code="missing-extra",
+            hint="pip install 'strategic-merge-patch[server]'",
+        ) from None

@@ -1,0 +1,1 @@
+"""A small Kubernetes API server around the PATCH handler."""

@@ -1,0 +1,50 @@
+"""What the server refuses beside what the handler does, and what makes an object invalid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from smp.errors import SmpError
+from smp.handler import InvalidError
+from smp.paths import Path
+from smp.values import JSON
+from smp.violations import Violation
+
+__all__ = ["BadRequestError", "InvalidError", "UnknownResourceError", "forbidden", "invalid", "refuse", "required"]
+
+
+class BadRequestError(SmpError):
+    """A request that contradicts itself, or that nobody can read."""
+
+    default_code = "bad-request"
+    status = 400
+
+
+class UnknownResourceError(SmpError):
+    """A path or a kind that the server does not serve."""
+
+    default_code = "unknown-resource"
+    status = 404
+
+
+def refuse(violations: Iterable[Violation]) -> None:
+    """Raise InvalidError if there are violations."""
+    found = tuple(violations)
+    if found:
+        raise InvalidError(found)
+
+
+def invalid(path: Path, value: JSON, detail: str) -> Violation:
+    """Make the violation of a malformed value (Go: field.Invalid)."""
+    return Violation("invalid-value", path, "FieldValueInvalid", f"Invalid value: {json.dumps(value)}: {detail}", value)
+
+
+def required(path: Path, detail: str = "") -> Violation:
+    """Make the violation of a value that is missing (Go: field.Required)."""
+    return Violation("required-value", path, "FieldValueRequired", "Required value" + (f": {detail}" if detail else ""))
+
+
+def forbidden(path: Path, detail: str) -> Violation:
+    """Make the violation of a value that is not allowed where it is (Go: field.Forbidden)."""
+    return Violation("forbidden-value", path, "FieldValueForbidden", f"Forbidden: {detail}")

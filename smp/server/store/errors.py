@@ -1,0 +1,58 @@
+"""What a store refuses or cannot do, with the status that an API server answers."""
+
+from __future__ import annotations
+
+from smp.errors import SmpError
+
+
+class StoreError(SmpError):
+    """A store that cannot be reached, read or written; a write that it answers did not happen."""
+
+    default_code = "store-unavailable"
+    status = 503
+
+
+class ClosedError(StoreError):
+    """A store that was closed."""
+
+    default_code = "store-closed"
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed")
+
+
+class OutcomeUnknownError(StoreError):
+    """A write that may or may not have happened: only reading again tells."""
+
+    default_code = "outcome-unknown"
+    status = 504
+
+
+class TooLargeError(StoreError):
+    """A value larger than the store takes; the write did not happen."""
+
+    default_code = "value-too-large"
+    status = 413
+
+
+class Expired(SmpError):  # noqa: N818  (the reason that API servers give is this very word)
+    """A revision whose history is gone: list again, and watch from there."""
+
+    default_code = "expired"
+    status = 410
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(f"the history of revision {revision} is gone", hint="list again and watch from there")
+        self.revision = revision
+
+
+class FutureRevisionError(SmpError):
+    """A revision that the store has not reached; API servers answer a timeout."""
+
+    default_code = "future-revision"
+    status = 504
+
+    def __init__(self, revision: int, current: int | None = None) -> None:
+        now = "" if current is None else f", which is at {current}"
+        super().__init__(f"revision {revision} is in the future of this store{now}")
+        self.revision = revision
