@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.errors import DepthError, SmpError
-from smp.handler import Accepted, Options, create
+from smp.handler import Accepted, Options, TooLargeError, create
 from smp.server.crds import Definition, is_established, with_status
 from smp.server.errors import BadRequestError, InvalidError, UnknownResourceError
 from smp.server.resources import Resources, ScalePaths
@@ -105,8 +105,6 @@ OTHERWISE: Final = {
     "{'type': 'array', 'items': [{'type': 'string'}]}",
     "{'x-kubernetes-int-or-string': True, 'anyOf': [{'type': 'text'}]}",
 }
-# What Python cannot read may be a pattern in Go, which has another dialect: there is a warning.
-UNREADABLE: Final = "{'type': 'string', 'pattern': '('}"
 
 
 def normal(field: str) -> str:
@@ -142,8 +140,6 @@ def test_kubernetes_finds_the_same_wrong(name: str, definition: JSONObject, answ
         assert found == {UNTYPED}
     elif name in OTHERWISE:
         assert found
-    elif name == UNREADABLE:
-        assert Definition.read(definition).warnings
     else:
         assert found == expected
 
@@ -202,17 +198,11 @@ def test_what_is_not_evaluated_is_said() -> None:
     schema: JSON = {
         "type": "object",
         "x-kubernetes-validations": [{"rule": "self.a == 'a'"}],
-        "properties": {
-            "a": {"type": "string", "pattern": r"^\p{Greek}+$"},
-            "b": {"type": "string", "pattern": "[[:alpha:]]"},
-        },
     }
     columns: JSON = [{"name": "X", "type": "string", "jsonPath": "..x"}]
     definition = edited({"spec/versions/0/additionalPrinterColumns": columns}, with_schema(schema))
     assert [warning.partition(":")[0] for warning in Definition.read(definition).warnings] == [
         "spec.versions[0].schema.openAPIV3Schema.properties.spec.x-kubernetes-validations",
-        "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.a.pattern",
-        "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.b.pattern",
         "spec.versions[0].additionalPrinterColumns[0].jsonPath",
     ]
 
@@ -397,9 +387,16 @@ def test_supported_values_are_listed() -> None:
     )
 
 
-def test_a_pattern_that_python_cannot_read_refuses_nothing() -> None:
-    own = Definition.read(with_schema({"type": "string", "pattern": r"^\p{Greek}+$"})).version("v1").schema
-    assert violations({"spec": "x"}, own) == ()
+@pytest.mark.parametrize("pattern", [r"^\p{Greek}+$", "[[:alpha:]]", r"\A\pL\z"])
+def test_patterns_are_of_the_dialect_of_go(pattern: str) -> None:
+    own = Definition.read(with_schema({"type": "string", "pattern": pattern})).version("v1").schema
+    assert violations({"spec": "λ"}, own) == () or pattern == "[[:alpha:]]"
+    assert [found.path.pointer for found in violations({"spec": "1"}, own)] == ["/spec"]
+
+
+def test_no_pattern_takes_exponential_time() -> None:
+    own = Definition.read(with_schema({"type": "string", "pattern": "^(a+)+$"})).version("v1").schema
+    assert violations({"spec": "a" * 100_000 + "!"}, own)
 
 
 def test_depth_is_an_error_and_no_crash() -> None:
@@ -454,3 +451,15 @@ def _put(place: Any, odd: JSON, chance: Any) -> None:
         _put(place[key], odd, chance)
     else:
         place[key] = odd
+
+
+def test_defaults_do_not_grow_without_bound() -> None:
+    element: JSON = {
+        "type": "object",
+        "properties": {f"q{at}": {"type": "string", "default": "x" * 1000} for at in range(1000)},
+    }
+    own = with_schema({"type": "object", "properties": {"l": {"type": "array", "items": element}}})
+    schema = Definition.read(own).version("v1").schema
+    assert defaulted({"spec": {"l": [{}]}}, schema)
+    with pytest.raises(TooLargeError):
+        defaulted({"spec": {"l": [{}] * 2000}}, schema)

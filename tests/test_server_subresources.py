@@ -100,7 +100,7 @@ def test_a_custom_resource_without_replicas_has_no_scale() -> None:
     """The documentation: without a value under specReplicasPath the subresource returns an error on GET."""
     with pytest.raises(NoReplicasError) as caught:
         scale_of(cron_tab({}), CRON_TAB_RESOURCE)
-    assert caught.value.status == 500
+    assert caught.value.status == 422
     assert scaled(cron_tab({}), SCALE, CRON_TAB_RESOURCE)["spec"] == {"replicas": 3}
 
 

@@ -20,7 +20,7 @@ from smp.server.crds import DefinedVersion, Definition, is_established
 from smp.server.errors import UnknownResourceError
 from smp.server.openapi import OpenAPI
 from smp.server.resources import Resource, Resources
-from smp.server.store import Event, Expired, Store, StoreError
+from smp.server.store import Event, Expired, FutureRevisionError, Store, StoreError
 from smp.server.tables import Column, columns_of
 from smp.wire import decode
 
@@ -71,7 +71,7 @@ class Kinds:
                     async for event in events:
                         self._follow(event)
                         since = event.revision
-            except (Expired, StoreError):
+            except (Expired, FutureRevisionError, StoreError):
                 await asyncio.sleep(_PAUSE)
                 with suppress(StoreError):
                     since = await self.load()

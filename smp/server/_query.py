@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 import msgspec
 
@@ -19,7 +19,7 @@ _DIGITS: Final = 18  # so that a number fits the 64 bits that stores count in
 class Continue(msgspec.Struct, frozen=True):
     """Where a list goes on: after a key, in the snapshot of a revision."""
 
-    revision: int
+    revision: Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
     after: str
 
     @property

@@ -37,14 +37,11 @@ def schema_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
 
 
 def unevaluated(schema: JSON, path: Path) -> Iterator[Path]:
-    """Yield the places of a schema whose rules nobody here evaluates: CEL, and patterns of another dialect."""
+    """Yield the places of a schema whose rules nobody here evaluates: those in the Common Expression Language."""
     if not isinstance(schema, dict):
         return
     if "x-kubernetes-validations" in schema:
         yield path / "x-kubernetes-validations"
-    pattern = schema.get("pattern")
-    if isinstance(pattern, str) and not is_readable(pattern):
-        yield path / "pattern"
     for node, place, _ in _inner(schema, path):
         yield from unevaluated(node, place)
 
@@ -84,6 +81,9 @@ def _word_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
         yield forbidden(path / "additionalProperties", "additionalProperties and properties are mutual exclusive")
     if schema.get(_FREE) is False:
         yield invalid(path / _FREE, schema[_FREE], "must be true or undefined")
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and not is_readable(pattern):
+        yield invalid(path / "pattern", pattern, "must be a valid regular expression")
     try:
         facets({word: value for word, value in schema.items() if word != "enum"})
     except SchemaError as error:

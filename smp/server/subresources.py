@@ -25,7 +25,7 @@ class NoReplicasError(SmpError):
     """A custom resource that has no replicas where its definition says that they are."""
 
     default_code = "no-replicas"
-    status = 500
+    status = 422  # a real server says 500, of what the author of the object did
 
 
 def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
