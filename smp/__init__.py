@@ -5,6 +5,7 @@ Names are imported when somebody uses them, so that ``import smp`` costs next to
 
 from importlib import import_module
 
+__version__ = "0.1.0"
 TYPE_CHECKING = False  # typing's own costs as much to import as all of this
 if TYPE_CHECKING:
     from smp import json_patch, merge_patch, wire

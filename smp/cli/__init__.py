@@ -1,5 +1,29 @@
 """The command ``smp``: a thin layer over the library. Parse, run one operation, print."""
 
-from smp.cli._main import cli, main
+import sys
+from importlib import import_module
 
-__all__ = ["cli", "main"]
+from smp import __version__
+
+TYPE_CHECKING = False  # typing's own costs as much to import as all that `smp --version` needs
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: "Sequence[str] | None" = None) -> int:
+    """Run the command line and return its exit code.
+
+    2 is an error, 130 an interrupt, 141 a reader of the output that went away; the commands say what
+    else they answer.
+    """
+    if list(sys.argv[1:] if argv is None else argv) == ["--version"]:
+        try:
+            print(f"smp {__version__}", flush=True)  # noqa: T201  (at once: nothing else has to be loaded for it)
+        except (AttributeError, OSError):  # nobody reads, which the long way knows to handle
+            pass
+        else:
+            return 0
+    code: int = import_module("smp.cli._main").main(argv)
+    return code

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import click
 
+from smp import __version__
 from smp.cli._errors import Failure, printable
 from smp.errors import DepthError, SmpError
 
-# A command is imported when it is run, so that `smp --version` answers at once.
+# A command is imported when it is run: nobody waits for what the others need.
 _COMMANDS: Final = ("apply", "completion", "diff", "explain", "openapi", "patch", "schema", "serve", "test")
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
@@ -53,7 +54,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nExample:\n  smp apply -f new.yaml --live live.yaml -o report",
 )
-@click.version_option(package_name="strategic-merge-patch", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Strategic merge patches for Kubernetes objects, computed and applied offline.
 
@@ -63,11 +64,7 @@ def cli() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    2 is an error, 130 an interrupt, 141 a reader of the output that went away; the commands say what
-    else they answer.
-    """
+    """Run the command line and return its exit code; see smp.cli.main."""
     try:
         return _run(argv)
     except BrokenPipeError:
