@@ -22,6 +22,7 @@ from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, s
 
 _LONG: Final = 1 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
 _SHORT: Final = 1 << 12  # bytes of a value, below which it is decoded as a whole
+_PIECE: Final = 1 << 8  # bytes that members have on average, from which on it pays to leave them undecoded
 _NOTHING: Final[JSONArray] = []
 _LARGE: Final = 4  # times as long as its patch an object has to be for it to pay to decode it bit by bit
 
@@ -82,6 +83,7 @@ def _object(data: bytes) -> JSONObject:
 _value: Final = cast("Callable[[JSON], JSON]", msgspec.json.Decoder().decode)
 _members: Final = cast("Callable[[JSON | bytes], JSONObject]", msgspec.json.Decoder(dict[str, msgspec.Raw]).decode)
 _elements: Final = cast("Callable[[JSON], list[JSONObject]]", msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode)
+_pieces: Final = cast("Callable[[JSON], list[JSON]]", msgspec.json.Decoder(list[msgspec.Raw]).decode)
 _length: Final = cast("Callable[[JSON], int]", len)
 # What is wrong or unusual in a document: all of it is decoded then, for the engine to say what.
 _UNUSUAL: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError, KeyError, TypeError)
@@ -113,6 +115,8 @@ def _along(patch: JSON | Absent, value: JSON, field: Field | None) -> JSON:
         patches = {scalar_key(element[field.merge_key]): element for element in patch if isinstance(element, dict)}
         if len(patches) < len(patch):
             raise KeyError(field.merge_key)  # twins, which are applied one after the other
+        if _length(value) < _PIECE * len(_pieces(value)):
+            return _value(value)
         elements = _with_keys(_elements(value), field.merge_key)
         for key, element in elements:
             if key in patches:
@@ -157,9 +161,13 @@ def _compared(values: list[JSON], field: Field | None) -> list[JSON]:
     if max(map(_length, values)) < _SHORT or field is None or field.replaces or field.retain_keys:
         return [*map(_value, values)]
     try:
+        split = cast("Callable[[JSON], JSON]", _pieces if field.merge_key else _members)
+        parts = [*map(split, values)]
+        if sum(map(_length, values)) < _PIECE * sum(map(_length, parts)):
+            return [*map(_value, values)]
         if field.merge_key:
             return [*_met_elements([*map(_elements, values)], field)]
-        return [*_met([*map(_members, values)], field.type)]
+        return [*_met(cast("list[JSONObject]", parts), field.type)]
     except msgspec.ValidationError:  # of another type than the schema says
         return [*map(_value, values)]
 
