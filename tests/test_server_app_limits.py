@@ -111,6 +111,18 @@ def test_a_body_is_read_no_further_than_its_limit(method: str, path: str) -> Non
         assert server.get(CONFIG_MAPS)["items"]
 
 
+def test_an_object_does_not_grow_beyond_what_a_request_could_say() -> None:
+    path = f"{CONFIG_MAPS}/a"
+    with serving(Settings(limits=Limits(body=3000))) as server:
+        server.post(CONFIG_MAPS, config_map("a", k0="x" * 1000))
+        server.patch(path, {"data": {"k1": "x" * 1000}})
+        for query in ("", "?dryRun=All"):
+            answer = server.call("PATCH", path + query, {"data": {"k2": "x" * 1000}}, content_type=MERGE)
+            assert (answer.status_code, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
+        assert [*server.get(path)["data"]] == ["k0", "k1"]
+        server.patch(path, {"data": {"k0": None}})
+
+
 def test_a_slow_body_is_given_up() -> None:
     with serving(Settings(body_timeout=0.05)) as server:
         answer = server.call("POST", CONFIG_MAPS, chunks(100, pause=0.02))

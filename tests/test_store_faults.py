@@ -111,11 +111,11 @@ async def test_what_was_acknowledged_before_a_kill_is_in_the_file(tmp_path: Path
     path = tmp_path / "store.db"
     promised: dict[int, tuple[str, bytes]] = {}
     for attempt in range(4):
-        process = started(WRITER, f"sqlite:{path}", attempt, 100_000)
-        assert process.stdout
-        lines = [process.stdout.readline() for _ in range(200 * (attempt + 1))]
-        process.kill()
-        output = "".join(lines) + process.communicate()[0]
+        with started(WRITER, f"sqlite:{path}", attempt, 100_000) as process:
+            assert process.stdout
+            lines = [process.stdout.readline() for _ in range(200 * (attempt + 1))]
+            process.kill()
+            output = "".join(lines) + process.stdout.read()
         promised |= {revision: (key, value) for key, value, revision in acknowledged(output)}
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

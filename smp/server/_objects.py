@@ -15,9 +15,9 @@ from smp.server._admission import admit_new
 from smp.server._answers import answer, refuse, refused
 from smp.server._call import Call
 from smp.server._containers import require_containers
-from smp.server._envelope import packed, served, unpacked
+from smp.server._envelope import served, unpacked
 from smp.server._removal import remove
-from smp.server._storing import find, insert
+from smp.server._storing import find, insert, sized
 from smp.server._target import CRDS, Target
 from smp.server._turns import apart
 from smp.server.crds import Definition
@@ -92,7 +92,7 @@ def _new(call: Call, body: bytes) -> _New | Refused:
 async def _try(call: Call, target: Target, obj: JSONObject) -> Stored | None:
     """Return what would be stored, as of no revision; None where there is an object."""
     taken = await call.api.store.get(target.key)
-    return None if taken else Stored(target.key, packed(obj, target.resource), 0)
+    return None if taken else Stored(target.key, sized(call.api, target, obj), 0)
 
 
 async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp.handler import NotFoundError
+from smp.handler import NotFoundError, TooLargeError
 from smp.server._api import API
 from smp.server._containers import containers
 from smp.server._envelope import packed
@@ -21,15 +21,23 @@ async def find(api: API, target: Target) -> Stored:
     return stored
 
 
+def sized(api: API, target: Target, obj: JSONObject, old: bytes = b"") -> bytes:
+    """Return an object as it is stored. Raises TooLargeError for what no request could say, unless it shrinks."""
+    value, limit = packed(obj, target.resource), api.settings.limits.body
+    if len(value) > max(limit, len(old)):
+        raise TooLargeError(f"the object would have {len(value)} bytes, limit is {limit}")
+    return value
+
+
 async def insert(api: API, target: Target, obj: JSONObject) -> Stored | None:
-    """Store a new object; None where there is one."""
-    value = packed(obj, target.resource)
+    """Store a new object; None where there is one. Raises TooLargeError."""
+    value = sized(api, target, obj)
     revision = await api.store.create(target.key, value)
     return _written(api, target, value, revision) if revision else None
 
 
 async def replace(api: API, target: Target, old: Stored, obj: JSONObject) -> Stored | None:
-    """Store an object in the place of another; None where somebody was faster.
+    """Store an object in the place of another; None where somebody was faster. Raises TooLargeError.
 
     What was being deleted, and has lost its last finalizer, goes.
     """
@@ -38,7 +46,7 @@ async def replace(api: API, target: Target, old: Stored, obj: JSONObject) -> Sto
         for container in containers(api, target) if gone else ():
             api.leaving.put_nowait(container)
         return Stored(old.key, packed(obj, target.resource), gone.revision) if gone else None
-    value = packed(obj, target.resource)
+    value = sized(api, target, obj, old.value)
     revision = await api.store.swap(target.key, value, old.revision)
     if revision is None:
         _count_conflict(api, target)

@@ -15,9 +15,9 @@ from smp.server import metadata, subresources
 from smp.server._admission import admit_change
 from smp.server._answers import answer, refuse
 from smp.server._call import Call
-from smp.server._envelope import packed, unpacked
+from smp.server._envelope import unpacked
 from smp.server._objects import shown, told
-from smp.server._storing import find, replace
+from smp.server._storing import find, replace, sized
 from smp.server._turns import apart
 from smp.server.store import Stored
 from smp.values import JSONObject, same
@@ -100,5 +100,5 @@ async def _write(call: Call, stored: Stored, obj: JSONObject | None) -> Stored |
     if obj is None:
         return stored
     if call.options.dry_run:
-        return Stored(stored.key, packed(obj, call.target.resource), stored.revision)
+        return Stored(stored.key, sized(call.api, call.target, obj, stored.value), stored.revision)
     return await replace(call.api, call.target, stored, obj)

@@ -20,7 +20,7 @@ from smp.server.app import create_app
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
 
-GRACE: Final = 30  # seconds that requests in flight have to finish
+_GRACE: Final = 30  # seconds that requests in flight have to finish
 _KEEP_ALIVE: Final = 75  # seconds that an idle connection stays open
 _BACKLOG: Final = 1024
 
@@ -85,7 +85,7 @@ def _config(app: Starlette, listener: Listener) -> uvicorn.Config:
         lifespan="off",
         ws="none",
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=_GRACE,
         ssl_certfile=listener.certificate,
         ssl_keyfile=listener.key,
     )
