@@ -1,37 +1,37 @@
 """Who is timed: this library, the reference, the cost of JSON alone, and what people use instead.
 
-A contender prepares a row, untimed, and answers with the call to be timed, or with None where it does
+A contender prepares a row, untimed, and answers with turns of the call to be timed, or with None where it does
 nothing comparable. A contender that cannot be imported is absent, and the report says so.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-import smp
-from benchmarks.inputs import LAST_APPLIED, Operation, Row, compact
-from benchmarks.timing import Effort, Run, Sample, measure
-from smp.values import JSON, JSONObject, same
+from benchmarks import peers
+from benchmarks.inputs import Row
+from benchmarks.ours import Prepare, in_process, over_bytes, over_dicts, result_of
+from benchmarks.timing import Run, Turn
+from smp.values import JSON, same
 
 Form: TypeAlias = Literal["bytes", "dicts"]
-Measure: TypeAlias = Callable[[Row, Effort], Sample | None]
+FORMS: Final[tuple[Form, ...]] = ("bytes", "dicts")
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One column of a table: its name, its form of input and output, what it computes, and how it is measured."""
+    """One column of a table: its name, its form of input and output, what it computes, and how it prepares a row."""
 
     name: str
     form: Form
     computes: str
     version: str
-    measure: Measure
+    prepare: Prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,52 +40,6 @@ class Absent:
 
     name: str
     reason: str
-
-
-def in_process(prepare: Callable[[Row], Run | None]) -> Measure:
-    """Measure what a function prepares, in this process."""
-
-    def measured(row: Row, effort: Effort) -> Sample | None:
-        run = prepare(row)
-        return None if run is None else measure(run, effort)
-
-    return measured
-
-
-# --- this library ----------------------------------------------------------------------------------------------------
-
-_OURS: Final = "strategic-merge-patch"
-_OVER_DICTS: Final[dict[Operation, Callable[..., JSONObject]]] = {
-    "apply": smp.apply_patch,
-    "two_way": smp.two_way_patch,
-    "three_way": smp.three_way_patch,
-}
-_OVER_BYTES: Final[dict[Operation, Callable[..., bytes]]] = {
-    "apply": smp.wire.apply_patch,
-    "two_way": smp.wire.two_way_patch,
-    "three_way": smp.wire.three_way_patch,
-}
-
-
-def _schema(row: Row) -> smp.Schema:
-    return smp.kubernetes().schema(row.api_version, row.kind)
-
-
-def over_dicts(row: Row) -> Run:
-    """Prepare smp over dicts."""
-    documents = map(json.loads, row.texts)  # no two share a subtree, as when they arrive from outside
-    return partial(_OVER_DICTS[row.operation], *documents, _schema(row))
-
-
-def over_bytes(row: Row) -> Run:
-    """Prepare smp.wire."""
-    return partial(_OVER_BYTES[row.operation], *row.texts, _schema(row))
-
-
-def result_of(row: Row) -> JSONObject:
-    """Return what this library makes of a row."""
-    arguments = row.documents.values()
-    return _OVER_DICTS[row.operation](*arguments, _schema(row))
 
 
 # --- the reference ---------------------------------------------------------------------------------------------------
@@ -103,24 +57,27 @@ class Go:
         self._reference = reference
         self._as_go_prints: Callable[[JSON], JSON] = oracles.as_go_prints
 
-    def measure(self, row: Row, effort: Effort) -> Sample:
-        """Measure a row. Raises RuntimeError where it does not come to the result that this library comes to."""
-        first = self._ask(row, time=2)
-        if not same(first.get("result"), self._as_go_prints(result_of(row))):
+    def prepare(self, row: Row) -> Turn:
+        """Prepare a row. Raises RuntimeError where it does not come to the result that this library comes to."""
+        if not same(self._ask(row, runs=1).get("result"), self._as_go_prints(result_of(row))):
             raise RuntimeError(f"{row}: the reference comes to another result")
-        enough = effort.count(first["nanoseconds"][-1])
-        return effort.sample(self._ask(row, time=enough)["nanoseconds"])
 
-    def _ask(self, row: Row, *, time: int) -> dict[str, Any]:
+        def turn(runs: int) -> Sequence[int]:
+            nanoseconds: Sequence[int] = self._ask(row, runs=runs)["nanoseconds"]
+            return nanoseconds
+
+        return turn
+
+    def _ask(self, row: Row, *, runs: int) -> dict[str, Any]:
         kind = f"{row.api_version} {row.kind}"
-        answer: dict[str, Any] = self._reference.ask(row.operation, kind=kind, time=time, **row.documents)
+        answer: dict[str, Any] = self._reference.ask(row.operation, kind=kind, time=runs, **row.documents)
         return answer
 
 
 # --- the cost of JSON alone ------------------------------------------------------------------------------------------
 
 
-def _codec(name: str) -> Measure:
+def _codec(name: str) -> Prepare:
     loads, dumps = _CODECS[name](import_module(name))
 
     def prepare(row: Row) -> Run:
@@ -143,44 +100,6 @@ _CODECS: Final[dict[str, Callable[[Any], Codec]]] = {
 }
 
 
-# --- what people use instead -----------------------------------------------------------------------------------------
-
-
-def _openshift() -> Measure:
-    apply_patch = import_module("openshift.dynamic.apply").apply_patch
-
-    def prepare(row: Row) -> Run | None:
-        if row.operation != "three_way":
-            return None
-        last_applied, modified, live = map(json.loads, row.texts)
-        live["metadata"].setdefault("annotations", {})[LAST_APPLIED] = compact(last_applied)
-        return partial(apply_patch, live, modified)
-
-    return in_process(prepare)
-
-
-def _jsonpatch() -> Measure:
-    jsonpatch = import_module("jsonpatch")
-
-    def prepare(row: Row) -> Run:
-        before, after, *_ = map(json.loads, row.texts)
-        if row.operation != "apply":
-            return partial(jsonpatch.make_patch, before, after)
-        return partial(jsonpatch.make_patch(before, result_of(row)).apply, before)
-
-    return in_process(prepare)
-
-
-def _deepdiff() -> Measure:
-    deepdiff = import_module("deepdiff")
-
-    def prepare(row: Row) -> Run | None:
-        before, after, *_ = map(json.loads, row.texts)
-        return None if row.operation == "apply" else partial(deepdiff.DeepDiff, before, after)
-
-    return in_process(prepare)
-
-
 # --- all of them -----------------------------------------------------------------------------------------------------
 
 
@@ -189,21 +108,28 @@ class _Entry(NamedTuple):
     form: Form
     package: str
     computes: str
-    enter: Callable[[], Measure]
+    enter: Callable[[], Prepare]
 
 
 # The first of each form is the one that the others are compared with.
+_OURS: Final = "strategic-merge-patch"
 _ENTRIES: Final = (
     _Entry("smp.wire", "bytes", _OURS, "parses, computes, prints", lambda: in_process(over_bytes)),
-    _Entry("Go", "bytes", "", "parses, computes, prints", lambda: Go().measure),
+    _Entry("Go", "bytes", "", "parses, computes, prints", lambda: Go().prepare),
     _Entry(
         "orjson", "bytes", "orjson", "parses all inputs, prints the result, computes nothing", partial(_codec, "orjson")
     ),
     _Entry("msgspec", "bytes", "msgspec", "the same, with the JSON library of smp.wire", partial(_codec, "msgspec")),
     _Entry("smp", "dicts", _OURS, "computes", lambda: in_process(over_dicts)),
-    _Entry("openshift", "dicts", "openshift", "three-way alone, as the body of a JSON merge patch", _openshift),
-    _Entry("jsonpatch", "dicts", "jsonpatch", "diffs two configurations, or applies; lists by position", _jsonpatch),
-    _Entry("deepdiff", "dicts", "deepdiff", "diffs two configurations, not as a patch; lists by position", _deepdiff),
+    _Entry("openshift", "dicts", "openshift", "three-way alone, as the body of a JSON merge patch", peers.openshift),
+    _Entry("kubesdk", "dicts", "kubesdk", "two-way alone, from its own model of the objects", peers.kubesdk),
+    _Entry("oper8", "dicts", "oper8", "apply alone, some directives stay in the result", peers.oper8),
+    _Entry(
+        "jsonpatch", "dicts", "jsonpatch", "diffs two configurations, or applies; lists by position", peers.jsonpatch
+    ),
+    _Entry(
+        "deepdiff", "dicts", "deepdiff", "diffs two configurations, not as a patch; lists by position", peers.deepdiff
+    ),
 )
 NAMES: Final = tuple(entry.name for entry in _ENTRIES)
 

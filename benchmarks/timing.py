@@ -1,83 +1,130 @@
-"""Measuring: how often something runs, and what is kept of it."""
+"""Measuring: who runs when, how often, and what is kept of it."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 from time import perf_counter_ns
-from typing import Final, Self
+from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
 
-Run = Callable[[], object]
+Key = TypeVar("Key")
+Run: TypeAlias = Callable[[], object]
+Turn: TypeAlias = Callable[[int], Sequence[int]]  # runs so many times, and says how many nanoseconds each run took
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The times of some runs, in nanoseconds: the best one, the one in the middle, and how many there were."""
+    """The times of some runs, in nanoseconds: the best, the one in the middle, how many, and the best of each round."""
 
     minimum: int
     median: int
     runs: int
+    rounds: tuple[int, ...]
 
     @classmethod
-    def of(cls, times: Sequence[int]) -> Self:
-        """Make a sample of single times; there has to be one."""
-        return cls(min(times), round(median(times)), len(times))
+    def of(cls, rounds: Sequence[Sequence[int]]) -> Self:
+        """Make a sample of the times of each round; there has to be one."""
+        times = [*chain.from_iterable(rounds)]
+        return cls(min(times), round(median(times)), len(times), tuple(map(min, rounds)))
+
+
+class Ratio(NamedTuple):
+    """How many times as long (or as much) something takes as what it is compared with.
+
+    ``best`` is the ratio of the best times. ``typical`` is the middle one of the ratios of the single rounds, in
+    which both were disturbed alike.
+    """
+
+    what: str
+    against: str
+    best: float
+    typical: float
+
+    @classmethod
+    def of(cls, what: str, against: str, ours: Sample, theirs: Sample) -> Self:
+        """Compare two samples that were taken in turns."""
+        rounds = zip(ours.rounds, theirs.rounds, strict=False)  # one that takes very long leaves earlier
+        return cls(what, against, ours.minimum / theirs.minimum, median(our / their for our, their in rounds))
+
+
+class Plan(NamedTuple):
+    """In how many rounds something has its turn, and how many runs are a turn."""
+
+    rounds: int
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure: ``seconds`` a contender, with at least ``runs`` unless that takes ``patience`` seconds.
+    """How long to measure: ``seconds`` for each that is compared, in ``rounds``, after ``warm_up`` runs.
 
-    The first ``warm_up`` runs do not count, unless patience is at an end before any other.
+    A turn is at least one run. What takes longer has fewer turns, so that they take ``patience`` seconds in all, and
+    is warm after ``seconds``.
     """
 
     warm_up: int
-    runs: int
+    rounds: int
     seconds: float
     patience: float
 
-    def suffices(self, runs: int, spent: int) -> bool:
-        """Tell whether these are enough runs, those to warm up among them, and nanoseconds spent."""
-        enough = spent >= self.seconds * 1e9 and runs >= self.warm_up + self.runs
-        return enough or (runs > 0 and spent >= self.patience * 1e9)
+    def plan(self, once: int) -> Plan:
+        """Plan for something that takes so many nanoseconds."""
+        runs = max(1, round(self.seconds * 1e9 / self.rounds / once))
+        return Plan(max(1, min(self.rounds, round(self.patience * 1e9 / (runs * once)))), runs)
 
-    def sample(self, times: Sequence[int]) -> Sample:
-        """Make a sample of times, without those to warm up."""
-        return Sample.of(times[self.warm_up :] or times[-1:])
-
-    def count(self, once: int) -> int:
-        """Return how many runs of so many nanoseconds suffice: for a program that takes a number."""
-        wished = max(self.runs, round(self.seconds * 1e9 / once))
-        return self.warm_up + max(1, min(wished, round(self.patience * 1e9 / once)))
+    def warm(self, turn: Turn) -> Plan:
+        """Run something until it is warm, and plan its turns by the best time."""
+        times: list[int] = []
+        while len(times) < self.warm_up and sum(times) <= self.seconds * 1e9:
+            times += turn(1)
+        return self.plan(min(times)) if times else Plan(1, 1)
 
 
-FULL: Final = Effort(warm_up=3, runs=10, seconds=1.0, patience=10.0)
-QUICK: Final = Effort(warm_up=1, runs=3, seconds=0.05, patience=1.0)
-ONCE: Final = Effort(warm_up=0, runs=1, seconds=0.0, patience=0.0)
+FULL: Final = Effort(warm_up=3, rounds=20, seconds=0.5, patience=2.0)
+QUICK: Final = Effort(warm_up=1, rounds=3, seconds=0.05, patience=1.0)
+ONCE: Final = Effort(warm_up=0, rounds=1, seconds=0.0, patience=0.0)
 
 
-def measure(run: Run, effort: Effort) -> Sample:
-    """Time a call again and again.
+def in_turns(turns: Mapping[Key, Turn], effort: Effort) -> dict[Key, Sample]:
+    """Time some things in turns, so that other load on the machine hits all of them alike.
 
-    Every run is timed by itself, as the reference program does it. The garbage collector stays on, as it
-    is for users and for Go, but what was there before is none of its business.
+    Every run is timed by itself. The garbage collector stays on, as it is for users and for Go, but what was
+    there before is none of its business, nor what others left in their turns.
     """
+    plans = {name: effort.warm(turn) for name, turn in turns.items()}
+    rounds: dict[Key, list[Sequence[int]]] = {name: [] for name in turns}
+    with _frozen():
+        for at in range(effort.rounds):
+            for name in (name for name, plan in plans.items() if at < plan.rounds):
+                gc.collect()
+                rounds[name].append(turns[name](plans[name].runs))
+    return {name: Sample.of(times) for name, times in rounds.items()}
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
     gc.collect()
     gc.freeze()
     try:
-        times: list[int] = []
-        spent = 0
-        while not effort.suffices(len(times), spent):
-            times.append(_timed(run))
-            spent += times[-1]
-        return effort.sample(times)
+        yield
     finally:
         gc.unfreeze()
 
 
-def _timed(run: Run) -> int:
+def timed(run: Run) -> Turn:
+    """Make turns of a call in this process."""
+
+    def turn(runs: int) -> Sequence[int]:
+        return [_time(run) for _ in range(runs)]
+
+    return turn
+
+
+def _time(run: Run) -> int:
     start = perf_counter_ns()
     run()
     return perf_counter_ns() - start

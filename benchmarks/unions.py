@@ -1,47 +1,46 @@
-"""Time what unions add to an apply: normalizing and validating the patched object, beside patching it.
-
-    python benchmarks/unions.py            every case; --quick for a rough picture
-
-Prints the best time in microseconds, in parentheses the median, and how many times as long as the patch
-alone the normalization takes. A type that no union can be reached from costs one look-up.
-"""
+"""What unions add to an apply: normalizing and validating the patched object, beside patching it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import smp
 from benchmarks.inputs import Row, rows
-from benchmarks.timing import FULL, QUICK, Effort, Sample, measure
+from benchmarks.ours import schema_of
+from benchmarks.report import Section, as_data, cell, table, times
+from benchmarks.timing import Effort, Run, Sample, in_turns, timed
 
 
-def table(effort: Effort) -> Iterator[str]:
-    """Yield the lines of the table."""
-    yield "| case | patch | normalize | of the patch | validate |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for row in rows():
-        if row.operation == "apply":
-            yield _line(row, effort)
+def section(effort: Effort) -> Section:
+    """Time both on the rows that apply; the ratio is that of normalizing to patching."""
+    measured = [(row.name, _measured(row, effort)) for row in rows() if row.operation == "apply"]
+    lines = table(
+        ["case", "patch", "normalize", "of the patch", "validate"],
+        ([name, *_cells(samples)] for name, samples in measured),
+    )
+    data = [
+        {"name": name, "nanoseconds": {step: as_data(sample) for step, sample in samples.items()}}
+        for name, samples in measured
+    ]
+    return Section("unions", "Unions; microseconds", lines, data)
 
 
-def _line(row: Row, effort: Effort) -> str:
-    schema = smp.kubernetes().schema(row.api_version, row.kind)
+def _measured(row: Row, effort: Effort) -> Mapping[str, Sample]:
+    print(f"{row}: unions", file=sys.stderr)
+    schema = schema_of(row)
     live, patch = row.story.live, row.story.patch
     patched = smp.apply_patch(live, patch, schema)
-    patching = measure(lambda: smp.apply_patch(live, patch, schema), effort)
-    normalizing = measure(lambda: smp.normalize_unions(live, patched, schema, patch=patch), effort)
-    validating = measure(lambda: smp.validate_unions(live, patched, schema), effort)
-    share = f"{normalizing.minimum / patching.minimum:.2g}x"
-    return f"| {row.name} | {_cell(patching)} | {_cell(normalizing)} | {share} | {_cell(validating)} |"
+    steps: dict[str, Run] = {
+        "patch": partial(smp.apply_patch, live, patch, schema),
+        "normalize": partial(smp.normalize_unions, live, patched, schema, patch=patch),
+        "validate": partial(smp.validate_unions, live, patched, schema),
+    }
+    return in_turns({name: timed(run) for name, run in steps.items()}, effort)
 
 
-def _cell(sample: Sample) -> str:
-    return f"{sample.minimum / 1000:,.1f} ({sample.median / 1000:,.1f})"
-
-
-if __name__ == "__main__":
-    print("\n".join(table(QUICK if "--quick" in sys.argv[1:] else FULL)))
+def _cells(samples: Mapping[str, Sample]) -> Iterator[str]:
+    patching, normalizing = samples["patch"], samples["normalize"]
+    yield from (cell(patching), cell(normalizing), times(normalizing.minimum / patching.minimum))
+    yield cell(samples["validate"])

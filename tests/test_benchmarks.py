@@ -89,15 +89,22 @@ def test_the_documentation_takes_no_part_of_the_numbers(capsys: pytest.CaptureFi
 
 
 def test_growth_is_measured_in_bytes_and_dicts_beside_linear_and_beside_json() -> None:
-    section = growth.section(ONCE, (10, 20))
+    section = growth.section(ONCE, (10, 20), (10, 20))
     _judged(section)
     operations = section.lines[2:]
-    assert len(section.ratios) == 2 * 2 * len(operations)
+    assert len(section.ratios) == 2 * 3 * len(operations)
 
 
 def test_growth_in_proportion_to_the_input_is_one() -> None:
     few, many = Sample.of([[100]]), Sample.of([[1_050]])
-    assert growth.Grown(few, many, linear=10.5).ratio("").best == pytest.approx(1)
+    assert growth.Grown.of(few, many, 10.5).of_linear.best == pytest.approx(1)
+
+
+def test_calls_are_counted_in_python_and_in_c() -> None:
+    def two() -> None:
+        len("")
+
+    assert growth.calls(two) - growth.calls(lambda: None) == 1
 
 
 def test_a_patch_beside_many_elements() -> None:
@@ -110,7 +117,8 @@ def test_processes_are_compared_with_the_bare_interpreter() -> None:
     section = processes.section(ONCE)
     assert section.ratios[0] == Ratio(f"process: {processes.BARE}", processes.BARE, 1, 1)
     assert [ratio.what for ratio in section.ratios[1:]] == [
-        f"process: {name}" for name in ("import smp", "smp --version", "smp apply -o json", "smp apply")
+        f"process: {name}"
+        for name in ("import smp", "import click, msgspec", "smp --version", "smp apply -o json", "smp apply")
     ]
     _judged(section)
 

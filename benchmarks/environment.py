@@ -1,0 +1,38 @@
+"""What the numbers were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Final
+
+REFERENCE_MODULES: Final = Path(__file__).parent / "reference" / "go.mod"
+
+
+def environment() -> dict[str, str]:
+    """Name the programs and the machine."""
+    modules = re.search(r"k8s\.io/apimachinery (\S+)", REFERENCE_MODULES.read_text())
+    return {
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "Go": _output("go", "env", "GOVERSION"),
+        "k8s.io/apimachinery": modules[1] if modules else "",
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _processor() -> str:
+    described = Path("/proc/cpuinfo")
+    text = described.read_text() if described.exists() else ""
+    model = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    return model[1] if model else platform.processor() or platform.machine()
+
+
+def _output(*command: str) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "absent"

@@ -1,0 +1,57 @@
+"""This library over a row's bytes and over its dicts, and how anything in this process is timed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
+
+import smp
+from benchmarks.inputs import Operation, Row
+from benchmarks.timing import Run, Turn, timed
+from smp.values import JSONObject
+
+Prepare: TypeAlias = Callable[[Row], Turn | None]
+
+OVER_DICTS: Final[dict[Operation, Callable[..., JSONObject]]] = {
+    "apply": smp.apply_patch,
+    "two_way": smp.two_way_patch,
+    "three_way": smp.three_way_patch,
+}
+OVER_BYTES: Final[dict[Operation, Callable[..., bytes]]] = {
+    "apply": smp.wire.apply_patch,
+    "two_way": smp.wire.two_way_patch,
+    "three_way": smp.wire.three_way_patch,
+}
+
+
+def in_process(prepare: Callable[[Row], Run | None]) -> Prepare:
+    """Time in this process what a function prepares."""
+
+    def prepared(row: Row) -> Turn | None:
+        run = prepare(row)
+        return None if run is None else timed(run)
+
+    return prepared
+
+
+def over_dicts(row: Row) -> Run:
+    """Prepare smp over dicts."""
+    documents = map(json.loads, row.texts)  # no two share a subtree, as when they arrive from outside
+    return partial(OVER_DICTS[row.operation], *documents, schema_of(row))
+
+
+def over_bytes(row: Row) -> Run:
+    """Prepare smp.wire."""
+    return partial(OVER_BYTES[row.operation], *row.texts, schema_of(row))
+
+
+def result_of(row: Row) -> JSONObject:
+    """Return what this library makes of a row."""
+    return OVER_DICTS[row.operation](*row.documents.values(), schema_of(row))
+
+
+def schema_of(row: Row) -> smp.Schema:
+    """Return the schema of the row's kind."""
+    return smp.kubernetes().schema(row.api_version, row.kind)
