@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from smp import documents
+from tests.server_process import Kubectl, serving
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -49,6 +50,18 @@ def test_first_command_runs_the_main_job() -> None:
 
 def test_second_command_runs_the_tests() -> None:
     assert SHELL[1].endswith(".venv/bin/pytest")
+
+
+def test_the_server_takes_what_its_paragraph_applies(tmp_path: Path) -> None:
+    install, serve, apply = README.partition("```sh\npip install")[2].partition("\n```")[0].splitlines()
+    assert install == " '.[server]'"
+    assert serve == "smp serve --kubeconfig smp.kubeconfig &"
+    command, *arguments = apply.removeprefix("KUBECONFIG=smp.kubeconfig ").split()
+    assert command == "kubectl"
+    files = [str(ROOT / one) if (ROOT / one).is_file() else one for one in arguments]
+    with serving(tmp_path) as server:
+        applied = Kubectl(server, tmp_path, "shop")(*files)
+    assert applied == "namespace/shop created\ndeployment.apps/web created\n"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -470,7 +470,7 @@ def test_custom_resources_from_the_definition_to_the_end(kubectl: Kubectl) -> No
 def test_apply_changes_a_discriminator_although_the_old_member_is_nobodys(kubectl: Kubectl) -> None:
     """A StatefulSet whose rollingUpdate was set beside apply: the plain merge would leave both members."""
     template = deployment()["spec"]["template"]
-    stateful = {
+    stateful: dict[str, Any] = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
         "metadata": {"name": "db"},
@@ -484,7 +484,7 @@ def test_apply_changes_a_discriminator_although_the_old_member_is_nobodys(kubect
     kubectl.apply(stateful)
     defaulted = {"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}
     kubectl("patch", "sts", "db", "-p", json.dumps(defaulted))
-    stateful["spec"]["updateStrategy"] = {"type": "OnDelete"}  # type: ignore[index]  (a dict of dicts)
+    stateful["spec"]["updateStrategy"] = {"type": "OnDelete"}
     assert kubectl.apply(stateful) == "statefulset.apps/db configured\n"
     assert kubectl.live("statefulsets.apps/v1", "db")["spec"]["updateStrategy"] == {"type": "OnDelete"}
     assert kubectl.apply(stateful) == "statefulset.apps/db unchanged\n"
