@@ -17,7 +17,7 @@ import msgspec
 
 from smp import strategic
 from smp.errors import DepthError, DocumentError, ObjectError, SmpError
-from smp.schema.model import OPAQUE, Field, Schema, Type
+from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, scalar_key, type_name
 
 _LONG: Final = 1 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
@@ -115,8 +115,6 @@ def _along(patch: JSON | Absent, value: JSON, field: Field | None) -> JSON:
         patches = {scalar_key(element[field.merge_key]): element for element in patch if isinstance(element, dict)}
         if len(patches) < len(patch):
             raise KeyError(field.merge_key)  # twins, which are applied one after the other
-        if _length(value) < _PIECE * len(_pieces(value)):
-            return _value(value)
         elements = _with_keys(_elements(value), field.merge_key)
         for key, element in elements:
             if key in patches:
@@ -158,7 +156,8 @@ def _met(sides: list[JSONObject], schema: Type) -> list[JSONObject]:
 
 
 def _compared(values: list[JSON], field: Field | None) -> list[JSON]:
-    if max(map(_length, values)) < _SHORT or field is None or field.replaces or field.retain_keys:
+    short = max(map(_length, values)) < _SHORT
+    if short or field is None or field.replaces or field.retain_keys or _is_map(field):
         return [*map(_value, values)]
     try:
         split = cast("Callable[[JSON], JSON]", _pieces if field.merge_key else _members)
@@ -170,6 +169,11 @@ def _compared(values: list[JSON], field: Field | None) -> list[JSON]:
         return [*_met(cast("list[JSONObject]", parts), field.type)]
     except msgspec.ValidationError:  # of another type than the schema says
         return [*map(_value, values)]
+
+
+def _is_map(field: Field) -> bool:
+    """Tell whether the names in a field are the user's own, as in labels: to skip strings costs as much as to read them."""
+    return isinstance(field.type, ObjectType) and not field.merge_key and next(iter(field.type), None) is None
 
 
 def _met_elements(lists: list[list[JSONObject]], field: Field) -> list[JSONArray]:

@@ -60,6 +60,7 @@ class Load:
         self.retried = 0
         self._writers = writers
         self._increments = increments
+        self._told = asyncio.Condition()
 
     async def create(self) -> int:
         """Create the counters; return the resource version from which a watch sees every increment."""
@@ -77,25 +78,32 @@ class Load:
     async def told(self, number: int, *outcomes: Outcome) -> None:
         """Wait until so many increments had one of these outcomes; all of them by default."""
         wanted = outcomes or ("acknowledged", "refused", "unknown")
-        while sum(len(counter.keys(outcome)) for counter in self.counters for outcome in wanted) < number:
-            await asyncio.sleep(PAUSE)
+        async with self._told:
+            await self._told.wait_for(lambda: self.count(*wanted) >= number)
+
+    def count(self, *outcomes: Outcome) -> int:
+        """Return how many increments had one of these outcomes."""
+        return sum(len(counter.keys(outcome)) for counter in self.counters for outcome in outcomes)
 
     async def check(self) -> dict[str, dict[str, str]]:
-        """Check every counter as every server has it; return their data."""
+        """Check every counter as every server has it; return the data of the counters."""
         async with client() as http:
             listed = [(await http.get(url + CONFIG_MAPS)).raise_for_status().json() for url in self.servers]
         found = [{item["metadata"]["name"]: item["data"] for item in each["items"]} for each in listed]
         assert all(each == found[0] for each in found)
         for counter in self.counters:
             counter.check(found[0][counter.name])
-        return found[0]
+        return {counter.name: found[0][counter.name] for counter in self.counters}
 
     async def _write(self, http: httpx.AsyncClient, writer: int) -> None:
         random = Random(writer)  # noqa: S311  (cases, not secrets)
         for number in range(self._increments):
             counter, way = random.choice(self.counters), random.choice(WAYS)
             key = f"w{writer}-{number}"
-            counter.told[key] = await self._increment(http, random, counter, key, way)
+            outcome = await self._increment(http, random, counter, key, way)
+            async with self._told:
+                counter.told[key] = outcome
+                self._told.notify_all()
 
     async def _increment(
         self, http: httpx.AsyncClient, random: Random, counter: Counter, key: str, way: Way
@@ -191,6 +199,7 @@ class Watcher:
         self.events: list[Any] = []
         self.resumed = 0
         self._random = Random(seed)  # noqa: S311  (cases, not secrets)
+        self._seen = asyncio.Condition()
 
     async def run(self) -> None:
         """Watch until the task is cancelled."""
@@ -204,8 +213,8 @@ class Watcher:
 
     async def seen(self, version: int) -> None:
         """Wait until a version, or a later one, was seen."""
-        while self.version < version:
-            await asyncio.sleep(PAUSE)
+        async with self._seen:
+            await self._seen.wait_for(lambda: self.version >= version)
 
     async def _watch(self, http: httpx.AsyncClient) -> None:
         query = {"watch": "true", "resourceVersion": str(self.version), "timeoutSeconds": "5"}
@@ -217,7 +226,10 @@ class Watcher:
             assert response.status_code == 200
             async for line in response.aiter_lines():
                 left -= 1
-                if not self._take(json.loads(line)) or not left:
+                async with self._seen:
+                    goes_on = self._take(json.loads(line))
+                    self._seen.notify_all()
+                if not goes_on or not left:
                     return
 
     def _take(self, event: Any) -> bool:
@@ -234,12 +246,29 @@ class Watcher:
         self.version = version
         return True
 
+    async def check_every_resumption(self) -> None:
+        """Check that a watch from any version that was seen gives just what came after it, on every server."""
+        told = [versioned(event) for event in self.events]
+        async with client() as http:
+            for at in range(0, len(told), 1 + len(told) // 10):
+                for server in self.servers:
+                    query = {"watch": "true", "resourceVersion": str(told[at][0])}
+                    async with http.stream("GET", server + CONFIG_MAPS, params=query) as response:
+                        lines = response.aiter_lines()
+                        assert [versioned(json.loads(await anext(lines))) for _ in told[at + 1 :]] == told[at + 1 :]
+
     def check(self, data: dict[str, dict[str, str]]) -> None:
         """Check that each counter grew by one key with each event, up to what is there now."""
         for name, final in data.items():
             seen = [one["object"]["data"] for one in self.events if one["object"]["metadata"]["name"] == name]
             assert [len(each) for each in seen] == [*range(2, len(final) + 1)], "an event is missing"
             assert not seen or seen[-1] == final
+
+
+def versioned(event: Any) -> tuple[int, str, str]:
+    """Return the version, the type and the object of an event."""
+    metadata = event["object"]["metadata"]
+    return int(metadata["resourceVersion"]), event["type"], metadata["name"]
 
 
 @asynccontextmanager
