@@ -172,7 +172,7 @@ def _compared(values: list[JSON], field: Field | None) -> list[JSON]:
 
 
 def _is_map(field: Field) -> bool:
-    """Tell whether the names in a field are the user's own, as in labels: to skip strings costs as much as to read them."""
+    """Tell whether the names in a field are the user's own, as in labels: skipping strings costs as much as reading."""
     return isinstance(field.type, ObjectType) and not field.merge_key and next(iter(field.type), None) is None
 
 
