@@ -9,9 +9,9 @@ byte by byte, with its spaces and the spelling of its numbers, and a number in i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -19,6 +19,9 @@ from smp import strategic
 from smp.errors import DepthError, DocumentError, ObjectError, SmpError
 from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, scalar_key, type_name
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _LONG: Final = 1 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
 _SHORT: Final = 1 << 12  # bytes of a value, below which it is decoded as a whole
@@ -143,15 +146,17 @@ def _decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject
 
 
 def _met(sides: list[JSONObject], schema: Type) -> list[JSONObject]:
-    for name, value in sides[-1].items():
-        having = [side for side in sides if name in side]
-        if all(side[name] == value for side in having):
-            for side in having:
-                side[name] = value
-        else:
-            values = _compared([side[name] for side in having], schema.field(name))
-            for side, decoded in zip(having, values, strict=True):
-                side[name] = decoded
+    return _shared(sides, lambda name, values: _compared(values, schema.field(name)))
+
+
+def _shared(sides: list[dict[K, V]], decoded: Callable[[K, list[V]], Iterable[V]]) -> list[dict[K, V]]:
+    """Make one value of what is equal in all sides that have it, and decode what is not."""
+    for key, value in sides[-1].items():
+        having = [side for side in sides if key in side]
+        found = [side[key] for side in having]
+        same = all(one == value for one in found)
+        for side, one in zip(having, [value] * len(having) if same else decoded(key, found), strict=True):
+            side[key] = one
     return sides
 
 
@@ -180,11 +185,4 @@ def _met_elements(lists: list[list[JSONObject]], field: Field) -> list[JSONArray
     sides = [dict(_with_keys(elements, field.merge_key)) for elements in lists]
     if [*map(len, sides)] != [*map(len, lists)]:
         raise KeyError(field.merge_key)  # twins, which pair up by occurrence
-    for key, element in sides[-1].items():
-        having = [side for side in sides if key in side]
-        if all(side[key] == element for side in having):
-            for side in having:
-                side[key] = element
-        else:
-            _met([side[key] for side in having], field.type.items)
-    return [[*side.values()] for side in sides]
+    return [[*side.values()] for side in _shared(sides, lambda _key, elements: _met(elements, field.type.items))]

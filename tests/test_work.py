@@ -5,9 +5,7 @@ The numbers are bounds with some room, so that a change of the order of growth f
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Final
 from unittest import mock
 
@@ -15,6 +13,7 @@ import msgspec
 import pytest
 
 import smp
+from benchmarks.growth import calls
 from benchmarks.inputs import Row, rows
 from smp import values, wire
 from smp.values import JSON, JSONObject
@@ -25,23 +24,6 @@ WIRE: Final[dict[str, Callable[..., bytes]]] = {
     "two_way": wire.two_way_patch,
     "three_way": wire.three_way_patch,
 }
-
-
-def calls(operation: Callable[[], object]) -> int:
-    """Count the calls that an operation makes, of Python functions and of built-in ones."""
-    operation()  # types are linked at their first use
-    count = 0
-
-    def counted(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(counted)
-    try:
-        operation()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def pod(count: int, tag: str = "1", **more: JSON) -> JSONObject:
