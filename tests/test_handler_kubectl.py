@@ -174,6 +174,17 @@ def test_a_patch_survives_others_being_faster(kubectl: Kubectl) -> None:
     assert stored(kubectl)["metadata"]["resourceVersion"] == "10"
 
 
+def test_apply_comes_again_after_a_conflict_and_patch_does_not(kubectl: Kubectl) -> None:
+    kubectl.server.overtaken = 7  # two more than the server tries by itself
+    ran = kubectl("apply", "-f", kubectl.file(in_spec(replicas=5)))
+    assert (ran.code, ran.out) == (0, "deployment.apps/web configured\n")
+    assert (kubectl.server.overtaken, stored(kubectl)["spec"]["replicas"]) == (0, 5)
+    kubectl.server.overtaken = 7
+    ran = kubectl.patch({"spec": {"replicas": 6}})
+    assert (ran.code, kubectl.server.overtaken, stored(kubectl)["spec"]["replicas"]) == (1, 2, 5)
+    assert ran.err.startswith("Error from server (Conflict): Operation cannot be fulfilled on deployments.apps")
+
+
 def test_a_dry_run_stores_nothing(kubectl: Kubectl) -> None:
     before = stored(kubectl)
     ran = kubectl.patch({"spec": {"replicas": 4}}, "--dry-run=server", "-o", "jsonpath={.spec.replicas}")
