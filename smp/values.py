@@ -5,7 +5,6 @@ Python holds ``True == 1 == 1.0``; JSON, and a Kubernetes API server, do not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from itertools import compress
 from operator import eq
@@ -31,6 +30,8 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
+COMPILED: Final[bool] = not __file__.endswith(".py")
+LEVELS: Final = 1000  # how deep compiled code goes, which has no limit of its own: beyond CPython's for the same walk
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     dict: "object",
@@ -51,46 +52,82 @@ def type_name(value: object) -> str:
 def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     """Tell whether two JSON values are equal in type and content (order of keys aside).
 
-    ``1``, ``1.0`` and ``True`` are three different values, as for Go's ``reflect.DeepEqual``.
+    ``1``, ``1.0`` and ``True`` are three different values, as for Go's ``reflect.DeepEqual``. Raises RecursionError.
     """
     if left is right:
         return True
-    if type(left) is not type(right) or left != right:
+    if type(left) is not type(right):
         return False
-    return not isinstance(left, dict | list) or _print_alike(left, right) or _same_members(left, right)
+    if COMPILED:
+        return _alike(left, right, LEVELS)
+    if left != right:
+        return False
+    return not isinstance(left, (dict, list)) or _print_alike(left, right) or _alike(left, right, LEVELS)
+
+
+def _alike(left: JSON | Absent, right: JSON | Absent, levels: int) -> bool:
+    if left is right:
+        return True
+    if isinstance(left, str):
+        return isinstance(right, str) and left == right
+    if isinstance(left, dict):
+        return isinstance(right, dict) and len(left) == len(right) and _members_alike(left, right, levels)
+    if isinstance(left, list):
+        return isinstance(right, list) and len(left) == len(right) and _elements_alike(left, right, levels)
+    return type(left) is type(right) and left == right
+
+
+def _members_alike(left: JSONObject, right: JSONObject, levels: int) -> bool:
+    if not levels:
+        raise RecursionError
+    for name, value in left.items():  # noqa: SIM110  (a generator would double the depth of the stack)
+        if not _alike(value, right.get(name, ABSENT), levels - 1):
+            return False
+    return True
+
+
+def _elements_alike(left: JSONArray, right: JSONArray, levels: int) -> bool:
+    if not levels:
+        raise RecursionError
+    for value, other in zip(left, right):  # noqa: SIM110  (a generator would double the depth of the stack)
+        if not _alike(value, other, levels - 1):
+            return False
+    return True
 
 
 _print: Final = msgspec.json.Encoder().encode
 
 
 def _print_alike(left: object, right: object) -> bool:
-    """Tell whether two equal values are the same to the letter: much the cheapest proof that their types are equal."""
+    """Tell whether two equal values are the same to the letter: uncompiled, the cheapest proof that their types are."""
     try:
         return _print(left) == _print(right)
     except (TypeError, ValueError):  # not JSON; for msgspec to say why, elsewhere
         return False
 
 
-def _same_members(left: JSON | Absent, right: JSON | Absent) -> bool:
-    """Compare the members of two values that are equal but for the types within them, or the order of names."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        for name, value in left.items():  # noqa: SIM110  (a generator would double the depth of the stack)
-            if not same(value, right.get(name, ABSENT)):
-                return False
-        return True
-    return isinstance(left, list) and isinstance(right, list) and all(map(same, left, right))
-
-
-def identified(values: Sequence[JSON | Absent], others: JSONArray) -> Sequence[JSON | Absent]:
+def identified(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
     """Return values, each replaced by the one at its place among the others if the two are the same."""
+    if COMPILED:
+        return [other if same(value, other) else value for value, other in zip(values, others)]
     equal = list(map(eq, values, others))
     if True not in equal:
         return values
     if not _print_alike([*compress(values, equal)], [*compress(others, equal)]):
         equal = list(map(same, values, others))
-    if all(equal):
-        return others
-    return [other if as_well else value for value, other, as_well in zip(values, others, equal, strict=True)]
+    return [other if as_well else value for value, other, as_well in zip(values, others, equal)]
+
+
+def check_depth(value: JSON, levels: int = LEVELS) -> None:
+    """Raise RecursionError for a value that is nested too deeply for compiled code, which has no such limit itself."""
+    if not levels:
+        raise RecursionError
+    if isinstance(value, dict):
+        for member in value.values():
+            check_depth(member, levels - 1)
+    elif isinstance(value, list):
+        for element in value:
+            check_depth(element, levels - 1)
 
 
 def listed(value: JSON | Absent) -> JSONArray:

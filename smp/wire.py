@@ -9,7 +9,7 @@ byte by byte, with its spaces and the spelling of its numbers, and a number in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, TypeVar, cast
 
@@ -18,16 +18,17 @@ import msgspec
 from smp import strategic
 from smp.errors import DepthError, DocumentError, ObjectError, SmpError
 from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, scalar_key, type_name
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, scalar_key, type_name
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_LONG: Final = 1 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
-_SHORT: Final = 1 << 12  # bytes of a value, below which it is decoded as a whole
-_PIECE: Final = 1 << 8  # bytes that members have on average, from which on it pays to leave them undecoded
+_LONG: int = 3 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
+_SHORT: int = 1 << 12  # bytes of a value, below which it is decoded as a whole
+_PIECE: int = 1 << 8  # bytes that members have on average, from which on it pays to leave them undecoded
 _NOTHING: Final[JSONArray] = []
-_LARGE: Final = 4  # times as long as its patch an object has to be for it to pay to decode it bit by bit
+_LEVELS: Final = 50  # of a document that are decoded bit by bit
+_LARGE: int = 4  # times as long as its patch an object has to be for it to pay to decode it bit by bit
 
 
 def decode(data: bytes | str) -> JSON:
@@ -83,11 +84,12 @@ def _object(data: bytes) -> JSONObject:
 # --- decoding no more than the engine looks at ------------------------------------------------------------------------
 
 # To the engine an undecoded value is a scalar: equal to one of the same bytes, and printed as it is.
-_value: Final = cast("Callable[[JSON], JSON]", msgspec.json.Decoder().decode)
+_value: Final = cast("Callable[[JSON | bytes], JSON]", msgspec.json.Decoder().decode)
 _members: Final = cast("Callable[[JSON | bytes], JSONObject]", msgspec.json.Decoder(dict[str, msgspec.Raw]).decode)
 _elements: Final = cast("Callable[[JSON], list[JSONObject]]", msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode)
 _pieces: Final = cast("Callable[[JSON], list[JSON]]", msgspec.json.Decoder(list[msgspec.Raw]).decode)
 _length: Final = cast("Callable[[JSON], int]", len)
+_joined: Final = cast("Callable[[list[JSON]], bytes]", b",".join)
 # What is wrong or unusual in a document: all of it is decoded then, for the engine to say what.
 _UNUSUAL: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError, KeyError, TypeError)
 
@@ -95,41 +97,47 @@ _UNUSUAL: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError,
 def _decoded_along(patch: JSONObject, data: bytes, schema: Schema) -> JSONObject:
     """Decode an object along a patch."""
     with suppress(*_UNUSUAL):
-        data.decode()  # nobody else looks at the encoding of what stays bytes
-        return _opened(_members(data), patch, schema.type)
+        return _opened(_members(_checked(data)), patch, schema.type, _LEVELS)
     return _object(data)
 
 
-def _opened(members: JSONObject, patch: JSONObject, schema: Type) -> JSONObject:
+def _opened(members: JSONObject, patch: JSONObject, schema: Type, levels: int) -> JSONObject:
     asked = strategic.read_object(patch)
     whole: dict[str, Absent] = dict.fromkeys(asked.deletions, ABSENT)
     for name, value in {**dict.fromkeys(asked.orders, _NOTHING), **asked.fields, **whole}.items():
-        if name in members and (value is ABSENT or isinstance(value, dict | list)):
-            members[name] = _along(value, members[name], schema.field(name))
+        if name in members and (value is ABSENT or isinstance(value, (dict, list))):
+            members[name] = _along(value, members[name], schema.field(name), levels - 1)
     return members
 
 
-def _along(patch: JSON | Absent, value: JSON, field: Field | None) -> JSON:
-    if _length(value) < _SHORT:
+def _along(patch: JSON | Absent, value: JSON, field: Field | None, levels: int) -> JSON:
+    if not levels or _length(value) < _SHORT:
         return _value(value)
     if isinstance(patch, dict):
-        return _opened(_members(value), patch, OPAQUE if field is None else field.type)
+        return _opened(_members(value), patch, OPAQUE if field is None else field.type, levels)
     if isinstance(patch, list) and field is not None and field.merge_key:
-        patches = {scalar_key(element[field.merge_key]): element for element in patch if isinstance(element, dict)}
-        if len(patches) < len(patch):
-            raise KeyError(field.merge_key)  # twins, which are applied one after the other
-        elements = _with_keys(_elements(value), field.merge_key)
-        for key, element in elements:
-            if key in patches:
-                _opened(element, patches[key], field.type.items)
-        return [element for _, element in elements]
+        return _elements_along(patch, value, field, levels)
     return _value(value)
 
 
-def _with_keys(elements: list[JSONObject], merge_key: str) -> list[tuple[ScalarKey, JSONObject]]:
-    for element in elements:
-        element[merge_key] = _value(element[merge_key])
-    return [(scalar_key(element[merge_key]), element) for element in elements]
+def _elements_along(patch: JSONArray, value: JSON, field: Field, levels: int) -> JSONArray:
+    merge_key, known = field.merge_key, field.type.items
+    patches = {scalar_key(element[merge_key]): element for element in patch if isinstance(element, dict)}
+    if len(patches) < len(patch):
+        raise KeyError(merge_key)  # twins, which are applied one after the other
+    elements = _elements(value)
+    for element, key in zip(elements, _keyed(elements, merge_key)):
+        change = patches.get(key)
+        if change is not None:
+            _opened(element, change, known, levels)
+    return cast("JSONArray", elements)
+
+
+def _checked(data: bytes) -> bytes:
+    """Check the encoding of what stays bytes: nobody else looks at it."""
+    if not data.isascii():
+        data.decode()
+    return data
 
 
 def _decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject]:
@@ -137,52 +145,75 @@ def _decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject
 
     What is equal in all that have it becomes one undecoded value, which the walk passes over.
     """
-    if max(map(len, documents)) >= _LONG:
+    if max(map(len, documents)) >= _LONG and _has_structure(schema.type):
         with suppress(*_UNUSUAL):
-            for data in documents:
-                data.decode()
-            return _met([*map(_members, documents)], schema.type)
+            return _met([_members(_checked(data)) for data in documents], schema.type, _LEVELS)
     return [*map(_object, documents)]
 
 
-def _met(sides: list[JSONObject], schema: Type) -> list[JSONObject]:
-    return _shared(sides, lambda name, values: _compared(values, schema.field(name)))
+def _has_structure(schema: Type) -> bool:
+    """Tell whether there is more to an object than maps: to skip the strings of a map costs as much as to read them."""
+    fields = schema if isinstance(schema, ObjectType) else ()
+    return any(field.type.structured or field.merge_key for field in fields if field.name != "metadata")
 
 
-def _shared(sides: list[dict[K, V]], decoded: Callable[[K, list[V]], Iterable[V]]) -> list[dict[K, V]]:
+def _met(sides: list[JSONObject], schema: Type, levels: int) -> list[JSONObject]:
     """Make one value of what is equal in all sides that have it, and decode what is not."""
-    for key, value in sides[-1].items():
-        having = [side for side in sides if key in side]
-        found = [side[key] for side in having]
-        same = all(one == value for one in found)
-        for side, one in zip(having, [value] * len(having) if same else decoded(key, found), strict=True):
-            side[key] = one
+    for name, value in sides[-1].items():
+        having = [side for side in sides if name in side]
+        found = [side[name] for side in having]
+        if not all(one == value for one in found):
+            found = _compared(found, schema.field(name), levels - 1)
+        for side, one in zip(having, found):
+            side[name] = one
     return sides
 
 
-def _compared(values: list[JSON], field: Field | None) -> list[JSON]:
-    short = max(map(_length, values)) < _SHORT
-    if short or field is None or field.replaces or field.retain_keys or _is_map(field):
+def _compared(values: list[JSON], field: Field | None, levels: int) -> list[JSON]:
+    if field is None or not levels or max(map(_length, values)) < _SHORT or not _worth_splitting(field, values[-1]):
         return [*map(_value, values)]
     try:
-        split = cast("Callable[[JSON], JSON]", _pieces if field.merge_key else _members)
-        parts = [*map(split, values)]
-        if sum(map(_length, values)) < _PIECE * sum(map(_length, parts)):
-            return [*map(_value, values)]
         if field.merge_key:
-            return [*_met_elements([*map(_elements, values)], field)]
-        return [*_met(cast("list[JSONObject]", parts), field.type)]
+            return [*_met_elements([*map(_elements, values)], field, levels)]
+        return [*_met([*map(_members, values)], field.type, levels)]
     except msgspec.ValidationError:  # of another type than the schema says
         return [*map(_value, values)]
 
 
-def _is_map(field: Field) -> bool:
-    """Tell whether the names in a field are the user's own, as in labels: skipping strings costs as much as reading."""
-    return isinstance(field.type, ObjectType) and not field.merge_key and next(iter(field.type), None) is None
+def _worth_splitting(field: Field, value: JSON) -> bool:
+    """Tell whether a value has members of some length, and of names that the schema knows."""
+    if field.replaces or field.retain_keys:
+        return False
+    try:
+        if field.merge_key:
+            return _length(value) >= _PIECE * _length(_pieces(value))
+        return field.type.structured and _length(value) >= _PIECE * _length(_members(value))
+    except msgspec.ValidationError:
+        return False
 
 
-def _met_elements(lists: list[list[JSONObject]], field: Field) -> list[JSONArray]:
-    sides = [dict(_with_keys(elements, field.merge_key)) for elements in lists]
-    if [*map(len, sides)] != [*map(len, lists)]:
-        raise KeyError(field.merge_key)  # twins, which pair up by occurrence
-    return [[*side.values()] for side in _shared(sides, lambda _key, elements: _met(elements, field.type.items))]
+def _met_elements(lists: list[list[JSONObject]], field: Field, levels: int) -> list[JSONArray]:
+    sides = [_by_key(elements, field.merge_key) for elements in lists]
+    for key, element in sides[-1].items():
+        having = [side for side in sides if key in side]
+        if not all(side[key] == element for side in having):
+            _met([side[key] for side in having], field.type.items, levels)
+            continue
+        for side in having:
+            side[key] = element
+    return [[*side.values()] for side in sides]
+
+
+def _by_key(elements: list[JSONObject], merge_key: str) -> dict[ScalarKey, JSONObject]:
+    found = dict(zip(_keyed(elements, merge_key), elements))
+    if len(found) < len(elements):
+        raise KeyError(merge_key)  # twins, which pair up by occurrence
+    return found
+
+
+def _keyed(elements: list[JSONObject], merge_key: str) -> list[ScalarKey]:
+    """Decode the merge keys of elements, all at once, and return them."""
+    keys = _value(b"[%b]" % _joined([element[merge_key] for element in elements]))
+    for element, key in zip(elements, listed(keys)):
+        element[merge_key] = key
+    return [scalar_key(key) for key in listed(keys)]

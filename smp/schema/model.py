@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final, Literal, Self, TypeAlias
 
 from smp.errors import SchemaError, UnknownFieldError
@@ -95,11 +94,12 @@ class Type:
     field that an undeclared name stands for. No more than a look-up in a dictionary: engines ask for every field.
     """
 
-    __slots__ = ("_fields", "field")
+    __slots__ = ("_fields", "field", "structured")
 
     def __init__(self, others: Field | None, declared: JSONObject | None = None, types: Types | None = None) -> None:
         self._fields = _Fields(declared or {}, types, others)
         self.field: Final[Callable[[str], Field | None]] = self._fields.__getitem__
+        self.structured: Final = bool(declared)
 
     @classmethod
     def of(cls, *fields: Field) -> Self:
@@ -151,11 +151,14 @@ class Field:
         self.merge_key = str(facets.get("key", ""))
         self._document = _type_document(facets.get("is", document))
         self._types = types
+        self._type: Type | None = None
 
-    @cached_property
+    @property
     def type(self) -> Type:
         """The type of the field's value."""
-        return self._types.link(self._document)
+        if self._type is None:
+            self._type = self._types.link(self._document)
+        return self._type
 
     @property
     def reference(self) -> str:
@@ -215,11 +218,14 @@ class ListType(Type):
         self.list_type = str(document.get("list_type", "atomic"))
         keys = document.get("map_keys", [])
         self.map_keys = tuple(map(str, keys)) if isinstance(keys, list) else ()
+        self._linked: Type | None = None
 
-    @cached_property
+    @property
     def items(self) -> Type:
         """The type of the elements."""
-        return self._types.link(self._items)
+        if self._linked is None:
+            self._linked = self._types.link(self._items)
+        return self._linked
 
 
 class Types:

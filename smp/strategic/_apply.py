@@ -6,9 +6,9 @@ does not touch is shared with ``live``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import compress
-from operator import lt
-from typing import NamedTuple, cast
+from typing import cast
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
@@ -85,13 +85,11 @@ def _retained(live: JSONObject, patch: PatchObject) -> JSONObject:
     if patch.retained is ABSENT:
         return live.copy()
     names = retained_keys(patch)
-    if live.keys() <= names:
-        return live.copy()
     return {name: value for name, value in live.items() if name in names}
 
 
 def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> None:
-    if isinstance(value, dict | list):
+    if isinstance(value, (dict, list)):
         _apply_container(result, name, value, schema)
     elif value is None:
         result.pop(name, None)
@@ -138,7 +136,8 @@ def _without_values(live: JSONArray, values: JSONArray, field: Field) -> JSONArr
     return [value for value in live if scalar_key(value) not in gone]
 
 
-class _Merge(NamedTuple):
+@dataclass(slots=True)
+class _Merge:
     """A merged list, not yet in order: its elements, and what the order is found from."""
 
     elements: JSONArray
@@ -186,11 +185,12 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
     left = len(keys)
     places = first_positions(keys)
     unique = len(places) == left
-    touched: list[int] = []
+    last, in_place = -1, unique
     merge_key, known = field.merge_key, field.type.items
-    for element, key in zip(asked.elements, asked.keys, strict=True):
+    for element, key in zip(asked.elements, asked.keys):
         at = places.setdefault(key, len(keys))
-        touched.append(at)
+        in_place = in_place and last < at < left
+        last = at
         if at == len(keys):
             elements.append(cleaned(element))
             keys.append(key)
@@ -201,7 +201,6 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
                 raise _keyless(merge_key)
         except SmpError as error:
             raise error.within(Element(at, merge_key, element[merge_key])) from None
-    in_place = unique and len(keys) == left and all(map(lt, touched, touched[1:]))
     return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place)
 
 
@@ -209,9 +208,7 @@ def _keyless(merge_key: str) -> PatchError:
     return PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((merge_key,)))
 
 
-def _without(
-    elements: JSONArray, keys: list[ScalarKey], deleted: frozenset[ScalarKey]
-) -> tuple[JSONArray, list[ScalarKey]]:
+def _without(elements: JSONArray, keys: list[ScalarKey], deleted: set[ScalarKey]) -> tuple[JSONArray, list[ScalarKey]]:
     if not deleted:
         return list(elements), keys
     kept = [at for at, key in enumerate(keys) if key not in deleted]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from smp.errors import CompositionError, PatchError, SmpError
@@ -57,7 +58,9 @@ def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSON
 
 
 def _retained(patch: PatchObject) -> frozenset[str] | None:
-    return None if patch.retained is ABSENT else retained_keys(patch)
+    if patch.retained is ABSENT:
+        return None
+    return frozenset(name for name in retained_keys(patch) if isinstance(name, str))
 
 
 def _retained_by_both(
@@ -311,7 +314,7 @@ def _deletions(first: _Part, second: _Part, merge_key: str) -> JSONArray:
 
 
 def _order(
-    first: _Part, second: _Part, keys: list[ScalarKey], merge_key: str, deleted: frozenset[ScalarKey]
+    first: _Part, second: _Part, keys: list[ScalarKey], merge_key: str, deleted: AbstractSet[ScalarKey]
 ) -> JSONArray | None:
     """Return one order directive for both: the second one's order, what it leaves out in the first one's places."""
     if first.order is ABSENT and second.order is ABSENT:

@@ -30,7 +30,7 @@ def conflicts(left: JSONObject, right: JSONObject, schema: Type, path: Path) -> 
 
 
 def _field(ours: JSON, theirs: JSON, field: Field | None, path: Path) -> Iterator[Conflict]:
-    if isinstance(ours, dict | list) and field is None:
+    if isinstance(ours, (dict, list)) and field is None:
         raise unknown_field()
     if isinstance(ours, dict) and isinstance(theirs, dict) and field is not None:
         yield from _objects(ours, theirs, field, path)

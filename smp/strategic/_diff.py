@@ -19,6 +19,7 @@ from smp.strategic._ordering import aligned, element_type, keys_of, numbered, pl
 from smp.values import (
     ABSENT,
     JSON,
+    LEVELS,
     Absent,
     JSONArray,
     JSONObject,
@@ -40,10 +41,12 @@ class Diff:
 
     Of three values that meet, those that equal the modified one are replaced by it, so that identity tells
     all the way down what there is nothing to do about: equal values are compared once and not looked into.
+    An object of declared fields is not compared: to walk it comes to the same, and what differs is within.
     """
 
     def __init__(self, *, orders: bool = True) -> None:
         self._orders = orders
+        self._levels = LEVELS
 
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, schema: Type, *, retain: bool = False
@@ -52,29 +55,37 @@ class Diff:
 
         ``retain`` says that the object's own field has the retainKeys strategy.
         """
+        self._levels -= 1
+        if not self._levels:
+            raise RecursionError
         patch: JSONObject = {}
         for name, value in modified.items():
             now = live.get(name, ABSENT)
             kind = type(value)
             if kind is dict or kind is list:
-                before, now = _identified(base.get(name, ABSENT), now, value)
-                if now is not value or (before is not value and type(before) is kind):
-                    try:
-                        self._container(patch, name, (before, now, value), schema.field(name))
-                    except SmpError as error:
-                        raise error.within(name) from None
+                try:
+                    self._container(patch, name, (base.get(name, ABSENT), now, value), schema.field(name))
+                except SmpError as error:
+                    raise error.within(name) from None
             elif now is not value and (type(now) is not kind or now != value):
                 patch[name] = value
-        if base is not modified and not base.keys() <= modified.keys():
-            patch.update((name, None) for name in base if name not in modified)
+        if base is not modified:
+            for name in base:
+                if name not in modified:
+                    patch[name] = None
         if retain and (patch or _has_more(live, modified)):
             retained = sorted(name for name, value in modified.items() if value is not None)
             patch.update({RETAIN_KEYS: [*retained]} if retained else {})
+        self._levels += 1
         return patch
 
     def _container(self, patch: JSONObject, name: str, values: tuple[Value, Value, JSON], field: Field | None) -> None:
         before, now, value = values
         kind = type(value)
+        if kind is list or field is None or field.replaces or not field.type.structured:
+            before, now = _identified(before, now, value)
+        if now is value and (before is value or type(before) is not kind):
+            return
         if type(now) is not kind and type(before) is not kind:
             patch[name] = value
         elif field is None:
@@ -137,10 +148,11 @@ class Diff:
         befores = identified(befores, value)
         nows = befores if live is base else identified(aligned(live, live_keys, keys)[0], value)
         merged: JSONArray = []
-        for index, (element, before, now) in enumerate(zip(value, befores, nows, strict=True)):
+        for index, element in enumerate(value):
+            before, now = befores[index], nows[index]
             if now is not element or (before is not element and before is not ABSENT):
                 try:
-                    merged += self._element(before, now, element, field)
+                    self._element(merged, (before, now, element), field)
                 except SmpError as error:
                     raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
         merged += _deletions(gone, merge_key)
@@ -149,12 +161,15 @@ class Diff:
             order = [{merge_key: _at(element, merge_key)} for element in value]
         return self._parallel(name, merged, order)
 
-    def _element(self, before: Value, now: Value, element: JSON, field: Field) -> JSONArray:
-        value = element if isinstance(element, dict) else {}
-        patch = self._members(before, now, value, field.type.items, retain=field.retain_keys)
-        if patch is ABSENT:
-            return []
-        return [element if patch is element else {**patch, field.merge_key: value[field.merge_key]}]
+    def _element(self, merged: JSONArray, values: Three[Value], field: Field) -> None:
+        before, now, element = values
+        if not isinstance(element, dict):
+            return
+        patch = self._members(before, now, element, field.type.items, retain=field.retain_keys)
+        if isinstance(patch, dict):
+            if patch is not element:
+                patch[field.merge_key] = element[field.merge_key]
+            merged.append(patch)
 
     def _scalars(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray) -> JSONObject:
         added, removed = _surplus(value, live), {scalar_key(gone): gone for gone in _surplus(base, value)}
@@ -176,9 +191,10 @@ def _identified(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
 
 
 def _has_more(live: JSONObject, modified: JSONObject) -> bool:
-    return not live.keys() <= modified.keys() and any(
-        value is not None and name not in modified for name, value in live.items()
-    )
+    for name, value in live.items():  # noqa: SIM110  (a generator costs more than the look)
+        if value is not None and name not in modified:
+            return True
+    return False
 
 
 def _deletions(left: Iterable[JSON], merge_key: str) -> JSONArray:

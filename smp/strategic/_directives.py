@@ -5,7 +5,8 @@ A patch object is read once into its directives and its fields; engines see no m
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, cast
+from collections.abc import Collection
+from typing import Final, cast
 
 from smp.errors import PatchError
 from smp.paths import Path
@@ -21,6 +22,7 @@ _DELETIONS: Final = "$deleteFromPrimitiveList"
 _PREFIXES: Final = (_ORDER, _DELETIONS)
 _NONE: Final[JSONObject] = {}
 _NAME_TYPES: Final = frozenset({str, bool, int, float, type(None)})  # the reference takes any scalar for a name
+_FEW: Final = 9  # names, among which a list finds one sooner than a set is made
 _CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
 
 
@@ -44,13 +46,18 @@ class PatchObject:
         self.deletions = deletions
 
 
-class PatchList(NamedTuple):
+class PatchList:
     """The elements of a merge list in a patch: to merge, to delete (by key), and whether to drop all others."""
 
-    elements: list[JSONObject]
-    keys: list[ScalarKey]
-    deleted: frozenset[ScalarKey]
-    replaces: bool
+    __slots__ = ("deleted", "elements", "keys", "replaces")
+
+    def __init__(
+        self, elements: list[JSONObject], keys: list[ScalarKey], deleted: set[ScalarKey], *, replaces: bool
+    ) -> None:
+        self.elements = elements
+        self.keys = keys
+        self.deleted = deleted
+        self.replaces = replaces
 
 
 def order_of(name: str) -> str:
@@ -65,7 +72,7 @@ def deletions_from(name: str) -> str:
 
 def is_directive(name: str) -> bool:
     """Tell whether a key is a directive and not a field."""
-    return name[:1] == "$" and (name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES))
+    return name != "" and name[0] == "$" and (name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES))
 
 
 def is_marked(value: JSON) -> bool:
@@ -84,7 +91,7 @@ def read_object(patch: JSONObject) -> PatchObject:
 def has_directives(patch: JSONObject) -> bool:
     """Tell whether an object of a patch may have directives."""
     for name in patch:  # noqa: SIM110  (a generator costs more than the look)
-        if name.startswith("$"):
+        if name and name[0] == "$":
             return True
     return False
 
@@ -93,15 +100,18 @@ def read_directives(patch: JSONObject) -> PatchObject:
     """Split an object of a patch that may have directives; see read_object."""
     if MARKER in patch:  # it rules the whole object: nothing else in it is looked at
         return PatchObject(patch, marker=patch[MARKER])
-    fields = patch.copy()
-    retained = fields.pop(RETAIN_KEYS, ABSENT)
-    orders: JSONObject = {}
-    deletions: JSONObject = {}
-    if has_directives(fields):
-        for prefix, found in ((_ORDER, orders), (_DELETIONS, deletions)):
-            for name in [name for name in fields if name.startswith(prefix)]:
-                found[_target(name, prefix)] = fields.pop(name)
-    return PatchObject(fields, ABSENT, retained, orders, deletions)
+    fields: JSONObject = {}
+    asked = PatchObject(fields, ABSENT, patch.get(RETAIN_KEYS, ABSENT))
+    for name, value in patch.items():
+        if not name or name[0] != "$":
+            fields[name] = value
+        elif name.startswith(_ORDER):
+            asked.orders = {**asked.orders, _target(name, _ORDER): value}
+        elif name.startswith(_DELETIONS):
+            asked.deletions = {**asked.deletions, _target(name, _DELETIONS): value}
+        elif name != RETAIN_KEYS:
+            fields[name] = value
+    return asked
 
 
 def _target(name: str, prefix: str) -> str:
@@ -121,7 +131,7 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     """
     plain = plain_keys(patch, merge_key)
     if plain is not None and not any(isinstance(element, dict) and MARKER in element for element in patch):
-        return PatchList(cast("list[JSONObject]", patch), plain, frozenset(), replaces=False)
+        return PatchList(cast("list[JSONObject]", patch), plain, set(), replaces=False)
     elements: list[JSONObject] = []
     keys: list[ScalarKey] = []
     deleted: set[ScalarKey] = set()
@@ -139,7 +149,7 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
         elif isinstance(element, dict):
             elements.append(element)
             keys.append(key)
-    return PatchList(elements, keys, frozenset(deleted), replaces)
+    return PatchList(elements, keys, deleted, replaces=replaces)
 
 
 def unknown_marker(marker: JSON | Absent) -> PatchError:
@@ -152,22 +162,19 @@ def unknown_marker(marker: JSON | Absent) -> PatchError:
     )
 
 
-def retained_keys(patch: PatchObject) -> frozenset[str]:
+def retained_keys(patch: PatchObject) -> Collection[JSON]:
     """Return the keys that ``$retainKeys`` lists.
 
     Raises PatchError where it is no list of names, or where the patch sets a key outside it: the
     server rejects such a patch (retainKeys proposal; Go: strategicpatch.applyRetainKeysDirective).
     """
     listed = patch.retained
-    if not isinstance(listed, list) or not _NAME_TYPES.issuperset(map(type, listed)):
-        raise PatchError(
-            f"a list of field names is expected, not {type_name(listed)}",
-            code="invalid-retain-keys",
-            path=Path((RETAIN_KEYS,)),
-        )
-    names = frozenset([name for name in listed if isinstance(name, str)])
-    if patch.fields.keys() <= names:
-        return names
+    if not isinstance(listed, list):
+        raise _no_names(listed)
+    for name in listed:
+        if not isinstance(name, str) and type(name) not in _NAME_TYPES:
+            raise _no_names(listed)
+    names: Collection[JSON] = listed if len(listed) < _FEW else {name for name in listed if isinstance(name, str)}
     for name, value in patch.fields.items():
         if value is not None and name not in names:
             raise PatchError(
@@ -177,6 +184,14 @@ def retained_keys(patch: PatchObject) -> frozenset[str]:
                 hint=f"add {name!r} to {RETAIN_KEYS}, or leave the field out of the patch",
             )
     return names
+
+
+def _no_names(listed: JSON | Absent) -> PatchError:
+    return PatchError(
+        f"a list of field names is expected, not {type_name(listed)}",
+        code="invalid-retain-keys",
+        path=Path((RETAIN_KEYS,)),
+    )
 
 
 def delete_element(merge_key: str, value: JSON) -> JSONObject:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import itemgetter
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.values import ABSENT, JSON, Absent, JSONArray, ScalarKey, scalar_key, type_name
@@ -14,8 +13,6 @@ from smp.values import ABSENT, JSON, Absent, JSONArray, ScalarKey, scalar_key, t
 ListError: TypeAlias = type[ObjectError] | type[PatchError]
 Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
-
-_PLAIN: Final = frozenset({str, int})  # what is its own key: no two of them are equal but in content
 
 _UNFIT: Final[dict[type, tuple[str, str]]] = {
     list: ("nested-list", "a list of lists cannot be merged"),
@@ -28,16 +25,24 @@ def element_type(*lists: JSONArray, error: ListError = ObjectError) -> type | No
 
     Raises ``error`` for mixed types, lists and nulls (Go: strategicpatch.sliceElementType).
     """
+    found: type | None = None
+    for elements in lists:
+        for element in elements:
+            kind = type(element)
+            if kind is not found:
+                if found is not None or kind in _UNFIT:
+                    raise _unmergeable(lists, error)
+                found = kind
+    return found
+
+
+def _unmergeable(lists: tuple[JSONArray, ...], error: ListError) -> SmpError:
     types = set(map(type, chain.from_iterable(lists)))
-    if not types:
-        return None
     for kind, (code, problem) in _UNFIT.items():
         if kind in types:
-            raise error(problem, code=code)
-    if len(types) > 1:
-        names = sorted(type_name(next(v for es in lists for v in es if type(v) is kind)) for kind in types)
-        raise error(f"elements of different types: {', '.join(names)}", code="mixed-list")
-    return types.pop()
+            return error(problem, code=code)
+    names = sorted(type_name(next(v for es in lists for v in es if type(v) is kind)) for kind in types)
+    return error(f"elements of different types: {', '.join(names)}", code="mixed-list")
 
 
 def merge_key_of(element: JSON, index: int, merge_key: str, error: ListError = ObjectError) -> ScalarKey:
@@ -50,7 +55,7 @@ def merge_key_of(element: JSON, index: int, merge_key: str, error: ListError = O
     if merge_key not in element:
         raise _missing(merge_key, error).within(index)
     value = element[merge_key]
-    if isinstance(value, dict | list):
+    if isinstance(value, (dict, list)):
         raise (
             error(f"an {type_name(value)} cannot be a merge key", code="invalid-merge-key")
             .within(merge_key)
@@ -75,11 +80,14 @@ def _missing(merge_key: str, error: ListError) -> SmpError:
 
 def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
     """Return the merge keys of objects that all have one, a string or an integer; None where any has not."""
-    try:
-        keys = list(map(itemgetter(merge_key), elements))  # type: ignore[arg-type]  # what is no object raises
-    except (KeyError, TypeError):
-        return None
-    return keys if set(map(type, keys)) <= _PLAIN else None
+    keys: list[ScalarKey] = []
+    for element in elements:
+        key = element.get(merge_key) if isinstance(element, dict) else None
+        if isinstance(key, str) or type(key) is int:
+            keys.append(key)
+        else:
+            return None
+    return keys
 
 
 def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError) -> list[ScalarKey]:
@@ -87,21 +95,21 @@ def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError)
     keys = plain_keys(elements, merge_key)
     if keys is not None:
         return keys
-    if not merge_key and not any(isinstance(element, dict | list) for element in elements):
+    if not merge_key and not any(isinstance(element, (dict, list)) for element in elements):
         return list(map(scalar_key, elements))
     return [merge_key_of(element, index, merge_key, error) for index, element in enumerate(elements)]
 
 
 def aligned(
     elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
-) -> tuple[Sequence[JSON | Absent], Iterable[JSON]]:
+) -> tuple[list[JSON | Absent], Iterable[JSON]]:
     """Pair elements with wanted keys: the element for each (or ABSENT), and the elements that nobody wants.
 
     Elements of one key pair up in their order.
     """
     if keys == wanted:
-        return elements, ()
-    left = dict(zip(numbered(keys), elements, strict=True))
+        return cast("list[JSON | Absent]", elements), ()
+    left: dict[Occurrence, JSON] = dict(zip(numbered(keys), elements, strict=True))
     return [left.pop(key, ABSENT) for key in numbered(wanted)], left.values()
 
 
@@ -117,14 +125,16 @@ def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
     return unique
 
 
-def first_positions(keys: Sequence[ScalarKey]) -> dict[ScalarKey, int]:
+def first_positions(keys: list[ScalarKey]) -> dict[ScalarKey, int]:
     """Map each key to where it stands first."""
-    return dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+    places: dict[ScalarKey, int] = {}
+    for at, key in enumerate(keys):
+        if key not in places:
+            places[key] = at
+    return places
 
 
-def arranged(
-    elements: Sequence[T], keys: Sequence[ScalarKey], wanted: Sequence[ScalarKey], live: Sequence[ScalarKey]
-) -> list[T]:
+def arranged(elements: list[T], keys: list[ScalarKey], wanted: list[ScalarKey], live: list[ScalarKey]) -> list[T]:
     """Put the elements of a merged list in order.
 
     The wanted keys keep their order, the others (known to the server only) keep the live order. The
