@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from benchmarks import peers
 from benchmarks.inputs import Row
+from benchmarks.interpreted import interpreted
 from benchmarks.ours import Prepare, in_process, over_bytes, over_dicts, result_of
 from benchmarks.timing import Run, Turn
 from smp.values import JSON, same
@@ -115,12 +116,14 @@ class _Entry(NamedTuple):
 _OURS: Final = "strategic-merge-patch"
 _ENTRIES: Final = (
     _Entry("smp.wire", "bytes", _OURS, "parses, computes, prints", lambda: in_process(over_bytes)),
+    _Entry("smp.wire, interpreted", "bytes", "", "the same, not compiled", interpreted("bytes")),
     _Entry("Go", "bytes", "", "parses, computes, prints", lambda: Go().prepare),
     _Entry(
         "orjson", "bytes", "orjson", "parses all inputs, prints the result, computes nothing", partial(_codec, "orjson")
     ),
     _Entry("msgspec", "bytes", "msgspec", "the same, with the JSON library of smp.wire", partial(_codec, "msgspec")),
     _Entry("smp", "dicts", _OURS, "computes", lambda: in_process(over_dicts)),
+    _Entry("smp, interpreted", "dicts", "", "the same, not compiled", interpreted("dicts")),
     _Entry("openshift", "dicts", "openshift", "three-way alone, as the body of a JSON merge patch", peers.openshift),
     _Entry("kubesdk", "dicts", "kubesdk", "two-way alone, from its own model of the objects", peers.kubesdk),
     _Entry("oper8", "dicts", "oper8", "apply alone, some directives stay in the result", peers.oper8),

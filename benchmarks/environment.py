@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from smp.values import COMPILED
+
 REFERENCE_MODULES: Final = Path(__file__).parent / "reference" / "go.mod"
 
 
@@ -16,6 +18,7 @@ def environment() -> dict[str, str]:
     """Name the programs and the machine."""
     modules = re.search(r"k8s\.io/apimachinery (\S+)", REFERENCE_MODULES.read_text())
     return {
+        "engine": "compiled with mypyc" if COMPILED else "interpreted",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "Go": _output("go", "env", "GOVERSION"),
         "k8s.io/apimachinery": modules[1] if modules else "",

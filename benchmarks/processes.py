@@ -41,17 +41,12 @@ def section(effort: Effort) -> Section:
 
 
 def commands(directory: Path) -> dict[str, list[str]]:
-    """Return what is started, by name; files go to the directory. Without the command smp there is less."""
-    python = {
+    """Return what is started, by name; files go to the directory. The command smp has to be installed."""
+    smp = Path(sysconfig.get_path("scripts")) / "smp"
+    return {
         BARE: [sys.executable, "-c", "pass"],
         "import smp": [sys.executable, "-c", "import smp"],
         "import click, msgspec": [sys.executable, "-c", "import click, msgspec"],  # what the command cannot do without
-    }
-    smp = Path(sysconfig.get_path("scripts")) / "smp"
-    if not smp.exists():
-        return python
-    return {
-        **python,
         "smp --version": [str(smp), "--version"],
         "smp apply -o json": [str(smp), "apply", *_files(directory, "json"), "-o", "json"],
         "smp apply": [str(smp), "apply", *_files(directory, "yaml")],
@@ -70,7 +65,7 @@ def _files(directory: Path, suffix: str) -> list[str]:
 def _environment(directory: Path) -> dict[str, str]:
     # Compiled modules are there from the first run on, and not in the source tree.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**inherited, "PYTHONPYCACHEPREFIX": str(directory / "compiled")}
+    return {**inherited, "PYTHONSAFEPATH": "1", "PYTHONPYCACHEPREFIX": str(directory / "compiled")}
 
 
 def _starting(command: Sequence[str], environment: Mapping[str, str]) -> Turn:

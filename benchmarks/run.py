@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent))  # last: what is installed is what is measured
 
 from benchmarks import elsewhere, goals, growth, memory, processes, tables, unions
 from benchmarks.contenders import FORMS, NAMES, Absent, Contender, contender

@@ -31,7 +31,7 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 COMPILED: Final[bool] = not __file__.endswith(".py")
-LEVELS: Final = 1000  # how deep compiled code goes, which has no limit of its own: beyond CPython's for the same walk
+LEVELS: Final = 300  # how deep compiled code goes, which has no limit of its own: as deep as the interpreter by its own
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     dict: "object",
