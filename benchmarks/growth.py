@@ -9,6 +9,7 @@ Python's functions and of those in C, which neither noise nor memory changes.
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +21,12 @@ import msgspec
 
 import smp
 from benchmarks.inputs import Operation, compact
+from benchmarks.interpreted import of_source
 from benchmarks.ours import OVER_BYTES, OVER_DICTS
 from benchmarks.report import Section, as_data, cell, table
 from benchmarks.shapes import SHAPES, Shape, elements
 from benchmarks.timing import Effort, Ratio, Run, Sample, in_turns, timed
-from smp.values import JSONObject
+from smp.values import COMPILED, JSONObject
 
 LINEAR: Final = "linear"
 LINEAR_IN_CALLS: Final = "linear, in calls"
@@ -135,12 +137,27 @@ class Growth:
 
 def section(effort: Effort, sizes: tuple[int, int] = SIZES, counted: tuple[int, int] = _COUNTED) -> Section:
     """Measure how the operations grow."""
-    cases = [Case(shape, changed, operation) for shape in SHAPES for changed in _CHANGED for operation in OVER_DICTS]
-    measured = [Growth(case, _in_time(case, effort, sizes), _in_calls(case, counted)) for case in cases]
+    cases = _cases()
+    called = _called(cases, counted)
+    measured = [Growth(case, _in_time(case, effort, sizes), found) for case, found in zip(cases, called, strict=True)]
     head = ["operation", *(column for form in (*_FORMS, "JSON alone") for column in (form, "of linear"))]
     lines = table([*head, "calls, of linear"], ([*one.cells()] for one in measured))
     ratios = [ratio for one in measured for ratio in one.ratios()]
     return Section("growth", f"{sizes[1]:,} elements; microseconds", lines, [one.as_data() for one in measured], ratios)
+
+
+def _cases() -> list[Case]:
+    return [Case(shape, changed, operation) for shape in SHAPES for changed in _CHANGED for operation in OVER_DICTS]
+
+
+def _called(cases: Sequence[Case], sizes: tuple[int, int]) -> list[Mapping[str, float]]:
+    """Count the calls of all cases: those of compiled functions go unseen, and so the source is interpreted for it."""
+    if not COMPILED:
+        return [_in_calls(case, sizes) for case in cases]
+    command = [sys.executable, "-m", __name__, *map(str, sizes)]
+    counted = subprocess.run(command, env=of_source(), stdout=subprocess.PIPE, check=True)
+    found: list[Mapping[str, float]] = json.loads(counted.stdout)
+    return found
 
 
 def _in_time(case: Case, effort: Effort, sizes: tuple[int, int]) -> Mapping[str, Grown]:
@@ -184,3 +201,8 @@ def calls(run: Run) -> int:
     finally:
         sys.setprofile(None)
     return events.count("call") + events.count("c_call")
+
+
+if __name__ == "__main__":
+    few, many = map(int, sys.argv[1:])
+    print(json.dumps(_called(_cases(), (few, many))))

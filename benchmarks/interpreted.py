@@ -36,7 +36,7 @@ class Interpreted:
         self._form = form
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__],
-            env={**os.environ, "PYTHONPATH": str(_ROOT)},
+            env=of_source(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -52,6 +52,11 @@ class Interpreted:
             return nanoseconds
 
         return turn
+
+
+def of_source() -> dict[str, str]:
+    """Return the environment of a Python that imports the source tree, whatever is installed."""
+    return {**os.environ, "PYTHONPATH": str(_ROOT)}
 
 
 def interpreted(form: str) -> Callable[[], Prepare]:

@@ -128,9 +128,8 @@ def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
 def first_positions(keys: list[ScalarKey]) -> dict[ScalarKey, int]:
     """Map each key to where it stands first."""
     places: dict[ScalarKey, int] = {}
-    for at, key in enumerate(keys):
-        if key not in places:
-            places[key] = at
+    for at in range(len(keys) - 1, -1, -1):
+        places[keys[at]] = at
     return places
 
 
