@@ -3,8 +3,8 @@
 JSON is read as an API server reads it: UTF-8, the last of two equal keys wins, integers of any size
 stay integers; NaN, Infinity and numbers beyond a double are refused.
 
-What a small patch does not touch is checked, but neither decoded nor printed anew: it goes from input to output
-byte by byte, with its spaces and the spelling of its numbers, and a number in it may be beyond a double.
+What a small patch does not touch is checked, but neither decoded nor printed anew: it goes from input to output with
+the spelling of its numbers, which may be beyond a double, and, below the members of spec and the like, byte by byte.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 from smp import strategic
 from smp.errors import DepthError, DocumentError, ObjectError, SmpError
 from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
+from smp.undecoded import Undecoded
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, scalar_key, type_name
 
 K = TypeVar("K")
@@ -86,6 +87,8 @@ def _object(data: bytes) -> JSONObject:
 # To the engine an undecoded value is a scalar: equal to one of the same bytes, and printed as it is.
 _value: Final = cast("Callable[[JSON | bytes], JSON]", msgspec.json.Decoder().decode)
 _members: Final = cast("Callable[[JSON | bytes], JSONObject]", msgspec.json.Decoder(dict[str, msgspec.Raw]).decode)
+_Split = dict[str, dict[str, msgspec.Raw] | list[msgspec.Raw] | str | int | float | bool | None]
+_two_levels: Final = cast("Callable[[bytes], JSONObject]", msgspec.json.Decoder(_Split).decode)
 _elements: Final = cast("Callable[[JSON], list[JSONObject]]", msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode)
 _pieces: Final = cast("Callable[[JSON], list[JSON]]", msgspec.json.Decoder(list[msgspec.Raw]).decode)
 _length: Final = cast("Callable[[JSON], int]", len)
@@ -97,8 +100,17 @@ _UNUSUAL: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError,
 def _decoded_along(patch: JSONObject, data: bytes, schema: Schema) -> JSONObject:
     """Decode an object along a patch."""
     with suppress(*_UNUSUAL):
-        return _opened(_members(_checked(data)), patch, schema.type, _LEVELS)
+        return _opened(_split(_checked(data)), patch, schema.type, _LEVELS)
     return _object(data)
+
+
+def _split(data: bytes) -> JSONObject:
+    """Split an object, and the objects and lists in it, at one go; its own numbers keep their spelling, too."""
+    with suppress(msgspec.MsgspecError):
+        members = _two_levels(data)
+        if float not in map(type, members.values()):
+            return members
+    return _members(data)
 
 
 def _opened(members: JSONObject, patch: JSONObject, schema: Type, levels: int) -> JSONObject:
@@ -111,6 +123,8 @@ def _opened(members: JSONObject, patch: JSONObject, schema: Type, levels: int) -
 
 
 def _along(patch: JSON | Absent, value: JSON, field: Field | None, levels: int) -> JSON:
+    if not isinstance(value, Undecoded):
+        return _along_split(patch, value, OPAQUE if field is None else field.type, levels)
     if not levels or _length(value) < _SHORT:
         return _value(value)
     if isinstance(patch, dict):
@@ -118,6 +132,14 @@ def _along(patch: JSON | Absent, value: JSON, field: Field | None, levels: int) 
     if isinstance(patch, list) and field is not None and field.merge_key:
         return _elements_along(patch, value, field, levels)
     return _value(value)
+
+
+def _along_split(patch: JSON | Absent, value: JSON, schema: Type, levels: int) -> JSON:
+    if isinstance(value, dict):
+        if isinstance(patch, dict):
+            return _opened(value, patch, schema, levels)
+        return {name: _value(member) for name, member in value.items()}
+    return [_value(element) for element in value] if isinstance(value, list) else value
 
 
 def _elements_along(patch: JSONArray, value: JSON, field: Field, levels: int) -> JSONArray:
