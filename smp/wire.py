@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -21,10 +21,9 @@ from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
 from smp.undecoded import Undecoded
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, scalar_key, type_name
 
-K = TypeVar("K")
-V = TypeVar("V")
-
+# What it pays to do; not Final, which a compiler writes out wherever it stands, as the tests turn all of it on.
 _LONG: int = 3 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
+_DEEP: int = 1 << 14  # bytes of a document, from which on it pays to split two levels of it at one go
 _SHORT: int = 1 << 12  # bytes of a value, below which it is decoded as a whole
 _PIECE: int = 1 << 8  # bytes that members have on average, from which on it pays to leave them undecoded
 _NOTHING: Final[JSONArray] = []
@@ -105,11 +104,12 @@ def _decoded_along(patch: JSONObject, data: bytes, schema: Schema) -> JSONObject
 
 
 def _split(data: bytes) -> JSONObject:
-    """Split an object, and the objects and lists in it, at one go; its own numbers keep their spelling, too."""
-    with suppress(msgspec.MsgspecError):
-        members = _two_levels(data)
-        if float not in map(type, members.values()):
-            return members
+    """Split an object, and where it is long what it holds at the same go; numbers of its own stay as they are spelled."""
+    if len(data) >= _DEEP:
+        with suppress(msgspec.MsgspecError):
+            members = _two_levels(data)
+            if float not in map(type, members.values()):
+                return members
     return _members(data)
 
 

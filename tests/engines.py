@@ -18,7 +18,7 @@ from smp.schema.model import Schema
 from smp.strategic import Precondition
 from smp.values import JSON, JSONObject, same
 
-THRESHOLDS: Final = ("_LONG", "_SHORT", "_LARGE", "_PIECE")
+THRESHOLDS: Final = ("_LONG", "_DEEP", "_SHORT", "_LARGE", "_PIECE")
 
 
 def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
