@@ -104,7 +104,7 @@ def _decoded_along(patch: JSONObject, data: bytes, schema: Schema) -> JSONObject
 
 
 def _split(data: bytes) -> JSONObject:
-    """Split an object, and where it is long what it holds at the same go; numbers of its own stay as they are spelled."""
+    """Split an object, and where it is long what it holds at the same go; its own numbers stay as they are spelled."""
     if len(data) >= _DEEP:
         with suppress(msgspec.MsgspecError):
             members = _two_levels(data)
