@@ -23,6 +23,7 @@ MODULES = (
     "smp/strategic/_directives.py",
     "smp/strategic/_diff.py",
     "smp/strategic/_apply.py",
+    "smp/lazy.py",
     "smp/wire.py",
 )
 REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")

@@ -9,26 +9,13 @@ the spelling of its numbers, which may be beyond a double, and, below the member
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Final, cast
-
 import msgspec
 
 from smp import strategic
-from smp.errors import DepthError, DocumentError, ObjectError, SmpError
-from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
-from smp.undecoded import Undecoded
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, scalar_key, type_name
-
-# What it pays to do; not Final, which a compiler writes out wherever it stands, as the tests turn all of it on.
-_LONG: int = 3 << 15  # bytes, from which on it pays to decode documents bit by bit in order to compare them
-_DEEP: int = 1 << 14  # bytes of a document, from which on it pays to split two levels of it at one go
-_SHORT: int = 1 << 12  # bytes of a value, below which it is decoded as a whole
-_PIECE: int = 1 << 8  # bytes that members have on average, from which on it pays to leave them undecoded
-_NOTHING: Final[JSONArray] = []
-_LEVELS: Final = 50  # of a document that are decoded bit by bit
-_LARGE: int = 4  # times as long as its patch an object has to be for it to pay to decode it bit by bit
+from smp.errors import DepthError, DocumentError, ObjectError
+from smp.lazy import decoded_along, decoded_together
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject, type_name
 
 
 def decode(data: bytes | str) -> JSON:
@@ -54,7 +41,7 @@ def encode(value: JSON) -> bytes:
 
 def two_way_patch(original: bytes, modified: bytes, schema: Schema) -> bytes:
     """Compute a two-way patch; see smp.two_way_patch."""
-    before, after = _decoded_together([original, modified], schema)
+    before, after = _objects([original, modified], schema)
     return encode(strategic.two_way_patch(before, after, schema))
 
 
@@ -63,15 +50,20 @@ def three_way_patch(
 ) -> bytes:
     """Compute a three-way patch; see smp.three_way_patch."""
     documents = [live, modified] if last_applied is None else [last_applied, live, modified]
-    *base, now, after = _decoded_together(documents, schema) if overwrite else map(_object, documents)
+    *base, now, after = _objects(documents, schema) if overwrite else map(_object, documents)
     return encode(strategic.three_way_patch(base[0] if base else None, after, now, schema, overwrite=overwrite))
 
 
 def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
     """Apply a strategic merge patch; see smp.apply_patch."""
     change = _object(patch)
-    live = _decoded_along(change, original, schema) if len(original) > _LARGE * len(patch) else _object(original)
-    return encode(strategic.apply_patch(live, change, schema))
+    live = decoded_along(change, original, schema, length=len(patch))
+    return encode(strategic.apply_patch(_object(original) if live is None else live, change, schema))
+
+
+def _objects(documents: list[bytes], schema: Schema) -> list[JSONObject]:
+    found = decoded_together(documents, schema)
+    return [_object(data) for data in documents] if found is None else found
 
 
 def _object(data: bytes) -> JSONObject:
@@ -79,163 +71,3 @@ def _object(data: bytes) -> JSONObject:
     if isinstance(value, dict):
         return value
     raise ObjectError(f"an object is expected, not {type_name(value)}", code="not-an-object")
-
-
-# --- decoding no more than the engine looks at ------------------------------------------------------------------------
-
-# To the engine an undecoded value is a scalar: equal to one of the same bytes, and printed as it is.
-_value: Final = cast("Callable[[JSON | bytes], JSON]", msgspec.json.Decoder().decode)
-_members: Final = cast("Callable[[JSON | bytes], JSONObject]", msgspec.json.Decoder(dict[str, msgspec.Raw]).decode)
-_Split = dict[str, dict[str, msgspec.Raw] | list[msgspec.Raw] | str | int | float | bool | None]
-_two_levels: Final = cast("Callable[[bytes], JSONObject]", msgspec.json.Decoder(_Split).decode)
-_elements: Final = cast("Callable[[JSON], list[JSONObject]]", msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode)
-_pieces: Final = cast("Callable[[JSON], list[JSON]]", msgspec.json.Decoder(list[msgspec.Raw]).decode)
-_length: Final = cast("Callable[[JSON], int]", len)
-_joined: Final = cast("Callable[[list[JSON]], bytes]", b",".join)
-# What is wrong or unusual in a document: all of it is decoded then, for the engine to say what.
-_UNUSUAL: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError, KeyError, TypeError)
-
-
-def _decoded_along(patch: JSONObject, data: bytes, schema: Schema) -> JSONObject:
-    """Decode an object along a patch."""
-    with suppress(*_UNUSUAL):
-        return _opened(_split(_checked(data)), patch, schema.type, _LEVELS)
-    return _object(data)
-
-
-def _split(data: bytes) -> JSONObject:
-    """Split an object, and where it is long what it holds at the same go; its own numbers stay as they are spelled."""
-    if len(data) >= _DEEP:
-        with suppress(msgspec.MsgspecError):
-            members = _two_levels(data)
-            if float not in map(type, members.values()):
-                return members
-    return _members(data)
-
-
-def _opened(members: JSONObject, patch: JSONObject, schema: Type, levels: int) -> JSONObject:
-    asked = strategic.read_object(patch)
-    whole: dict[str, Absent] = dict.fromkeys(asked.deletions, ABSENT)
-    for name, value in {**dict.fromkeys(asked.orders, _NOTHING), **asked.fields, **whole}.items():
-        if name in members and (value is ABSENT or isinstance(value, (dict, list))):
-            members[name] = _along(value, members[name], schema.field(name), levels - 1)
-    return members
-
-
-def _along(patch: JSON | Absent, value: JSON, field: Field | None, levels: int) -> JSON:
-    if not isinstance(value, Undecoded):
-        return _along_split(patch, value, OPAQUE if field is None else field.type, levels)
-    if not levels or _length(value) < _SHORT:
-        return _value(value)
-    if isinstance(patch, dict):
-        return _opened(_members(value), patch, OPAQUE if field is None else field.type, levels)
-    if isinstance(patch, list) and field is not None and field.merge_key:
-        return _elements_along(patch, value, field, levels)
-    return _value(value)
-
-
-def _along_split(patch: JSON | Absent, value: JSON, schema: Type, levels: int) -> JSON:
-    if isinstance(value, dict):
-        if isinstance(patch, dict):
-            return _opened(value, patch, schema, levels)
-        return {name: _value(member) for name, member in value.items()}
-    return [_value(element) for element in value] if isinstance(value, list) else value
-
-
-def _elements_along(patch: JSONArray, value: JSON, field: Field, levels: int) -> JSONArray:
-    merge_key, known = field.merge_key, field.type.items
-    patches = {scalar_key(element[merge_key]): element for element in patch if isinstance(element, dict)}
-    if len(patches) < len(patch):
-        raise KeyError(merge_key)  # twins, which are applied one after the other
-    elements = _elements(value)
-    for element, key in zip(elements, _keyed(elements, merge_key)):
-        change = patches.get(key)
-        if change is not None:
-            _opened(element, change, known, levels)
-    return cast("JSONArray", elements)
-
-
-def _checked(data: bytes) -> bytes:
-    """Check the encoding of what stays bytes: nobody else looks at it."""
-    if not data.isascii():
-        data.decode()
-    return data
-
-
-def _decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject]:
-    """Decode objects that are to be compared, the modified one last.
-
-    What is equal in all that have it becomes one undecoded value, which the walk passes over.
-    """
-    if max(map(len, documents)) >= _LONG and _has_structure(schema.type):
-        with suppress(*_UNUSUAL):
-            return _met([_members(_checked(data)) for data in documents], schema.type, _LEVELS)
-    return [*map(_object, documents)]
-
-
-def _has_structure(schema: Type) -> bool:
-    """Tell whether there is more to an object than maps: to skip the strings of a map costs as much as to read them."""
-    fields = schema if isinstance(schema, ObjectType) else ()
-    return any(field.type.structured or field.merge_key for field in fields if field.name != "metadata")
-
-
-def _met(sides: list[JSONObject], schema: Type, levels: int) -> list[JSONObject]:
-    """Make one value of what is equal in all sides that have it, and decode what is not."""
-    for name, value in sides[-1].items():
-        having = [side for side in sides if name in side]
-        found = [side[name] for side in having]
-        if not all(one == value for one in found):
-            found = _compared(found, schema.field(name), levels - 1)
-        for side, one in zip(having, found):
-            side[name] = one
-    return sides
-
-
-def _compared(values: list[JSON], field: Field | None, levels: int) -> list[JSON]:
-    if field is None or not levels or max(map(_length, values)) < _SHORT or not _worth_splitting(field, values[-1]):
-        return [*map(_value, values)]
-    try:
-        if field.merge_key:
-            return [*_met_elements([*map(_elements, values)], field, levels)]
-        return [*_met([*map(_members, values)], field.type, levels)]
-    except msgspec.ValidationError:  # of another type than the schema says
-        return [*map(_value, values)]
-
-
-def _worth_splitting(field: Field, value: JSON) -> bool:
-    """Tell whether a value has members of some length, and of names that the schema knows."""
-    if field.replaces or field.retain_keys:
-        return False
-    try:
-        if field.merge_key:
-            return _length(value) >= _PIECE * _length(_pieces(value))
-        return field.type.structured and _length(value) >= _PIECE * _length(_members(value))
-    except msgspec.ValidationError:
-        return False
-
-
-def _met_elements(lists: list[list[JSONObject]], field: Field, levels: int) -> list[JSONArray]:
-    sides = [_by_key(elements, field.merge_key) for elements in lists]
-    for key, element in sides[-1].items():
-        having = [side for side in sides if key in side]
-        if not all(side[key] == element for side in having):
-            _met([side[key] for side in having], field.type.items, levels)
-            continue
-        for side in having:
-            side[key] = element
-    return [[*side.values()] for side in sides]
-
-
-def _by_key(elements: list[JSONObject], merge_key: str) -> dict[ScalarKey, JSONObject]:
-    found = dict(zip(_keyed(elements, merge_key), elements))
-    if len(found) < len(elements):
-        raise KeyError(merge_key)  # twins, which pair up by occurrence
-    return found
-
-
-def _keyed(elements: list[JSONObject], merge_key: str) -> list[ScalarKey]:
-    """Decode the merge keys of elements, all at once, and return them."""
-    keys = _value(b"[%b]" % _joined([element[merge_key] for element in elements]))
-    for element, key in zip(elements, listed(keys)):
-        element[merge_key] = key
-    return [scalar_key(key) for key in listed(keys)]

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Final
 from unittest import mock
 
-from smp import strategic, wire
+from smp import lazy, strategic, wire
 from smp.errors import SmpError
 from smp.schema.model import Schema
 from smp.strategic import Precondition
@@ -68,7 +68,7 @@ def agreed(over_dicts: Callable[[], JSONObject], over_bytes: Callable[[], bytes]
     found = outcome(lambda: json.loads(over_bytes()))
     with ExitStack() as patched:
         for name in THRESHOLDS:
-            patched.enter_context(mock.patch.object(wire, name, 0))
+            patched.enter_context(mock.patch.object(lazy, name, 0))
         bit_by_bit = outcome(lambda: json.loads(over_bytes()))
     assert same(found, expected), (found, expected)
     assert same(bit_by_bit, expected), (bit_by_bit, expected)

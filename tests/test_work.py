@@ -15,7 +15,7 @@ import pytest
 import smp
 from benchmarks.growth import calls
 from benchmarks.inputs import Row, rows
-from smp import values, wire
+from smp import lazy, values, wire
 from smp.values import JSON, JSONObject
 
 POD = smp.kubernetes().schema("v1", "Pod")
@@ -93,7 +93,7 @@ def listed(value: JSON) -> list[JSONObject]:
 def test_of_a_long_document_little_is_decoded(name: str, most: float) -> None:
     of = row(name)
     with (
-        mock.patch.object(wire, "_value", wraps=whole) as value,
+        mock.patch.object(lazy, "_value", wraps=whole) as value,
         mock.patch.object(wire, "decode", wraps=whole) as object_,
     ):
         WIRE[of.operation](*of.texts, smp.kubernetes().schema(of.api_version, of.kind))
