@@ -118,16 +118,21 @@ def identified(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Ab
     return [other if as_well else value for value, other, as_well in zip(values, others, equal)]
 
 
-def check_depth(value: JSON, levels: int = LEVELS) -> None:
+def check_depth(value: JSON) -> None:
     """Raise RecursionError for a value that is nested too deeply for compiled code, which has no such limit itself."""
+    if COMPILED:
+        _check_depth(value, LEVELS)
+
+
+def _check_depth(value: JSON, levels: int) -> None:
     if not levels:
         raise RecursionError
     if isinstance(value, dict):
         for member in value.values():
-            check_depth(member, levels - 1)
+            _check_depth(member, levels - 1)
     elif isinstance(value, list):
         for element in value:
-            check_depth(element, levels - 1)
+            _check_depth(element, levels - 1)
 
 
 def listed(value: JSON | Absent) -> JSONArray:

@@ -19,7 +19,7 @@ from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
 from smp.strategic._directives import REPLACE, PatchObject, is_directive, read_object
-from smp.values import ABSENT, COMPILED, JSON, Absent, JSONObject, check_depth, same, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type_name
 
 __all__ = [
     "KUBECTL_PRECONDITIONS",
@@ -107,8 +107,7 @@ def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSON
     Go: strategicpatch.StrategicMergePatch.
     """
     _require_objects(original=original, patch=patch)
-    if COMPILED:
-        check_depth(patch)
+    check_depth(patch)
     return apply_object(original, patch, schema.type)
 
 
@@ -122,8 +121,7 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
     composed: JSONObject = {}
     for index, patch in enumerate(patches):
         _require_objects(**{f"patches[{index}]": patch})
-        if COMPILED:
-            check_depth(patch)
+        check_depth(patch)
         composed = compose_objects(composed, patch, schema.type)
     return composed
 
