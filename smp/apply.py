@@ -6,7 +6,6 @@ This is what ``kubectl apply`` and an API server do together, on three objects a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -25,8 +24,7 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyResult:
+class ApplyResult(msgspec.Struct, frozen=True):
     """What a three-way apply led to.
 
     ``object`` is what a server would store, ``patch`` what a client would send; ``changes`` is what the

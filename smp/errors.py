@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Self
+
+import msgspec
 
 from smp.paths import Path, Step
 from smp.values import ABSENT, JSON, Absent
@@ -142,8 +143,7 @@ class DepthError(SmpError):
     default_code = "too-deep"
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(msgspec.Struct, frozen=True):
     """One path on which two sides disagree; a side, or the base, may be ``ABSENT``."""
 
     path: Path
@@ -172,8 +172,7 @@ class ConflictError(SmpError):
         self.conflicts = conflicts
 
 
-@dataclass(frozen=True, slots=True)
-class Warning:  # noqa: A001  (the field's own word, as in the Warning header of an API server)
+class Warning(msgspec.Struct, frozen=True):  # noqa: A001  (the field's own word, as in the Warning header of an API server)
     """Something that a user should know and that stopped nothing."""
 
     code: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from smp.values import JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(msgspec.Struct, frozen=True):
     """A step into an element of a merge list, known by its merge key and by its index."""
 
     index: int
@@ -23,8 +23,7 @@ class Element:
 Step: TypeAlias = str | int | Element
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(msgspec.Struct, frozen=True):
     """A path from the root of a document: field names, list indexes, merge-list elements."""
 
     steps: tuple[Step, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -65,4 +64,6 @@ def _shown(value: JSON) -> str:
 
 
 def _quoted(value: JSON) -> str:
+    import json  # noqa: PLC0415  (only a violation needs it)
+
     return json.dumps(value, ensure_ascii=False)

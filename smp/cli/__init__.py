@@ -1,5 +1,6 @@
 """The command ``smp``: a thin layer over the library. Parse, run one operation, print."""
 
+import gc
 import sys
 from importlib import import_module
 
@@ -26,4 +27,6 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         else:
             return 0
     code: int = import_module("smp.cli._main").main(argv)
+    if argv is None:  # the process is ours, and at its end: looking for garbage in it would take a tenth of its time
+        gc.freeze()
     return code

@@ -6,15 +6,15 @@ A generic differ pairs list elements by position, or by likeness; the schema kno
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from smp.paths import Element, Path
 from smp.schema.model import OPAQUE, Field, ListType, Type
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same, scalar_key
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A value that appeared, went (``ABSENT``) or changed; or the keys of a list in another order."""
 
     path: Path

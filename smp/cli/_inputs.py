@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from io import BytesIO
-from pathlib import Path
 from typing import Final
 
 import click
+import msgspec
 
 from smp.cli._errors import printable
 from smp.cli._objects import Object, is_object
@@ -23,18 +22,17 @@ _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _NO_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
 
 
-@dataclass(slots=True)
-class Inputs:
+class Inputs(msgspec.Struct):
     """What one run of the command reads, and what of it was passed over and why."""
 
-    skipped: list[tuple[Document, str]] = field(default_factory=list)
-    definitions: list[Document] = field(default_factory=list)
+    skipped: list[tuple[Document, str]] = []
+    definitions: list[Document] = []
     stdin_is_read: bool = False
 
     def data(self, path: str) -> bytes:
         """Read a file or standard input. Raises DocumentError."""
         try:
-            return self._stdin() if path == STDIN else Path(path).read_bytes()
+            return self._stdin() if path == STDIN else _content(path)
         except (OSError, ValueError) as error:
             reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
             raise DocumentError(f"cannot read it: {reason}", code="unreadable", source=name_of(path)) from None
@@ -48,7 +46,11 @@ class Inputs:
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
         """List the files of a directory, at any depth; a file is its own list. Raises DocumentError for none."""
-        if path == STDIN or not Path(path).is_dir():
+        if path == STDIN or _is_plain(path):
+            return [path]
+        from pathlib import Path  # noqa: PLC0415  (see _is_plain)
+
+        if not Path(path).is_dir():
             return [path]
         found = [str(Path(folder) / name) for folder, _, names in os.walk(path) for name in names]
         wanted = sorted(name for name in found if Path(name).suffix in suffixes)
@@ -101,6 +103,20 @@ class Inputs:
             click.echo(f"smp: skipped {len(self.skipped)} document{plural}:", err=True)
         for document, reason in self.skipped:
             click.echo(f"  {printable(f'{document.source}:{document.line}: {reason}')}", err=True)
+
+
+def _content(path: str) -> bytes:
+    if _is_plain(path):
+        with open(path, "rb") as file:  # noqa: PTH123  (see _is_plain)
+            return file.read()
+    from pathlib import Path  # noqa: PLC0415  (see _is_plain)
+
+    return Path(path).read_bytes()
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a path is that of a plain file: pathlib, slow to import, would do nothing else with it."""
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def name_of(path: str) -> str:

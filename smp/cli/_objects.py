@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from smp.documents import Document
 from smp.errors import ObjectError
 from smp.values import JSON, JSONObject, type_name
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
+class Object(msgspec.Struct, frozen=True):
     """A Kubernetes object and the document that it is in."""
 
     value: JSONObject

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial, reduce, wraps
 from typing import Any, Final, TypeAlias
 
 import click
-from click.shell_completion import CompletionItem
+import msgspec
 
 from smp.cli._errors import concerning
 from smp.cli._inputs import Inputs
@@ -26,8 +25,7 @@ FILE: Final = click.Path(allow_dash=True)
 _COMPILED: Final = b"\x78\xda"  # how zlib begins at its highest level, and no text does
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """The shared options of one run."""
 
     output: str = "yaml"
@@ -81,8 +79,8 @@ def _from_crd(document: Document) -> Catalog:
         return Catalog.from_crd(document.value)
 
 
-def _complete_version(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    return [CompletionItem(version) for version in versions() if version.startswith(incomplete)]
+def _complete_version(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return [version for version in versions() if version.startswith(incomplete)]
 
 
 _SCHEMA: Final[tuple[Decorator, ...]] = (
@@ -140,7 +138,7 @@ def merge_options(*outputs: str) -> Decorator:
 
 def _adding(options: tuple[Decorator, ...], outputs: tuple[str, ...], function: Handler) -> Handler:
     """Wrap the function of a command so that it gets its shared options as one ``settings``."""
-    names = Settings.__dataclass_fields__.keys()
+    names = frozenset(Settings.__struct_fields__)
 
     @wraps(function)
     def handler(**values: Any) -> None:

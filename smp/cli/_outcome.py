@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
-from smp.json_patch import diff
 from smp.paths import Path
 from smp.schema.model import Type
 from smp.values import JSON, same
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """One object before and after: ``before`` is None for an object that is to be created.
 
     ``notes`` say what the outcome rests on, ``warnings`` what a user should look at. ``unmet`` is the paths of
@@ -43,4 +41,6 @@ class Outcome:
         """The change as a JSON Patch (RFC 6902); a new object is added at the root."""
         if self.creates:
             return [{"op": "add", "path": "", "value": self.after}]
+        from smp.json_patch import diff  # noqa: PLC0415  (only -o jsonpatch needs the library below it)
+
         return [*diff(self.before, self.after)]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from smp.cli._errors import printable
 from smp.cli._outcome import Outcome
-from smp.cli._report import Line, report
 from smp.documents import dump_json, dump_yaml
 from smp.values import JSON
+
+if TYPE_CHECKING:
+    from smp.cli._report import Line
 
 
 def write_bytes(data: bytes) -> None:
@@ -39,6 +41,8 @@ def write_json(values: Iterable[JSON]) -> None:
 
 def write_report(outcomes: Iterable[Outcome], *, color: str) -> None:
     """Write the report."""
+    from smp.cli._report import report  # noqa: PLC0415  (the other formats do not pay for it)
+
     write_lines(report(outcomes), color=color)
 
 

@@ -2,18 +2,19 @@
 
 Where kubectl would silently lose something (a duplicate key, bytes that are not Unicode) reading
 raises; integers beyond 64 bits, which kubectl turns into floats, stay integers.
+
+What is about YAML is imported by the functions that need it, for JSON is read and written sooner than yaml is loaded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+
+import msgspec
 
 from smp.documents._json import dump_json, looks_like_json, parse_text, parse_texts
 from smp.documents._lists import unrolled
-from smp.documents._scalars import resolve
 from smp.documents._text import MAX_BYTES, MAX_DEPTH, Text
-from smp.documents._yaml_reader import parse_documents
-from smp.documents._yaml_writer import dump_yaml
 from smp.errors import DocumentError
 from smp.values import JSON
 
@@ -30,8 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A value, the name of the text it was read from, and the line on which it starts there."""
 
     value: JSON
@@ -71,10 +71,32 @@ def parse_json(data: bytes | str, *, source: str = "<input>", max_bytes: int = M
     return parse_text(text, 0, len(text.data))
 
 
+def dump_yaml(values: Iterable[JSON]) -> str:
+    """Write values as YAML documents, from which kubectl and YAML 1.1 and 1.2 readers read the same values.
+
+    Block style, keys in their order, text of several lines as a literal block. (An integral float
+    comes back as an integer, as it does from kubectl.) Raises DocumentError and DepthError.
+    """
+    from smp.documents import _yaml_writer  # noqa: PLC0415  (see the module)
+
+    return _yaml_writer.dump_yaml(values)
+
+
+def resolve(text: str) -> JSON:
+    """Tell what kubectl takes a plain YAML scalar for: YAML 1.1 with some of 1.2 (``y``, ``0777``, ``0o17``, ``1e3``).
+
+    ``.inf`` and ``.nan`` resolve to the floats that JSON does not have. Raises ValueError for an
+    integer with more digits than Python converts.
+    """
+    from smp.documents import _scalars  # noqa: PLC0415  (see the module)
+
+    return _scalars.resolve(text)
+
+
 def _values(text: Text) -> list[tuple[JSON, int]]:
     """Return each value and its line. What begins like JSON but is not may still be YAML."""
     if not looks_like_json(text):
-        return parse_documents(text)
+        return _yaml_values(text)
     try:
         return list(parse_texts(text))
     except DocumentError as error:
@@ -85,6 +107,12 @@ def _values(text: Text) -> list[tuple[JSON, int]]:
 
 def _yaml_rather(text: Text, failure: DocumentError) -> list[tuple[JSON, int]]:
     try:
-        return parse_documents(text)
+        return _yaml_values(text)
     except DocumentError as error:
         raise (failure if error.code == "invalid-yaml" else error) from None
+
+
+def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
+    from smp.documents import _yaml_reader  # noqa: PLC0415  (see the module)
+
+    return _yaml_reader.parse_documents(text)

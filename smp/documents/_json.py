@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from math import isinf
@@ -16,11 +15,12 @@ from smp.values import JSON
 
 _START: Final = re.compile(rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|$)')
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_NOT_A_NUMBER: Final = re.compile(rb"NaN|Infinity")
 _STRING: Final = rb'("[^"\\]*(?:\\.[^"\\]*)*")'
-_STRING_OR_NUMBER: Final = re.compile(_STRING + rb"|(-?[0-9][0-9.eE+-]*)")
-_KEY_OR_BRACE: Final = re.compile(_STRING + rb"[ \t\r\n]*(:?)|[{}]")
 _TRAILING: Final = "trailing characters"
+# For errors only, and compiled by them.
+_NOT_A_NUMBER: Final = rb"NaN|Infinity"
+_STRING_OR_NUMBER: Final = _STRING + rb"|(-?[0-9][0-9.eE+-]*)"
+_KEY_OR_BRACE: Final = _STRING + rb"[ \t\r\n]*(:?)|[{}]"
 
 
 def looks_like_json(text: Text) -> bool:
@@ -64,6 +64,8 @@ def dump_json(value: JSON, *, indent: int | None = 2) -> str:
         encoded = msgspec.json.encode(value)
         # NaN and infinity would be written as null: only then is a closer look needed.
         if b"null" in encoded:
+            import json  # noqa: PLC0415  (only a null needs it)
+
             json.dumps(value, allow_nan=False)
         return (encoded if indent is None else msgspec.json.format(encoded, indent=indent)).decode()
     except RecursionError:
@@ -103,7 +105,7 @@ def _end_of_text(data: bytes, start: int) -> int:
 def _syntax_error(error: msgspec.DecodeError, text: Text, start: int, end: int) -> DocumentError:
     problem, offset = _reported(error)
     place = end if offset is None else start + offset
-    if constant := _NOT_A_NUMBER.match(text.data, place):
+    if constant := re.compile(_NOT_A_NUMBER).match(text.data, place):
         return text.error("not-a-number", f"JSON has no {constant[0].decode()}", place, QUOTE_IT)
     return text.error("invalid-json", f"not JSON: {problem}", place)
 
@@ -116,7 +118,7 @@ def _reported(error: msgspec.DecodeError) -> tuple[str, int | None]:
 
 
 def _number_error(text: Text, start: int, end: int) -> DocumentError:
-    numbers = (found for found in _STRING_OR_NUMBER.finditer(text.data, start, end) if found[2])
+    numbers = (found for found in re.compile(_STRING_OR_NUMBER).finditer(text.data, start, end) if found[2])
     place = next((found.start() for found in numbers if _out_of_range(found[2])), start)
     return text.error("invalid-number", "a number is out of range", place, QUOTE_IT)
 
@@ -130,6 +132,8 @@ def _out_of_range(number: bytes) -> bool:
 
 
 def _repeats_a_key(data: bytes) -> bool:
+    import json  # noqa: PLC0415  (few texts need it)
+
     repeats = False
 
     def look(members: list[tuple[str, JSON]]) -> None:
@@ -147,7 +151,7 @@ def _duplicate_key_error(text: Text, start: int, end: int) -> DocumentError:
 
 def _repeated_keys(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]]:
     objects: list[set[str]] = []
-    for token in _KEY_OR_BRACE.finditer(data, start, end):
+    for token in re.compile(_KEY_OR_BRACE).finditer(data, start, end):
         if token[0] == b"{":
             objects.append(set())
         elif token[0] == b"}":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from decimal import Decimal
 from math import inf, isfinite, nan
@@ -38,11 +37,7 @@ _TAGGED: Final[dict[str, tuple[type, ...]]] = {
 
 
 def resolve(text: str) -> JSON:
-    """Tell what kubectl takes a plain YAML scalar for: YAML 1.1 with some of 1.2 (``y``, ``0777``, ``0o17``, ``1e3``).
-
-    ``.inf`` and ``.nan`` resolve to the floats that JSON does not have. Raises ValueError for an
-    integer with more digits than Python converts.
-    """
+    """Tell what kubectl takes a plain YAML scalar for; see smp.documents."""
     if text in _RESOLVED:
         return _RESOLVED[text]
     return _number(text) if text[0] in _FIRST else text
@@ -52,6 +47,8 @@ def resolve_tagged(tag: str, text: str) -> JSON:
     """Resolve a scalar with a tag: the core ones convert, any other one makes it a string. Raises ValueError."""
     name = tag.removeprefix(TAGS)
     if name == "binary":
+        import base64  # noqa: PLC0415  (few texts need it)
+
         return base64.b64decode("".join(text.split()), validate=True).decode()
     if name not in _TAGGED:
         return text

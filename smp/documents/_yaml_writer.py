@@ -27,11 +27,7 @@ _LITERAL: Final = re.compile(r"(?=\S)(?:[^\n]*\S)?(?:\n(?:[^\n]*\S)?)+")
 
 
 def dump_yaml(values: Iterable[JSON]) -> str:
-    """Write values as YAML documents, from which kubectl and YAML 1.1 and 1.2 readers read the same values.
-
-    Block style, keys in their order, text of several lines as a literal block. (An integral float
-    comes back as an integer, as it does from kubectl.) Raises DocumentError and DepthError.
-    """
+    """Write values as YAML documents; see smp.documents."""
     try:
         return str(yaml.emit(_stream(values), Dumper=_DUMPER, allow_unicode=True, width=_NEVER_FOLD))
     except (UnicodeError, yaml.YAMLError) as error:

@@ -8,25 +8,25 @@ for it. This is the one module of the core that reads files, and it reads no oth
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache, partial
-from importlib.resources import files
-from os import PathLike
 from typing import Final
+
+import msgspec
 
 from smp.errors import DepthError, ObjectError, SchemaError, UnknownKindError
 from smp.paths import Path
+from smp.schema import __path__ as _home
 from smp.schema import crd
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.openapi import Kind, compile_documents, follow
 from smp.schema.overlay import Overlay
 from smp.values import ABSENT, JSON, Absent, type_name
 
-_DATA: Final = files("smp.schema") / "bundled"
+_DATA: Final = f"{_home[0]}/bundled"  # in a directory, as wheels are installed
 _SUFFIX: Final = ".types"
 _VERSION: Final = re.compile(r"v?(\d+\.\d+)(?:[.+-].*)?", re.ASCII)
 
@@ -63,7 +63,7 @@ class Catalog:
         return cls(kinds, _chained(types.get, _bundled_metadata), source="CustomResourceDefinition")
 
     @classmethod
-    def from_go(cls, paths: Iterable[str | PathLike[str]], *, profile: str = "kep1027") -> Catalog:
+    def from_go(cls, paths: Iterable[str | os.PathLike[str]], *, profile: str = "kep1027") -> Catalog:
         """Make a catalog of Go types with tags and markers: files, or directories of them (extra ``go``).
 
         Markers of unions are read by profile. What the sources import from Kubernetes is that of the newest
@@ -114,6 +114,8 @@ class Catalog:
         return Catalog(kinds, partial(overlay.load, self.load), source=source, version=self.version)
 
     def _like(self, api_version: str, kind: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415  (only an error needs it)
+
         elsewhere = [" ".join(known) for known in self.kinds() if known[1] == kind]
         close = elsewhere or get_close_matches(f"{api_version} {kind}", map(" ".join, self.kinds()), n=3)
         return "did you mean " + " or ".join(close) + "?" if close else ""
@@ -138,27 +140,33 @@ def kubernetes(version: str | None = None, *, overlay: JSON | Absent = ABSENT) -
 
 def bundled_overlay() -> JSON:
     """Return the overlay of the bundled Kubernetes types, for a catalog of one's own or to be changed."""
-    document: JSON = json.loads((_DATA / "overlay.json").read_bytes())
+    document: JSON = msgspec.json.decode(_read("overlay.json"))
     return document
 
 
 @cache
 def versions() -> tuple[str, ...]:
     """Return the bundled Kubernetes minors, oldest first."""
-    names = (entry.name for entry in _DATA.iterdir())
+    names = (entry.name for entry in os.scandir(_DATA))
     minors = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
     return tuple(sorted(minors, key=lambda minor: [int(number) for number in minor.split(".")]))
 
 
 @cache
 def _bundled(minor: str) -> Catalog:
-    return read_compiled((_DATA / f"{minor}{_SUFFIX}").read_bytes(), version=minor)
+    return read_compiled(_read(f"{minor}{_SUFFIX}"), version=minor)
 
 
 @cache
 def _corrected(minor: str) -> Catalog:
     catalog = _bundled(minor)
     return catalog._overlaid(bundled_overlay(), source=catalog.source)  # noqa: SLF001  (its own module's)
+
+
+def _read(name: str) -> bytes:
+    # pathlib and importlib.resources would take longer to import than all else that this module does.
+    with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123
+        return file.read()
 
 
 def _bundled_metadata(name: str) -> TypeDocument | None:
@@ -189,20 +197,22 @@ def read_compiled(data: bytes, *, version: str = "") -> Catalog:
     try:
         header, *lines = zlib.decompress(data).decode().split("\n")
         texts = dict(line.split("\t", 1) for line in lines)
-        index = json.loads(header)
+        index = msgspec.json.decode(header)
         kinds = {(api_version, kind): name for api_version, kind, name in index["kinds"]}
         return Catalog(kinds, partial(_parsed, texts), source=index["source"], version=version)
-    except (zlib.error, ValueError, KeyError, TypeError) as error:
+    except (zlib.error, msgspec.DecodeError, ValueError, KeyError, TypeError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
 
 
 def _parsed(texts: Mapping[str, str], name: str) -> TypeDocument | None:
     text = texts.get(name)
-    document: TypeDocument | None = None if text is None else json.loads(text)
+    document: TypeDocument | None = None if text is None else msgspec.json.decode(text)
     return document
 
 
 def _compact(value: JSON) -> str:
+    import json  # noqa: PLC0415  (only compiling needs it)
+
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 

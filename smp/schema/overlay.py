@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from smp.errors import DepthError, SchemaError
 from smp.paths import Path
@@ -32,8 +33,7 @@ _VERSION: Final = r"(\d{1,4}\.\d{1,4})"
 _VERSIONS: Final = re.compile(rf"|{_VERSION}(?:(\+)|-{_VERSION})?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(msgspec.Struct, frozen=True):
     """An overlay as it is for one catalog: type documents and unions by the name of their type, and kinds."""
 
     types: JSONObject

@@ -42,9 +42,10 @@ class Reach:
             if below is None:
                 self._keep_way(current, reached_from)
                 return True
-            fresh = [following for following in below if following not in reached_from]
-            reached_from.update(dict.fromkeys(fresh, current))
-            queue += dict.fromkeys(fresh)
+            for following in below:
+                if following not in reached_from:
+                    reached_from[following] = current
+                    queue.append(following)
         self._known.update(dict.fromkeys(reached_from, False))
         return False
 

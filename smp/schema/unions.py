@@ -22,6 +22,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.values import JSON, JSONObject, type_name
@@ -30,8 +32,7 @@ _MAPS: Final = ("fields-to-discriminateBy", "fields-to-discriminator-value")
 _DEDUCE: Final = ("deduceInvalidDiscriminator", "deduce-invalid-discriminator", "deduce-discriminator", "deduce")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """A field of a union, and the discriminator value that selects it, maybe while it is unset.
 
     ``empty_is_unset``: an empty string or a zero there is what Go writes for an unset field.
@@ -97,6 +98,8 @@ def read_unions(
     """
     if not isinstance(published, list):
         raise SchemaError(f"unions are a list, not {type_name(published)}", code="invalid-union")
+    if not published:
+        return ()
     groups = tuple(_read(union, enums) for union in published)
     problems = [*_problems(groups), *_outside(groups, enums), *_strangers(groups, fields)]
     if problems:

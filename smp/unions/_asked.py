@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from smp.schema.model import Field
 from smp.strategic import REPLACE, PatchObject, read_object
@@ -11,8 +12,7 @@ from smp.unions._pairs import Key, Value, by_key, key_of
 from smp.values import ABSENT
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """The part of a patch for one place; ``replaced``: what it does not set there is gone on purpose."""
 
     patch: Value = ABSENT

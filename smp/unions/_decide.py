@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from smp.schema.unions import Member, UnionGroup
 from smp.unions._asked import Asked
@@ -13,8 +14,7 @@ from smp.unions._profiles import Action, Choice, Profile, Situation
 from smp.values import ABSENT, JSONObject, same
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     profile: Profile
     now: Situation
     old: JSONObject

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import is_
 from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from smp.errors import UnionConflictError, UnionError, Warning  # noqa: A004
 from smp.paths import Element, Path, Step
@@ -22,8 +24,7 @@ from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 OnConflict: TypeAlias = Literal["error", "clear"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One field that the normalization wrote or cleared, and the rule that made it."""
 
     path: Path
@@ -33,8 +34,7 @@ class Change:
     new: JSON | Absent
 
 
-@dataclass(frozen=True, slots=True)
-class Normalization:
+class Normalization(msgspec.Struct, frozen=True):
     """The normalized object, what was changed in it, and what to warn of."""
 
     object: JSONObject
@@ -57,8 +57,7 @@ def _restless(profile: Profile) -> Callable[[Type], bool]:
     return asks
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where the walk is: what was there before, what the patch asks for, and whether a list or map there is atomic."""
 
     old: Value
@@ -76,17 +75,16 @@ class Place:
         return Place(self.before.get(name, ABSENT), self.asked.member(name, known), self.path / name, self.atomic)
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(msgspec.Struct):
     """One walk over an object and what it was before; children first, then the unions of the object itself."""
 
     profile: Profile
     on_conflict: OnConflict
     reaches: Reach
     restless: Reach
-    changes: list[Change] = field(default_factory=list)
-    warnings: list[Warning] = field(default_factory=list)
-    problems: list[UnionError] = field(default_factory=list)
+    changes: list[Change] = []
+    warnings: list[Warning] = []
+    problems: list[UnionError] = []
 
     def value(self, place: Place, new: JSON, known: Field) -> JSON:
         """Normalize what a field holds; what needs nothing comes back as it is."""

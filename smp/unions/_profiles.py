@@ -16,9 +16,10 @@ first rule that holds decides; where none holds nothing is done. Conditions that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
+
+import msgspec
 
 from smp.errors import UnionError
 from smp.schema.unions import Member, UnionGroup
@@ -52,8 +53,7 @@ class Action(Enum):
     REFUSE = "refuse"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(msgspec.Struct, frozen=True):
     """What there is to know about a union before a decision."""
 
     union: UnionGroup
@@ -71,8 +71,7 @@ class Situation:
         return len(self.added) == 1 and (self.selected is None or self.added[0] != self.selected.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One row of a decision table."""
 
     name: str
@@ -108,8 +107,7 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A generation of the union rules: its table, and how it reads a discriminator."""
 
     name: str

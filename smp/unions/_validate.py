@@ -7,8 +7,9 @@ hold (Go: k8s.io/apimachinery/pkg/api/validate, Union and DiscriminatedUnion).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from smp.paths import Element, Path, Step
 from smp.schema.model import Field, ObjectType, Type
@@ -146,8 +147,7 @@ _CHECKS: Final[Mapping[tuple[str, bool], Check]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(msgspec.Struct, frozen=True):
     """One walk over an object and what it was before."""
 
     profile: Profile
