@@ -15,9 +15,11 @@ from hatchling.builders.wheel import WheelBuilder
 from hatch_build import MODULES
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SUITES: Final = ("tests/test_apply.py", "tests/test_cases.py", "tests/test_laws.py", "tests/test_robustness.py")
-PROOF: Final = "test_proof.py"
+SUITES: Final = ("spec_cases", "tests/test_apply.py", "tests/test_laws.py", "tests/test_robustness.py")
 RECORDED: Final = "tests/test_differential.py::test_smp_answers_what_was_recorded"
+PROOF: Final = "test_proof.py"
+QUICK: Final = ("-q", "-n0", "-p", "no:cacheprovider", "-k", "not hundred_thousand")
+PYTEST: Final = (sys.executable, "-m", "pytest", *QUICK, PROOF, *SUITES, RECORDED)
 
 
 def wheel(target: Path, monkeypatch: pytest.MonkeyPatch, setting: str = "") -> Path:
@@ -44,8 +46,7 @@ def test_the_compiled_engine_passes_the_tests_of_the_interpreted_one(
         f"def test_proof(): import smp.wire; assert smp.wire.__file__.startswith('{tree}/smp/wire.c')\n"
     )
     environment = {**os.environ, "PYTEST_ADDOPTS": ""}
-    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", PROOF, *SUITES, RECORDED]
-    ran = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run(PYTEST, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr
 
 
