@@ -51,7 +51,7 @@ def _directed(live: JSONObject, asked: PatchObject, patch: JSONObject, schema: T
         except SmpError as error:
             raise error.within(name) from None
     for name, value in asked.fields.items():
-        if name not in asked.orders:
+        if not asked.orders or name not in asked.orders:  # mostly there are none
             _apply_field(result, name, value, schema)
     for name, values in asked.deletions.items():
         _delete_values(result, name, values, schema)

@@ -73,7 +73,7 @@ class Diff:
             for name in base:
                 if name not in modified:
                     patch[name] = None
-        if retain and (patch or _has_more(live, modified)):
+        if retain and (patch or (len(live) > len(modified) and _has_more(live, modified))):
             retained = sorted(name for name, value in modified.items() if value is not None)
             patch.update({RETAIN_KEYS: [*retained]} if retained else {})
         self._levels += 1
@@ -143,7 +143,7 @@ class Diff:
     ) -> JSONObject:
         base, live, value = lists
         base_keys, live_keys, keys = keys_of_each
-        merge_key = field.merge_key
+        merge_key, known = field.merge_key, field.type.items
         befores, gone = aligned(base, base_keys, keys)
         befores = identified(befores, value)
         nows = befores if live is base else identified(aligned(live, live_keys, keys)[0], value)
@@ -152,7 +152,7 @@ class Diff:
             before, now = befores[index], nows[index]
             if now is not element or (before is not element and before is not ABSENT):
                 try:
-                    self._element(merged, (before, now, element), field)
+                    self._element(merged, (before, now, element), field, known)
                 except SmpError as error:
                     raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
         merged += _deletions(gone, merge_key)
@@ -161,11 +161,11 @@ class Diff:
             order = [{merge_key: _at(element, merge_key)} for element in value]
         return self._parallel(name, merged, order)
 
-    def _element(self, merged: JSONArray, values: Three[Value], field: Field) -> None:
+    def _element(self, merged: JSONArray, values: Three[Value], field: Field, known: Type) -> None:
         before, now, element = values
         if not isinstance(element, dict):
             return
-        patch = self._members(before, now, element, field.type.items, retain=field.retain_keys)
+        patch = self._members(before, now, element, known, retain=field.retain_keys)
         if isinstance(patch, dict):
             if patch is not element:
                 patch[field.merge_key] = element[field.merge_key]

@@ -101,15 +101,17 @@ def read_directives(patch: JSONObject) -> PatchObject:
     if MARKER in patch:  # it rules the whole object: nothing else in it is looked at
         return PatchObject(patch, marker=patch[MARKER])
     fields: JSONObject = {}
-    asked = PatchObject(fields, ABSENT, patch.get(RETAIN_KEYS, ABSENT))
+    asked = PatchObject(fields)
     for name, value in patch.items():
         if not name or name[0] != "$":
             fields[name] = value
+        elif name == RETAIN_KEYS:
+            asked.retained = value
         elif name.startswith(_ORDER):
             asked.orders = {**asked.orders, _target(name, _ORDER): value}
         elif name.startswith(_DELETIONS):
             asked.deletions = {**asked.deletions, _target(name, _DELETIONS): value}
-        elif name != RETAIN_KEYS:
+        else:
             fields[name] = value
     return asked
 
