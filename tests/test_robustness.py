@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smp.errors import DepthError, SmpError
+from smp.errors import CompositionError, DepthError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.schema.openapi import inline
@@ -134,6 +134,18 @@ def test_bottomless_values_are_refused(operation: Operation, step: Callable[[JSO
     with suppress(SmpError):
         operation(deep, other, schema)
     dismantle(deep, other)
+
+
+def test_patches_that_may_fail_on_what_those_before_lead_to_are_not_composed() -> None:
+    keyless: list[JSONObject] = [{"name": "a"}, {"$patch": "replace"}]  # a replace drops the word, and leaves {}
+    patches: list[JSONObject] = [
+        {"spec": {"$patch": "replace", "containers": [*keyless]}},
+        {"spec": {"containers": []}},
+        {"spec": {"$patch": "delete"}},
+    ]
+    with pytest.raises(CompositionError) as caught:
+        compose_patches(patches, kubernetes().schema("v1", "Pod"))
+    assert (caught.value.code, str(caught.value.path)) == ("not-composable", "spec.containers[1]")
 
 
 def test_a_bottomless_patch_is_too_deep() -> None:

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Final, ParamSpec, TypeAlias, TypeVar
 
-from smp.errors import Conflict, ConflictError, DepthError, ObjectError, PreconditionError
+from smp.errors import (
+    CompositionError,
+    Conflict,
+    ConflictError,
+    DepthError,
+    ObjectError,
+    PatchError,
+    PreconditionError,
+)
 from smp.paths import Path, Step
 from smp.schema.model import Schema
 from smp.strategic._apply import apply_object
@@ -122,8 +130,22 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
     for index, patch in enumerate(patches):
         _require_objects(**{f"patches[{index}]": patch})
         check_depth(patch)
-        composed = compose_objects(composed, patch, schema.type)
+        composed = _composed(composed, patch, schema)
     return composed
+
+
+def _composed(before: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
+    try:
+        return compose_objects(before, patch, schema.type)
+    except CompositionError:
+        raise
+    except (ObjectError, PatchError) as error:
+        compose_objects({}, patch, schema.type)  # where the patch itself is at fault it fails alone, too
+        raise CompositionError(
+            f"what the patches before it may lead to cannot be patched: {error.problem}",
+            path=error.path,
+            hint="apply the patches one after the other",
+        ) from None
 
 
 @_guarded
