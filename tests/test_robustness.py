@@ -20,6 +20,7 @@ from smp.strategic import (
     apply_patch,
     compose_patches,
     find_conflicts,
+    read_object,
     three_way_patch,
     two_way_patch,
 )
@@ -193,6 +194,15 @@ def test_a_hundred_thousand_elements_come_through() -> None:
             assert same(three_way_patch(live, target, live, WIDE), patch)
         assert three_way_patch(live, modified, backwards, WIDE, overwrite=True)
         assert find_conflicts(two_way_patch(live, modified, WIDE), live, WIDE)
+
+
+def test_a_hundred_thousand_directives_come_through() -> None:
+    directives: JSONObject = {
+        f"${word}/n{at}": [] for word in ("setElementOrder", "deleteFromPrimitiveList") for at in range(SIZE)
+    }
+    with guarded(20):
+        read = read_object({"$retainKeys": ["a"], **directives, "a": 1})
+    assert (len(read.orders), len(read.deletions), read.retained, read.fields) == (SIZE, SIZE, ["a"], {"a": 1})
 
 
 def test_a_hundred_thousand_elements_compose() -> None:

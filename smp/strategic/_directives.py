@@ -101,19 +101,22 @@ def read_directives(patch: JSONObject) -> PatchObject:
     if MARKER in patch:  # it rules the whole object: nothing else in it is looked at
         return PatchObject(patch, marker=patch[MARKER])
     fields: JSONObject = {}
-    asked = PatchObject(fields)
+    retained: JSON | Absent = ABSENT
+    orders, deletions = _NONE, _NONE
     for name, value in patch.items():
         if not name or name[0] != "$":
             fields[name] = value
         elif name == RETAIN_KEYS:
-            asked.retained = value
+            retained = value
         elif name.startswith(_ORDER):
-            asked.orders = {**asked.orders, _target(name, _ORDER): value}
+            orders = orders or {}  # which most objects do without
+            orders[_target(name, _ORDER)] = value
         elif name.startswith(_DELETIONS):
-            asked.deletions = {**asked.deletions, _target(name, _DELETIONS): value}
+            deletions = deletions or {}
+            deletions[_target(name, _DELETIONS)] = value
         else:
             fields[name] = value
-    return asked
+    return PatchObject(fields, ABSENT, retained, orders, deletions)
 
 
 def _target(name: str, prefix: str) -> str:
