@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import httpx
+import pytest
 
 from tests.oracles import kubectl_path
 
@@ -54,6 +55,15 @@ class ServerProcess:
         """Return what was logged so far; every line but notes is JSON."""
         lines = self.log.read_text().splitlines()
         return [json.loads(line) for line in lines if not line.startswith("smp: note: ")]
+
+
+def memory(server: ServerProcess) -> int:
+    """Return the resident memory of a process, in MB."""
+    status = Path(f"/proc/{server.process.pid}/status")
+    if not status.exists():
+        pytest.skip("there is no /proc that says how much memory a process has")
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) // 1024
 
 
 def smp_command() -> str:

@@ -22,7 +22,7 @@ import yaml
 from tests.oracles import needs_kubectl
 from tests.server_app import CONFIG_MAPS, DEPLOYMENTS, MERGE, config_map, deployment
 from tests.server_definitions import CRON_TABS, cron_tab
-from tests.server_process import Kubectl, ServerProcess, serving, smp_command
+from tests.server_process import Kubectl, ServerProcess, memory, serving, smp_command
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRON_TAB = "/apis/stable.example.com/v1/namespaces/default/crontabs"
@@ -234,15 +234,6 @@ def test_a_watcher_that_reads_nothing_costs_no_memory(server: ServerProcess) -> 
         # 30 MB were written; the history of the store keeps them, a queue for the watcher would keep them again.
         assert memory(server) - before < 50
     httpx.delete(f"{server.url}{CONFIG_MAPS}/big").raise_for_status()
-
-
-def memory(server: ServerProcess) -> int:
-    """Return the resident memory of a process, in MB."""
-    status = Path(f"/proc/{server.process.pid}/status")
-    if not status.exists():
-        pytest.skip("there is no /proc that says how much memory a process has")
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) // 1024
 
 
 # --- what it keeps -------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from smp.values import JSON, JSONObject
 from tests.handler_objects import dump
 from tests.server_app import CONFIG_MAPS, DEPLOYMENTS, JSON_PATCH, MERGE, STRATEGIC, config_map, deployment
 from tests.server_definitions import CRON_TABS, cron_tab, with_schema
-from tests.server_process import ServerProcess, serving
+from tests.server_process import ServerProcess, memory, serving
 from tests.strategies import Maker, json_values, makers
 
 SCALE: Final = int(os.environ.get("SMP_FUZZ", "1"))
@@ -309,15 +309,6 @@ def test_memory_is_bounded(server: ServerProcess, client: httpx.Client) -> None:
     for _ in range(SCALE):
         last = strain()
     assert last - first < 100
-
-
-def memory(server: ServerProcess) -> int:
-    """Return the resident memory of a process, in MB."""
-    status = Path(f"/proc/{server.process.pid}/status")
-    if not status.exists():
-        pytest.skip("there is no /proc that says how much memory a process has")
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) // 1024
 
 
 # --- definitions that ask for too much -------------------------------------------------------------------------------
