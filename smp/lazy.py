@@ -6,9 +6,9 @@ is to be decoded then, for the engine to say what.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from contextlib import suppress
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -17,6 +17,10 @@ from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
 from smp.strategic import read_object
 from smp.undecoded import Undecoded
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, scalar_key
+
+K = TypeVar("K")
+V = TypeVar("V")
+Split = TypeVar("Split", bound=Sized)
 
 # What it pays to do; not Final, which a compiler writes out wherever it stands, as the tests turn all of it on.
 _LARGE: int = 4  # times as long as its patch an object has to be for it to pay to decode it bit by bit
@@ -31,10 +35,9 @@ _LEVELS: Final = 50  # of a document that are decoded bit by bit
 # To the engine an undecoded value is a scalar: equal to one of the same bytes, and printed as it is.
 _value: Final = cast("Callable[[JSON | bytes], JSON]", msgspec.json.Decoder().decode)
 _members: Final = cast("Callable[[JSON | bytes], JSONObject]", msgspec.json.Decoder(dict[str, msgspec.Raw]).decode)
-_Split = dict[str, dict[str, msgspec.Raw] | list[msgspec.Raw] | str | int | float | bool | None]
-_two_levels: Final = cast("Callable[[bytes], JSONObject]", msgspec.json.Decoder(_Split).decode)
+_TwoLevels = dict[str, dict[str, msgspec.Raw] | list[msgspec.Raw] | str | int | float | bool | None]
+_two_levels: Final = cast("Callable[[bytes], JSONObject]", msgspec.json.Decoder(_TwoLevels).decode)
 _elements: Final = cast("Callable[[JSON], list[JSONObject]]", msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode)
-_pieces: Final = cast("Callable[[JSON], list[JSON]]", msgspec.json.Decoder(list[msgspec.Raw]).decode)
 _length: Final = cast("Callable[[JSON], int]", len)
 _joined: Final = cast("Callable[[list[JSON]], bytes]", b",".join)
 _UNUSUAL: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError, KeyError, TypeError)
@@ -129,50 +132,49 @@ def _has_structure(schema: Type) -> bool:
 
 
 def _met(sides: list[JSONObject], schema: Type, levels: int) -> list[JSONObject]:
+    return _shared(sides, lambda name, values: _compared(values, schema.field(name), levels - 1))
+
+
+def _shared(sides: list[dict[K, V]], decoded: Callable[[K, list[V]], list[V]]) -> list[dict[K, V]]:
     """Make one value of what is equal in all sides that have it, and decode what is not."""
-    for name, value in sides[-1].items():
-        having = [side for side in sides if name in side]
-        found = [side[name] for side in having]
-        if not all(one == value for one in found):
-            found = _compared(found, schema.field(name), levels - 1)
-        for side, one in zip(having, found):
-            side[name] = one
+    for key, value in sides[-1].items():
+        having = [side for side in sides if key in side]
+        found = [side[key] for side in having]
+        if all(one == value for one in found):
+            for side in having:
+                side[key] = value
+        else:
+            for side, one in zip(having, decoded(key, found)):
+                side[key] = one
     return sides
 
 
 def _compared(values: list[JSON], field: Field | None, levels: int) -> list[JSON]:
-    if field is None or not levels or max(map(_length, values)) < _SHORT or not _worth_splitting(field, values[-1]):
-        return [*map(_value, values)]
-    try:
-        if field.merge_key:
-            return [*_met_elements([*map(_elements, values)], field, levels)]
-        return [*_met([*map(_members, values)], field.type, levels)]
-    except msgspec.ValidationError:  # of another type than the schema says
-        return [*map(_value, values)]
+    if field is not None and levels and max(map(_length, values)) >= _SHORT and _has_known_members(field):
+        with suppress(msgspec.ValidationError):  # of another type than the schema says
+            if field.merge_key and (lists := _split_alike(values, _elements)):
+                return [*_met_elements(lists, field, levels)]
+            if not field.merge_key and (objects := _split_alike(values, _members)):
+                return [*_met(objects, field.type, levels)]
+    return [*map(_value, values)]
 
 
-def _worth_splitting(field: Field, value: JSON) -> bool:
-    """Tell whether a value has members of some length, and of names that the schema knows."""
-    if field.replaces or field.retain_keys:
-        return False
-    try:
-        if field.merge_key:
-            return _length(value) >= _PIECE * _length(_pieces(value))
-        return field.type.structured and _length(value) >= _PIECE * _length(_members(value))
-    except msgspec.ValidationError:
-        return False
+def _has_known_members(field: Field) -> bool:
+    return bool(field.merge_key or field.type.structured) and not (field.replaces or field.retain_keys)
+
+
+def _split_alike(values: list[JSON], split: Callable[[JSON], Split]) -> list[Split]:
+    """Split values; none where the members are so short that it is not worth it."""
+    modified = split(values[-1])
+    if _length(values[-1]) < _PIECE * len(modified):
+        return []
+    return [*map(split, values[:-1]), modified]
 
 
 def _met_elements(lists: list[list[JSONObject]], field: Field, levels: int) -> list[JSONArray]:
     sides = [_by_key(elements, field.merge_key) for elements in lists]
-    for key, element in sides[-1].items():
-        having = [side for side in sides if key in side]
-        if not all(side[key] == element for side in having):
-            _met([side[key] for side in having], field.type.items, levels)
-            continue
-        for side in having:
-            side[key] = element
-    return [[*side.values()] for side in sides]
+    shared = _shared(sides, lambda _key, elements: _met(elements, field.type.items, levels))
+    return [[*side.values()] for side in shared]
 
 
 def _by_key(elements: list[JSONObject], merge_key: str) -> dict[ScalarKey, JSONObject]:
