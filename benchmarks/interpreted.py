@@ -1,9 +1,9 @@
 """This library as its source reads, interpreted, in a process of its own: for a machine on which it is compiled.
 
-    python -m benchmarks.interpreted
+    python -m benchmarks.interpreted bytes
 
-A line is a request, {"form": "bytes", "row": "ConfigMap, small: apply", "runs": 10}, and is answered by a line: the
-nanoseconds of each run, in an array.
+A line is a request, {"row": "ConfigMap, small: apply", "runs": 10}, and is answered by a line: the nanoseconds of
+each run, in an array.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ class Interpreted:
         """Start it."""
         if not COMPILED:
             raise ImportError("the engine of this process is interpreted, too")
-        self._form = form
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-m", __name__, form],
             env=of_source(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -46,7 +45,7 @@ class Interpreted:
         """Prepare a row."""
 
         def turn(runs: int) -> Sequence[int]:
-            request = {"form": self._form, "row": str(row), "runs": runs}
+            request = {"row": str(row), "runs": runs}
             print(json.dumps(request), file=_pipe(self._process.stdin), flush=True)
             nanoseconds: Sequence[int] = json.loads(_pipe(self._process.stdout).readline())
             return nanoseconds
@@ -70,20 +69,20 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
     return pipe
 
 
-def serve(requests: IO[str], answers: IO[str]) -> None:
+def serve(form: str, requests: IO[str], answers: IO[str]) -> None:
     """Answer until there are no more requests."""
     named = {str(row): row for row in rows()}
-    turns: dict[tuple[str, str], Turn] = {}
+    turns: dict[str, Turn] = {}
     for line in requests:
         asked = json.loads(line)
-        key = asked["form"], asked["row"]
-        if key not in turns:
-            turns[key] = timed(_FORMS[asked["form"]](named[asked["row"]]))
+        name = asked["row"]
+        if name not in turns:
+            turns[name] = timed(_FORMS[form](named[name]))
             gc.collect()
             gc.freeze()
         gc.collect()
-        print(json.dumps([*turns[key](asked["runs"])]), file=answers, flush=True)
+        print(json.dumps([*turns[name](asked["runs"])]), file=answers, flush=True)
 
 
 if __name__ == "__main__":
-    serve(sys.stdin, sys.stdout)
+    serve(sys.argv[1], sys.stdin, sys.stdout)

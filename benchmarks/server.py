@@ -17,14 +17,13 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -35,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.environment import environment
 from benchmarks.report import Section, table, written_into
+from tests import etcd
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 OBJECTS: Final = 100
@@ -302,40 +302,11 @@ def echo(file: Path) -> None:
 
 
 @contextmanager
-def etcd() -> Iterator[str]:
-    """Run an etcd; give the URL of the store."""
-    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
-        client, peer = (f"http://127.0.0.1:{each.getsockname()[1]}" for each in sockets)
-        stack.close()
-        flags = [f"--data-dir={directory}/data", f"--listen-client-urls={client}", f"--advertise-client-urls={client}"]
-        flags += [f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"]
-        command = ["etcd", *flags, f"--initial-cluster=default={peer}"]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-            try:
-                _wait_for(urlsplit(client).port or 0)
-                yield f"etcd://{urlsplit(client).netloc}"
-            finally:
-                running.terminate()
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(200):
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise RuntimeError("etcd did not start")
-
-
-@contextmanager
 def opened(store: str, directory: str) -> Iterator[str]:
     """Give the URL of a new store of a kind."""
     if store == "etcd":
-        with etcd() as url:
-            yield url
+        with etcd.running() as running:
+            yield running.url
     else:
         yield "memory:" if store == "memory" else f"sqlite:{directory}/objects.db"
 
@@ -415,7 +386,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.echo:
         echo(options.echo)
         return
-    stores = options.store or ["memory", "sqlite", *(["etcd"] if shutil.which("etcd") else [])]
+    stores = options.store or ["memory", "sqlite", *(["etcd"] if etcd.BINARY else [])]
     found = section([*rows(stores, connections=options.connections, seconds=options.seconds)], options.connections)
     print("\n".join(found.lines))
     if options.docs:
