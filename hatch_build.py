@@ -32,6 +32,8 @@ REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")
 class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's configuration, which is not used
     """Adds the compiled modules to a wheel, beside their sources."""
 
+    _temporary: Path | None = None
+
     def dependencies(self) -> list[str]:
         """Return what compiling needs, if there is to be any."""
         return [*REQUIREMENTS] if self.target_name == "wheel" and _wanted() else []
@@ -54,7 +56,8 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was built on the way."""
         del version, build_data, artifact_path
-        shutil.rmtree(getattr(self, "_temporary", ""), ignore_errors=True)
+        if self._temporary:
+            shutil.rmtree(self._temporary)
 
 
 def compiled(root: Path, target: Path) -> list[str]:
