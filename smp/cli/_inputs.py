@@ -46,12 +46,10 @@ class Inputs(msgspec.Struct):
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
         """List the files of a directory, at any depth; a file is its own list. Raises DocumentError for none."""
-        if path == STDIN or _is_plain(path):
+        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  (see _content)
             return [path]
-        from pathlib import Path  # noqa: PLC0415  (see _is_plain)
+        from pathlib import Path  # noqa: PLC0415  (see _content)
 
-        if not Path(path).is_dir():
-            return [path]
         found = [str(Path(folder) / name) for folder, _, names in os.walk(path) for name in names]
         wanted = sorted(name for name in found if Path(name).suffix in suffixes)
         if not wanted:
@@ -106,17 +104,8 @@ class Inputs(msgspec.Struct):
 
 
 def _content(path: str) -> bytes:
-    if _is_plain(path):
-        with open(path, "rb") as file:  # noqa: PTH123  (see _is_plain)
-            return file.read()
-    from pathlib import Path  # noqa: PLC0415  (see _is_plain)
-
-    return Path(path).read_bytes()
-
-
-def _is_plain(path: str) -> bool:
-    """Tell whether a path is that of a plain file: pathlib, slow to import, would do nothing else with it."""
-    return os.path.isfile(path)  # noqa: PTH113
+    with open(path or ".", "rb") as file:  # noqa: PTH123  (pathlib is slow to import, and would do nothing else)
+        return file.read()
 
 
 def name_of(path: str) -> str:
