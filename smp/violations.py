@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from smp.paths import Element, Path, Step
 from smp.values import ABSENT, JSON, Absent, JSONObject, printed
@@ -21,8 +22,7 @@ Reason: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """One value that breaks a rule of its schema.
 
     ``code`` is stable and kebab-case; ``reason`` and ``message`` are what a server puts into the causes of

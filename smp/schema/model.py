@@ -23,8 +23,9 @@ one that those follow which have none of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, TypeAlias
+
+from msgspec import Struct, structs
 
 from smp.errors import SchemaError, UnknownFieldError
 from smp.paths import Path
@@ -37,8 +38,7 @@ Loader: TypeAlias = "Callable[[str], TypeDocument | None]"
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-string"})
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Struct, frozen=True):
     """A patch strategy: how a list or an object of a field is patched, and whether keys are retained."""
 
     merge: bool = False
@@ -186,7 +186,7 @@ class ObjectType(Type):
         if not isinstance(self._unions, tuple):
             declared = self._fields.declared
             groups = read_unions(self._unions, {name: _enum(node) for name, node in declared.items()}, declared)
-            self._unions = tuple(replace(group, profile=group.profile or self._profile) for group in groups)
+            self._unions = tuple(structs.replace(group, profile=group.profile or self._profile) for group in groups)
         return self._unions
 
     @staticmethod
@@ -270,8 +270,7 @@ class Types:
         return self._other_policy
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """A schema to compute and apply patches by: a root type, and where it comes from."""
 
     document: TypeDocument

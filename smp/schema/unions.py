@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -49,8 +49,7 @@ class Member(msgspec.Struct, frozen=True):
         return value is not None and not (self.empty_is_unset and isinstance(value, str | int | float) and not value)
 
 
-@dataclass(frozen=True, slots=True)
-class UnionGroup:
+class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     """One union of an object.
 
     ``empty`` are the values that select no member, ``none`` those that mean that nothing is chosen; ``closed`` says
@@ -69,10 +68,11 @@ class UnionGroup:
     profile: str = ""
     generation: str = ""
     source: str = ""
-    by_value: Mapping[str, Member] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_value", {member.value: member for member in self.members})
+    @cached_property
+    def by_value(self) -> Mapping[str, Member]:
+        """The members by the discriminator values that select them."""
+        return {member.value: member for member in self.members}
 
     def members_set(self, obj: JSONObject) -> tuple[str, ...]:
         """Return the names of the members that an object sets."""

@@ -7,8 +7,9 @@ structural schema", "Validation").
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from smp.errors import SchemaError
 from smp.paths import Path

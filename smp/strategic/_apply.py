@@ -6,9 +6,10 @@ does not touch is shared with ``live``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import compress
 from typing import cast
+
+import msgspec
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
@@ -136,8 +137,7 @@ def _without_values(live: JSONArray, values: JSONArray, field: Field) -> JSONArr
     return [value for value in live if scalar_key(value) not in gone]
 
 
-@dataclass(slots=True)
-class _Merge:
+class _Merge(msgspec.Struct):
     """A merged list, not yet in order: its elements, and what the order is found from."""
 
     elements: JSONArray

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+
+import msgspec
 
 from smp.errors import CompositionError, PatchError, SmpError
 from smp.schema.model import Field, Type, unknown_field
@@ -76,8 +77,7 @@ def _names(*patches: PatchObject) -> Iterable[str]:
     return dict.fromkeys(name for one in patches for group in (one.fields, one.orders, one.deletions) for name in group)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """All that a patch says of one field: its value, and the directives that stand beside it."""
 
     value: JSON | Absent = ABSENT
