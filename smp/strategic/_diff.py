@@ -59,8 +59,10 @@ class Diff:
         if not self._levels:
             raise RecursionError
         patch: JSONObject = {}
+        kept = 0  # names that live has as well
         for name, value in modified.items():
             now = live.get(name, ABSENT)
+            kept += now is not ABSENT
             kind = type(value)
             if kind is dict or kind is list:
                 try:
@@ -69,11 +71,11 @@ class Diff:
                     raise error.within(name) from None
             elif now is not value and (type(now) is not kind or now != value):
                 patch[name] = value
-        if base is not modified:
+        if base is not modified and (base is not live or len(live) > kept):
             for name in base:
                 if name not in modified:
                     patch[name] = None
-        if retain and (patch or (len(live) > len(modified) and _has_more(live, modified))):
+        if retain and (patch or (len(live) > kept and _has_more(live, modified))):
             retained = sorted(name for name, value in modified.items() if value is not None)
             patch.update({RETAIN_KEYS: [*retained]} if retained else {})
         self._levels += 1
