@@ -493,7 +493,8 @@ def _by_lookup(go: Reference, verdict: Verdict) -> str | None:
     lookup: JSONObject = {"lookup": "openapi", "definitions_name": _defined(go), "root": schema.type.name}
     case = verdict.case._replace(subject=verdict.case.subject._replace(reference=lookup))
     asked = _asked(go, case)
-    return None if asked.reason is None and _by_deviations(go, asked) is None else "lookups"
+    explained = asked.reason is not None or _by_deviations(go, asked) or _by_panic(go, asked)
+    return "lookups" if explained else None
 
 
 def _by_equality(go: Reference, verdict: Verdict) -> str | None:
@@ -509,7 +510,7 @@ def _by_equality(go: Reference, verdict: Verdict) -> str | None:
 
 
 def _unequal(sides: Sequence[JSONObject], schema: Type) -> list[JSONObject]:
-    """Take out of objects the objects and lists that are equal in all of them."""
+    """Take out of objects the objects and lists that are equal in all of them that have more than null."""
     left: list[JSONObject] = [{} for _ in sides]
     for name in dict.fromkeys(itertools.chain(*sides)):
         values = [side.get(name, ABSENT) for side in sides]
@@ -520,11 +521,11 @@ def _unequal(sides: Sequence[JSONObject], schema: Type) -> list[JSONObject]:
 
 
 def _unequal_values(values: Sequence[JSON | Absent], field: Field | None) -> Sequence[JSON | Absent]:
-    present = [value for value in values if value is not ABSENT]
-    if len(present) == 1:
+    present = [value for value in values if value is not ABSENT and value is not None]
+    if len(present) < 2:
         return values
     if all(same(value, present[0]) for value in present):
-        scalar = isinstance(present[0], str | int | float | None)
+        scalar = isinstance(present[0], str | int | float)
         return values if scalar else [ABSENT] * len(values)
     objects = [value for value in present if isinstance(value, dict)]
     lists = [value for value in present if isinstance(value, list)]
@@ -534,7 +535,7 @@ def _unequal_values(values: Sequence[JSON | Absent], field: Field | None) -> Seq
     elif len(lists) == len(present) and field is not None and field.merge_key:
         left = [_unequal_elements(elements, lists, field) for elements in lists]
     remaining = iter(left)
-    return [ABSENT if value is ABSENT else next(remaining) for value in values]
+    return [value if value is ABSENT or value is None else next(remaining) for value in values]
 
 
 def _unequal_elements(elements: Sequence[JSON], lists: Sequence[Sequence[JSON]], field: Field) -> list[JSON]:
