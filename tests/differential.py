@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
 from smp.errors import ConflictError, SmpError
 from smp.schema.catalog import kubernetes
@@ -510,7 +510,7 @@ def _by_equality(go: Reference, verdict: Verdict) -> str | None:
 
 
 def _unequal(sides: Sequence[JSONObject], schema: Type) -> list[JSONObject]:
-    """Take out of objects the objects and lists that are equal in all of them that have more than null."""
+    """Take out of objects the objects and lists that are equal in all of them that have anything there."""
     left: list[JSONObject] = [{} for _ in sides]
     for name in dict.fromkeys(itertools.chain(*sides)):
         values = [side.get(name, ABSENT) for side in sides]
@@ -521,7 +521,7 @@ def _unequal(sides: Sequence[JSONObject], schema: Type) -> list[JSONObject]:
 
 
 def _unequal_values(values: Sequence[JSON | Absent], field: Field | None) -> Sequence[JSON | Absent]:
-    present = [value for value in values if value is not ABSENT and value is not None]
+    present = [value for value in values if _says(value)]
     if len(present) < 2:
         return values
     if all(same(value, present[0]) for value in present):
@@ -535,7 +535,11 @@ def _unequal_values(values: Sequence[JSON | Absent], field: Field | None) -> Seq
     elif len(lists) == len(present) and field is not None and field.merge_key:
         left = [_unequal_elements(elements, lists, field) for elements in lists]
     remaining = iter(left)
-    return [value if value is ABSENT or value is None else next(remaining) for value in values]
+    return [next(remaining) if _says(value) else value for value in values]
+
+
+def _says(value: JSON | Absent) -> TypeGuard[JSON]:
+    return value is not ABSENT and value is not None and not (isinstance(value, dict | list) and not value)
 
 
 def _unequal_elements(elements: Sequence[JSON], lists: Sequence[Sequence[JSON]], field: Field) -> list[JSON]:

@@ -86,7 +86,7 @@ class Diff:
         kind = type(value)
         if kind is list or field is None or field.replaces or not field.type.structured:
             before, now = _identified(before, now, value)
-        if now is value and (before is value or type(before) is not kind):
+        if now is value and (before is value or not before or type(before) is not kind):
             return
         if type(now) is not kind and type(before) is not kind:
             patch[name] = value
@@ -133,7 +133,7 @@ class Diff:
             return self._by_key(name, (base, live, value), (base_keys, live_keys, keys), field)
         kind = element_type(base or live, value)
         if live and live is not value and element_type(live, value) is not kind:
-            live = []  # modified is empty, so there is nothing to add, whatever stands there
+            live = _of_no_account(live, merge_key)
         if kind is not dict:
             return self._scalars(name, base, live, value)
         lists = base, live, value
@@ -190,6 +190,13 @@ def _identified(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
     if now is value or same(now, value):
         return value if before is now or same(before, value) else before, value
     return value if before is not now and (before is value or same(before, value)) else before, now
+
+
+def _of_no_account(live: JSONArray, merge_key: str) -> JSONArray:
+    """Check a live list of another type: modified is empty, so there is nothing to add, whatever stands there."""
+    if isinstance(live[0], dict):
+        keys_of(live, merge_key)
+    return []
 
 
 def _has_more(live: JSONObject, modified: JSONObject) -> bool:
