@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from smp.errors import DepthError, SmpError
 from smp.handler import Accepted, Options, TooLargeError, create
 from smp.server.crds import Definition, is_established, with_status
+from smp.server.crds.structural import defaulted
+from smp.server.crds.validation import violations
 from smp.server.errors import BadRequestError, InvalidError, UnknownResourceError
 from smp.server.resources import Resources, ScalePaths
-from smp.server.structural import defaulted
-from smp.server.validation import violations
 from smp.values import JSON, JSONObject, same
 from tests.oracles import as_go_prints
 from tests.record_crds import answers, definitions, edited, schemas, thing

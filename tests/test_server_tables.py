@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.server._columns import human_duration, since
-from smp.server._json_path import JSONPathError, first, members
 from smp.server.crds import Definition
+from smp.server.crds._json_path import JSONPathError, first, members
 from smp.server.errors import BadRequestError
 from smp.server.resources import Resources
 from smp.server.tables import columns_of, include_of, table
+from smp.server.tables.columns import human_duration, since
 from smp.values import ABSENT, JSON, JSONObject, same
 from tests.loopback import Answer, Loopback, encoded, published
 from tests.oracles import needs_kubectl

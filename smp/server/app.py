@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError
-from smp.server._answers import refused
-from smp.server._api import API, background
-from smp.server._front import Front
-from smp.server._routes import routes
-from smp.server._sweeping import prepare, sweep
+from smp.server.endpoints.answers import refused
+from smp.server.endpoints.front import Front
+from smp.server.endpoints.routes import routes
 from smp.server.errors import UnknownResourceError
+from smp.server.registry.api import API, background
+from smp.server.registry.sweeping import prepare, sweep
 from smp.server.settings import Settings
 from smp.server.store import Store
 
