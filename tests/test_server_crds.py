@@ -21,7 +21,7 @@ from smp.handler import Accepted, Options, TooLargeError, create
 from smp.server.crds import Definition, is_established, with_status
 from smp.server.crds.structural import defaulted
 from smp.server.crds.validation import violations
-from smp.server.errors import BadRequestError, InvalidError, UnknownResourceError
+from smp.server.errors import InvalidError, Refusal, UnknownResourceError
 from smp.server.resources import Resources, ScalePaths
 from smp.values import JSON, JSONObject, same
 from tests.oracles import as_go_prints
@@ -119,7 +119,7 @@ def problems(definition: JSONObject) -> set[tuple[str, str]]:
         Definition.read(definition)
     except InvalidError as error:
         return {(normal(field), reason) for field, reason in causes(error)}
-    except BadRequestError:
+    except Refusal:
         return {UNTYPED}
     return set()
 

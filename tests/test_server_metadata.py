@@ -19,7 +19,7 @@ from smp.errors import SmpError
 from smp.handler import ModifiedError
 from smp.server import names
 from smp.server.deletion import DeleteOptions, deleting, is_finished
-from smp.server.errors import BadRequestError, InvalidError
+from smp.server.errors import InvalidError, Refusal
 from smp.server.metadata import created, random_suffix, stored, timestamp, updated, with_resource_version
 from smp.server.resources import Resource, Resources
 from smp.values import JSON, JSONObject, same
@@ -106,7 +106,7 @@ def test_an_object_without_a_namespace_has_none() -> None:
 
 def test_the_namespace_is_that_of_the_request() -> None:
     assert create({"name": "web", "namespace": "shop"})["namespace"] == "shop"
-    with pytest.raises(BadRequestError) as caught:
+    with pytest.raises(Refusal) as caught:
         create({"name": "web", "namespace": "other"})
     # As a server says it: kubectl's users search for this sentence.
     assert (
@@ -348,6 +348,6 @@ def test_no_metadata_breaks_anything_and_nothing_is_mutated(old: JSON, new: JSON
     ):
         try:
             act()
-        except (BadRequestError, InvalidError, ModifiedError):
+        except (Refusal, InvalidError, ModifiedError):
             continue
     assert same([*before], [old, new])

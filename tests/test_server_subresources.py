@@ -14,7 +14,7 @@ from hypothesis import given
 
 from smp.errors import SmpError
 from smp.server.crds import Definition
-from smp.server.errors import BadRequestError, InvalidError, UnknownResourceError
+from smp.server.errors import InvalidError, Refusal, UnknownResourceError
 from smp.server.resources import Resource, Resources
 from smp.server.subresources import NoReplicasError, on_create, on_status_update, on_update, scale_of, scaled
 from smp.values import JSON, JSONObject, same
@@ -124,7 +124,7 @@ def test_replicas_are_numbers(replicas: JSON) -> None:
 
 
 def test_only_a_scale_is_written_back() -> None:
-    with pytest.raises(BadRequestError):
+    with pytest.raises(Refusal):
         scaled(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from smp.server.crds import Definition
 from smp.server.crds._json_path import JSONPathError, first, members
-from smp.server.errors import BadRequestError
+from smp.server.errors import Refusal
 from smp.server.resources import Resources
 from smp.server.tables import columns_of, include_of, table
 from smp.server.tables.columns import human_duration, since
@@ -149,7 +149,7 @@ def test_rows_carry_what_is_asked_for(include: str, carried: JSONObject) -> None
 
 def test_rows_carry_metadata_unless_asked_otherwise() -> None:
     assert include_of("") == "Metadata"
-    with pytest.raises(BadRequestError):
+    with pytest.raises(Refusal):
         include_of("Everything")
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from smp.handler import ModifiedError
 from smp.paths import Path
-from smp.server.errors import BadRequestError, invalid, refuse
+from smp.server.errors import Refusal, invalid, refuse
 from smp.server.metadata import metadata_of, next_generation, timestamp, with_metadata
 from smp.values import JSON, JSONObject
 from smp.violations import Violation, unsupported
@@ -42,12 +42,12 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     def read(cls, body: JSON, query: Mapping[str, str]) -> Self:
         """Read the options from the body of a request, or where that is null from its query.
 
-        Raises BadRequestError for what is none, InvalidError for values that are not allowed.
+        Raises Refusal for what is none, InvalidError for values that are not allowed.
         """
         try:
             options = cls._of_query(query) if body is None else msgspec.convert(body, cls)
         except msgspec.ValidationError as error:
-            raise BadRequestError(f"these are no DeleteOptions: {error}") from None
+            raise Refusal(f"these are no DeleteOptions: {error}") from None
         refuse(options.violations())
         return options
 

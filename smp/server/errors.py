@@ -6,19 +6,12 @@ import json
 from collections.abc import Iterable
 
 from smp.errors import SmpError
-from smp.handler import InvalidError
+from smp.handler import InvalidError, Refusal
 from smp.paths import Path
 from smp.values import JSON
 from smp.violations import Violation
 
-__all__ = ["BadRequestError", "InvalidError", "UnknownResourceError", "forbidden", "invalid", "refuse", "required"]
-
-
-class BadRequestError(SmpError):
-    """A request that contradicts itself, or that nobody can read."""
-
-    default_code = "bad-request"
-    status = 400
+__all__ = ["InvalidError", "Refusal", "UnknownResourceError", "forbidden", "invalid", "refuse", "required"]
 
 
 class UnknownResourceError(SmpError):

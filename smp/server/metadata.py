@@ -12,7 +12,7 @@ from typing import Final
 
 from smp.paths import Path
 from smp.server import names
-from smp.server.errors import BadRequestError, forbidden, invalid, refuse, required
+from smp.server.errors import Refusal, forbidden, invalid, refuse, required
 from smp.server.resources import Resource
 from smp.values import ABSENT, JSON, Absent, JSONObject, listed, same, type_name
 from smp.violations import Violation
@@ -37,11 +37,11 @@ def random_suffix(choice: Callable[[str], str]) -> str:
 
 
 def metadata_of(obj: JSONObject) -> JSONObject:
-    """Return the metadata of an object, empty where it has none. Raises BadRequestError for what is no object."""
+    """Return the metadata of an object, empty where it has none. Raises Refusal for what is no object."""
     found = obj.get("metadata")
     if isinstance(found, dict | None):
         return found or {}
-    raise BadRequestError(f"an object is expected, not {type_name(found)}", path=METADATA)
+    raise Refusal(f"an object is expected, not {type_name(found)}", path=METADATA)
 
 
 def with_metadata(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
@@ -63,7 +63,7 @@ def stored(obj: JSONObject) -> JSONObject:
 def created(obj: JSONObject, resource: Resource, *, namespace: str, now: datetime, uid: str, suffix: str) -> JSONObject:
     """Return an object as a server stores it when it is created.
 
-    ``namespace`` is that of the request, ``suffix`` makes a generateName a name. Raises BadRequestError for an object
+    ``namespace`` is that of the request, ``suffix`` makes a generateName a name. Raises Refusal for an object
     of another namespace, InvalidError for names that are not allowed.
     """
     given = with_metadata(stored(obj), **dict.fromkeys(_SYSTEM, ABSENT))
@@ -73,12 +73,12 @@ def created(obj: JSONObject, resource: Resource, *, namespace: str, now: datetim
 
 
 def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObject:
-    """Return an object in the namespace of the request. Raises BadRequestError where it is in another."""
+    """Return an object in the namespace of the request. Raises Refusal where it is in another."""
     if not resource.namespaced:
         return with_metadata(obj, namespace=ABSENT)
     if metadata_of(obj).get("namespace") not in {None, "", namespace}:
         problem = "the namespace of the provided object does not match the namespace sent on the request"
-        raise BadRequestError(problem, path=METADATA / "namespace")
+        raise Refusal(problem, path=METADATA / "namespace")
     return with_metadata(obj, namespace=namespace)
 
 

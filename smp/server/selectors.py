@@ -13,14 +13,14 @@ from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
 from smp.server import names
-from smp.server.errors import BadRequestError
+from smp.server.errors import Refusal
 from smp.server.metadata import metadata_of
 from smp.values import JSON, JSONObject, listed, printed
 
 Operator: TypeAlias = Literal["in", "notin", "exists", "!", ">", "<"]
 
 
-class SelectorError(BadRequestError):
+class SelectorError(Refusal):
     """A selector that cannot be understood."""
 
     default_code = "invalid-selector"

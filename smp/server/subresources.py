@@ -10,7 +10,7 @@ from typing import Final
 
 from smp.errors import SmpError
 from smp.paths import Path
-from smp.server.errors import BadRequestError, InvalidError, UnknownResourceError, invalid
+from smp.server.errors import InvalidError, Refusal, UnknownResourceError, invalid
 from smp.server.metadata import metadata_of
 from smp.server.resources import FieldPath, Resource, ScalePaths
 from smp.server.selectors import selector_text
@@ -70,11 +70,11 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
 def scaled(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
     """Return an object with the replicas that its changed Scale wants; none are 0.
 
-    Raises UnknownResourceError for a resource without the subresource, BadRequestError for what is no Scale, and
+    Raises UnknownResourceError for a resource without the subresource, Refusal for what is no Scale, and
     InvalidError for replicas that are no number from 0.
     """
     if (scale.get("kind"), scale.get("apiVersion")) != ("Scale", SCALE_API_VERSION):
-        raise BadRequestError(f"a Scale in {SCALE_API_VERSION} is expected")
+        raise Refusal(f"a Scale in {SCALE_API_VERSION} is expected")
     wanted = _at(scale, ("spec", "replicas"))
     replicas = 0 if wanted is None else wanted
     if type(replicas) is not int or not 0 <= replicas < 2**31:

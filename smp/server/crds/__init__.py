@@ -61,7 +61,7 @@ class Definition:
 
     @classmethod
     def read(cls, document: JSONObject) -> Definition:
-        """Read a CustomResourceDefinition. Raises InvalidError, BadRequestError and DepthError."""
+        """Read a CustomResourceDefinition. Raises InvalidError, Refusal and DepthError."""
         crd = read(document)
         refuse(problems(crd))
         try:

@@ -19,7 +19,7 @@ def with_status(document: JSONObject, resources: Resources, *, now: datetime) ->
     """Return a CustomResourceDefinition as a server stores it: its names completed, and its state as of now.
 
     Names that another of the resources has are not accepted, and then the definition is not established. Raises
-    BadRequestError and DepthError.
+    Refusal and DepthError.
     """
     crd, old = read(document), _members(document.get("status"))
     conflict = _conflict(crd, resources)

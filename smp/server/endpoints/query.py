@@ -9,7 +9,7 @@ from typing import Annotated, Final, Self
 
 import msgspec
 
-from smp.server.errors import BadRequestError
+from smp.server.errors import Refusal
 from smp.server.selectors import FieldSelector, LabelSelector, field_selector, label_selector
 
 _MATCHES: Final = ("", "Exact", "NotOlderThan")
@@ -29,11 +29,11 @@ class Continue(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, token: str) -> Self:
-        """Read a token. Raises BadRequestError."""
+        """Read a token. Raises Refusal."""
         try:
             return msgspec.json.decode(urlsafe_b64decode(token), type=cls)
         except (ValueError, msgspec.MsgspecError):
-            raise BadRequestError("continue key is not valid") from None
+            raise Refusal("continue key is not valid") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class ListOptions:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Self:
-        """Read a query. Raises BadRequestError and SelectorError."""
+        """Read a query. Raises Refusal and SelectorError."""
         options = cls(
             labels=label_selector(query.get("labelSelector", "")),
             fields=field_selector(query.get("fieldSelector", "")),
@@ -78,34 +78,32 @@ class ListOptions:
 def _check(options: ListOptions, query: Mapping[str, str]) -> None:
     match = query.get("resourceVersionMatch", "")
     if match not in _MATCHES:
-        raise BadRequestError(
-            f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
-        )
+        raise Refusal(f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"')
     if options.watch:
         _check_watch(query, match)
     elif "sendInitialEvents" in query:
-        raise BadRequestError("sendInitialEvents is forbidden for list")
+        raise Refusal("sendInitialEvents is forbidden for list")
     elif match and options.revision is None:
-        raise BadRequestError("resourceVersionMatch is forbidden unless resourceVersion is provided")
+        raise Refusal("resourceVersionMatch is forbidden unless resourceVersion is provided")
     elif match and options.after:
-        raise BadRequestError("resourceVersionMatch is forbidden when continue is provided")
+        raise Refusal("resourceVersionMatch is forbidden when continue is provided")
     elif options.exact and not options.revision:
-        raise BadRequestError('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
+        raise Refusal('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
     elif options.after and options.revision:
-        raise BadRequestError("specifying resource version is not allowed when using continue")
+        raise Refusal("specifying resource version is not allowed when using continue")
 
 
 def _check_watch(query: Mapping[str, str], match: str) -> None:
     if match and "sendInitialEvents" not in query:
-        raise BadRequestError("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+        raise Refusal("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
     if "sendInitialEvents" in query and match != "NotOlderThan":
-        raise BadRequestError("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+        raise Refusal("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
 
 
 def _number(query: Mapping[str, str], name: str) -> int:
     text = query.get(name) or "0"
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise BadRequestError(f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected')
+        raise Refusal(f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected')
     return int(text)
 
 

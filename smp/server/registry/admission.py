@@ -34,7 +34,7 @@ class Circumstances:
 
 
 def admit_new(obj: JSONObject, kind: Kind, namespace: str, when: Circumstances) -> JSONObject:
-    """Return a new object as it is stored. Raises BadRequestError and InvalidError."""
+    """Return a new object as it is stored. Raises Refusal and InvalidError."""
     placed = metadata.created(obj, kind.resource, namespace=namespace, now=when.now, uid=when.uid, suffix=when.suffix)
     return _admitted({}, _with_initial_status(subresources.on_create(placed, kind.resource), kind.resource), kind, when)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from smp.server.errors import BadRequestError
+from smp.server.errors import Refusal
 from smp.server.metadata import metadata_of
 from smp.server.tables._builtin import columns_of
 from smp.server.tables.columns import Column
@@ -23,10 +23,10 @@ _INCLUDES: Final[dict[str, Include]] = {"": "Metadata", "None": "None", "Metadat
 
 
 def include_of(text: str) -> Include:
-    """Read the query parameter ``includeObject``; without it, rows carry metadata. Raises BadRequestError."""
+    """Read the query parameter ``includeObject``; without it, rows carry metadata. Raises Refusal."""
     found = _INCLUDES.get(text)
     if found is None:
-        raise BadRequestError(f"includeObject is None, Metadata or Object, not {text!r}")
+        raise Refusal(f"includeObject is None, Metadata or Object, not {text!r}")
     return found
 
 
