@@ -83,10 +83,13 @@ def _replaced(patch: JSONObject, marker: JSON | Absent) -> JSONObject:
 
 
 def _retained(live: JSONObject, patch: PatchObject) -> JSONObject:
-    if patch.retained is ABSENT:
-        return live.copy()
-    names = retained_keys(patch)
-    return {name: value for name, value in live.items() if name in names}
+    result = live.copy()
+    if patch.retained is not ABSENT:
+        names = retained_keys(patch)
+        for name in live:
+            if name not in names:
+                del result[name]
+    return result
 
 
 def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> None:

@@ -59,9 +59,7 @@ def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSON
 
 
 def _retained(patch: PatchObject) -> frozenset[str] | None:
-    if patch.retained is ABSENT:
-        return None
-    return frozenset(name for name in retained_keys(patch) if isinstance(name, str))
+    return None if patch.retained is ABSENT else frozenset(retained_keys(patch))
 
 
 def _retained_by_both(

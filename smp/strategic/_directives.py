@@ -5,7 +5,6 @@ A patch object is read once into its directives and its fields; engines see no m
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Final, cast
 
 from smp.errors import PatchError
@@ -21,8 +20,7 @@ _ORDER: Final = "$setElementOrder"
 _DELETIONS: Final = "$deleteFromPrimitiveList"
 _PREFIXES: Final = (_ORDER, _DELETIONS)
 _NONE: Final[JSONObject] = {}
-_NAME_TYPES: Final = frozenset({str, bool, int, float, type(None)})  # the reference takes any scalar for a name
-_FEW: Final = 9  # names, among which a list finds one sooner than a set is made
+_NO_NAMES: Final = frozenset({bool, int, float, type(None)})  # which the reference takes for names all the same
 _CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
 
 
@@ -167,7 +165,7 @@ def unknown_marker(marker: JSON | Absent) -> PatchError:
     )
 
 
-def retained_keys(patch: PatchObject) -> Collection[JSON]:
+def retained_keys(patch: PatchObject) -> set[str]:
     """Return the keys that ``$retainKeys`` lists.
 
     Raises PatchError where it is no list of names, or where the patch sets a key outside it: the
@@ -176,10 +174,12 @@ def retained_keys(patch: PatchObject) -> Collection[JSON]:
     listed = patch.retained
     if not isinstance(listed, list):
         raise _no_names(listed)
+    names: set[str] = set()
     for name in listed:
-        if not isinstance(name, str) and type(name) not in _NAME_TYPES:
+        if isinstance(name, str):
+            names.add(name)
+        elif type(name) not in _NO_NAMES:
             raise _no_names(listed)
-    names: Collection[JSON] = listed if len(listed) < _FEW else {name for name in listed if isinstance(name, str)}
     for name, value in patch.fields.items():
         if value is not None and name not in names:
             raise PatchError(
