@@ -46,7 +46,8 @@ def commands(directory: Path) -> dict[str, list[str]]:
     return {
         BARE: [sys.executable, "-c", "pass"],
         "import smp": [sys.executable, "-c", "import smp"],
-        "import click, msgspec": [sys.executable, "-c", "import click, msgspec"],  # what the command cannot do without
+        "import msgspec, yaml": [sys.executable, "-c", "import msgspec, yaml"],  # what reads documents
+        "import click, msgspec": [sys.executable, "-c", "import click, msgspec"],  # what the command needs for JSON
         "smp --version": [str(smp), "--version"],
         "smp apply -o json": [str(smp), "apply", *_files(directory, "json"), "-o", "json"],
         "smp apply": [str(smp), "apply", *_files(directory, "yaml")],

@@ -118,7 +118,7 @@ def test_processes_are_compared_with_the_bare_interpreter() -> None:
     assert section.ratios[0] == Ratio(f"process: {processes.BARE}", processes.BARE, 1, 1)
     assert [ratio.what for ratio in section.ratios[1:]] == [
         f"process: {name}"
-        for name in ("import smp", "import click, msgspec", "smp --version", "smp apply -o json", "smp apply")
+        for name in ("import smp", "import msgspec, yaml", "import click, msgspec", "smp --version", "smp apply -o json", "smp apply")
     ]
     _judged(section)
 
