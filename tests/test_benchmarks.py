@@ -116,10 +116,9 @@ def test_a_patch_beside_many_elements() -> None:
 def test_processes_are_compared_with_the_bare_interpreter() -> None:
     section = processes.section(ONCE)
     assert section.ratios[0] == Ratio(f"process: {processes.BARE}", processes.BARE, 1, 1)
-    assert [ratio.what for ratio in section.ratios[1:]] == [
-        f"process: {name}"
-        for name in ("import smp", "import msgspec, yaml", "import click, msgspec", "smp --version", "smp apply -o json", "smp apply")
-    ]
+    imports = ("import smp", "import msgspec, yaml", "import click, msgspec")
+    commands = ("smp --version", "smp apply -o json", "smp apply")
+    assert [ratio.what for ratio in section.ratios[1:]] == [f"process: {name}" for name in imports + commands]
     _judged(section)
 
 
