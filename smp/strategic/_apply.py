@@ -149,7 +149,7 @@ class _Merge(msgspec.Struct):
     live: list[ScalarKey]  # what deletions left of the live list
     freed: int = 0  # how many elements were deleted
     replaced: bool = False  # whether the patch dropped what was there
-    in_place: bool = False  # whether elements only changed, in their live order, and so stay where they are
+    in_place: bool = False  # whether elements only changed, in their live order
 
     @property
     def slots(self) -> list[ScalarKey]:
@@ -160,7 +160,9 @@ class _Merge(msgspec.Struct):
 
 def _merged_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
     merge = _merge(live, patch, field)
-    return merge.elements if merge.in_place else arranged(merge.elements, merge.keys, merge.patched, merge.live)
+    if merge.in_place and len(set(merge.keys)) == len(merge.keys):  # twins are brought together
+        return merge.elements
+    return arranged(merge.elements, merge.keys, merge.patched, merge.live)
 
 
 def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
@@ -186,9 +188,8 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
         return _Merge(whole, asked.keys, [], asked.keys, replaced=True)
     elements, keys = _without(live, keys_of(live, field.merge_key), asked.deleted)
     left = len(keys)
-    places = first_positions(keys)
-    unique = len(places) == left
-    last, in_place = -1, unique
+    places = first_positions(keys, set(asked.keys))
+    last, in_place = -1, True
     merge_key, known = field.merge_key, field.type.items
     for element, key in zip(asked.elements, asked.keys):
         at = places.setdefault(key, len(keys))

@@ -206,8 +206,9 @@ def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONA
     """Sort values as an order directive has them; those of one key keep their order."""
     if order is None:
         return values
-    place = first_positions(keys_of(order, merge_key))
-    at = [place[key] for key in keys_of(values, merge_key)]
+    keys = keys_of(values, merge_key)
+    place = first_positions(keys_of(order, merge_key), set(keys))
+    at = [place[key] for key in keys]
     return [values[index] for index in sorted(range(len(values)), key=at.__getitem__)]
 
 

@@ -122,11 +122,12 @@ def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
     return unique
 
 
-def first_positions(keys: list[ScalarKey]) -> dict[ScalarKey, int]:
-    """Map each key to where it stands first."""
+def first_positions(keys: list[ScalarKey], wanted: set[ScalarKey]) -> dict[ScalarKey, int]:
+    """Map each wanted key that there is to where it stands first."""
     places: dict[ScalarKey, int] = {}
     for at in range(len(keys) - 1, -1, -1):
-        places[keys[at]] = at
+        if keys[at] in wanted:
+            places[keys[at]] = at
     return places
 
 
@@ -137,9 +138,10 @@ def arranged(elements: list[T], keys: list[ScalarKey], wanted: list[ScalarKey], 
     two are merged by one scan: a server-only element goes before a wanted one only where both stand
     in the live list and it stands earlier there (Go: strategicpatch.normalizeElementOrder).
     """
-    if keys == wanted and len(set(keys)) == len(keys):
+    present = set(keys)
+    if keys == wanted and len(present) == len(keys):
         return [*elements]
-    rank, place = first_positions(wanted), first_positions(live)
+    rank, place = first_positions(wanted, present), first_positions(live, present)
     ours = sorted((at for at, key in enumerate(keys) if key in rank), key=lambda at: rank[keys[at]])
     last = len(live)
     theirs = sorted((at for at, key in enumerate(keys) if key not in rank), key=lambda at: place.get(keys[at], last))
