@@ -14,7 +14,7 @@ from smp.errors import CompositionError, SmpError
 from smp.schema.model import Field, Type
 from smp.strategic import apply_patch, compose_patches
 from smp.values import JSON, JSONArray, JSONObject, same
-from tests.differential import composable, misplaced, orders_in, rewritten, stored
+from tests.differential import Place, composable, misplaced, orders_in, place_in, rewritten, stored
 from tests.oracles import Reference, as_go_prints
 from tests.strategies import Maker, Subject
 
@@ -27,7 +27,7 @@ FAILING: Final = "the patches themselves fail"
 BROKEN: Final = "the law is broken"
 
 
-Orders: TypeAlias = dict[tuple[str, ...], set[str]]
+Orders: TypeAlias = dict[Place, set[str]]
 
 
 class Chain(NamedTuple):
@@ -144,8 +144,9 @@ def _match(chain: Chain, expected: JSON, answer: JSON) -> str:
     result = stored(answer["result"])
     if same(expected, result):
         return KEPT
-    orders = {name: keys for patch in chain.patches for name, keys in orders_in(patch).items()}  # the last one counts
     schema = chain.subject.schema.type
+    # The last one counts.
+    orders = {place: keys for patch in chain.patches for place, keys in orders_in(patch, schema).items()}
     return KEPT_LOOSELY if same(_loose(expected, schema, orders), _loose(result, schema, orders)) else BROKEN
 
 
@@ -184,7 +185,7 @@ def _refused(go: Reference, chain: Chain, composed: JSON, wanted: Sequence[tuple
     return Outcome(chain, REFUSED, composed)
 
 
-def _loose(value: JSON, schema: Type, orders: Orders, path: tuple[str, ...] = ()) -> JSON:
+def _loose(value: JSON, schema: Type, orders: Orders, path: Place = ()) -> JSON:
     """Sort the elements of merge lists that no order directive names; the others keep their order."""
     if not isinstance(value, dict):
         return value
@@ -192,7 +193,9 @@ def _loose(value: JSON, schema: Type, orders: Orders, path: tuple[str, ...] = ()
     for name, member in value.items():
         field, place = schema.field(name), (*path, name)
         if isinstance(member, list) and field is not None:
-            elements: JSONArray = [_loose(element, field.type.items, orders, place) for element in member]
+            elements: JSONArray = [
+                _loose(element, field.type.items, orders, place_in(place, element, field)) for element in member
+            ]
             result[name] = _parted(elements, field.merge_key, orders.get(place, set())) if field.merges else elements
         else:
             result[name] = _loose(member, field.type, orders, place) if field is not None else member

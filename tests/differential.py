@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple, TypeAlias, TypeGuard
@@ -355,21 +355,37 @@ def misplaced(answer: JSONObject) -> bool:
     return any(text in str(answer.get("error")) for text in MISPLACED_ERRORS)
 
 
-def orders_in(patch: JSON, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], set[str]]:
-    """Return the lists that a patch mentions, by the names that lead to them: the printed keys that it orders."""
-    found: dict[tuple[str, ...], set[str]] = {}
-    if isinstance(patch, list):
-        for element in patch:
-            for place, keys in orders_in(element, path).items():
-                found.setdefault(place, set()).update(keys)
-    for name, value in patch.items() if isinstance(patch, dict) else ():
+Place: TypeAlias = tuple[str, ...]  # the names and the merge keys that lead to a list
+
+
+def orders_in(patch: JSONObject, schema: Type, path: Place = ()) -> dict[Place, set[str]]:
+    """Return the lists that a patch mentions, and of each the printed keys that it orders."""
+    found: dict[Place, set[str]] = {}
+    for name, value in patch.items():
         word, _, target = name.partition("/")
-        keys = found.setdefault((*path, target if word.startswith("$") else name), set())
+        place = (*path, target if word.startswith("$") else name)
+        keys = found.setdefault(place, set())
         if word == "$setElementOrder" and isinstance(value, list):
             keys |= {repr(next(iter(e.values())) if isinstance(e, dict) and e else e) for e in value}
-        for place, inner in orders_in(value, (*path, name)).items():
-            found.setdefault(place, set()).update(inner)
+        elif not word.startswith("$"):
+            for inner, ordered in _orders_within(value, schema.field(name), place):
+                found.setdefault(inner, set()).update(ordered)
     return found
+
+
+def _orders_within(value: JSON, field: Field | None, place: Place) -> Iterator[tuple[Place, set[str]]]:
+    known = OPAQUE if field is None else field.type
+    if isinstance(value, dict):
+        yield from orders_in(value, known, place).items()
+    for element in value if isinstance(value, list) else ():
+        if isinstance(element, dict):
+            yield from orders_in(element, known.items, place_in(place, element, field)).items()
+
+
+def place_in(place: Place, element: JSON, field: Field | None) -> Place:
+    """Return the place of an element of the list at a place."""
+    key = element.get(field.merge_key) if isinstance(element, dict) and field is not None else None
+    return (*place, repr(key))
 
 
 class Deviation(NamedTuple):
