@@ -137,6 +137,27 @@ def test_bottomless_values_are_refused(operation: Operation, step: Callable[[JSO
     dismantle(deep, other)
 
 
+def chained(*containers: JSONObject) -> list[JSONObject]:
+    return [{"spec": {"containers": [container]}} for container in containers]
+
+
+def test_what_is_made_of_a_deleted_element_is_composed_whole() -> None:
+    replaced: JSONObject = {"name": "a", "env": [{"name": "A"}, {"$patch": "replace"}]}
+    patches = chained({"name": "a", "$patch": "delete"}, {"name": "a", "image": "2", "tty": None}, replaced)
+    whole: JSONObject = {"name": "a", "image": "2", "env": [{"name": "A"}]}
+    assert compose_patches(patches, kubernetes().schema("v1", "Pod")) == {
+        "spec": {"containers": [whole, {"$patch": "delete", "name": "a"}]}
+    }
+
+
+def test_what_a_directive_makes_of_a_deleted_element_is_not_composed() -> None:
+    again: JSONObject = {"name": "a", "env": [{"name": "A", "$patch": "delete"}]}
+    with pytest.raises(CompositionError):
+        compose_patches(
+            chained({"name": "a", "$patch": "delete"}, again, {"name": "a"}), kubernetes().schema("v1", "Pod")
+        )
+
+
 def test_patches_that_may_fail_on_what_those_before_lead_to_are_not_composed() -> None:
     keyless: list[JSONObject] = [{"name": "a"}, {"$patch": "replace"}]  # a replace drops the word, and leaves {}
     patches: list[JSONObject] = [

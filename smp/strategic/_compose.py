@@ -220,7 +220,7 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     if before.replaces:
         whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), Type.of(field))
         return _Part([{MARKER: REPLACE}, *listed(whole.get(field.name))])
-    meeting = _Meeting(field, apart=first.order is not ABSENT)
+    meeting = _Meeting(field, before.deleted, apart=first.order is not ABSENT)
     for element, key in zip(before.elements, before.keys, strict=True):
         if key not in after.deleted:
             meeting.add(element, key)
@@ -239,12 +239,14 @@ class _Meeting:
 
     An element merges into the one of its key; where they do not reduce to one it goes after it. Two
     elements of one key take effect in turn, but only on a list that is there (``apart``): a list that the
-    patch brings is taken as it stands. An order directive shows that the list is there.
+    patch brings is taken as it stands. An order directive shows that the list is there. An element that the first
+    patch deletes (``gone``) and sets again is what it sets, so that what the second one makes of it is known.
     """
 
-    def __init__(self, field: Field, *, apart: bool) -> None:
+    def __init__(self, field: Field, gone: AbstractSet[ScalarKey], *, apart: bool) -> None:
         self.elements: list[JSONObject] = []
         self._field = field
+        self._gone = gone
         self._apart = apart
         self._places: dict[ScalarKey, list[int]] = {}
 
@@ -257,15 +259,27 @@ class _Meeting:
         """Merge an element of the second patch, or put it after its twin."""
         twins = self._places.get(key, [])
         twin = self.elements[twins[-1]] if twins else {}
-        if not twins or (self._apart and (len(twins) > 1 or not _reduces(twin, element, self._field))):
+        if len(twins) == 1 and key in self._gone:
+            self.elements[twins[0]] = self._made_anew(twin, element)
+        elif not twins or (self._apart and (len(twins) > 1 or not _reduces(twin, element, self._field))):
             self.add(element, key)
         elif not self._apart and _takes_back(twin, element, self._field.type.items):
-            raise CompositionError(
-                "one patch may create this element and the next deletes part of it: the outcome depends on the list",
-                hint="apply the patches one after the other",
-            )
+            raise _depends_on_the_list()
         else:
             self.elements[twins[-1]] = compose_objects(twin, element, self._field.type.items)
+
+    def _made_anew(self, first: JSONObject, second: JSONObject) -> JSONObject:
+        if _has_marker(first):  # which makes something where the list is there, and nothing where it is not
+            raise _depends_on_the_list()
+        known = self._field.type.items
+        return apply_object(apply_object({}, first, known), second, known)
+
+
+def _depends_on_the_list() -> CompositionError:
+    return CompositionError(
+        "one patch may create this element and the next deletes part of it: the outcome depends on the list",
+        hint="apply the patches one after the other",
+    )
 
 
 def _takes_back(first: JSONObject, second: JSONObject, schema: Type) -> bool:
