@@ -57,7 +57,7 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling
         """Remove what was built on the way."""
         del version, build_data, artifact_path
         if self._temporary:
-            shutil.rmtree(self._temporary)
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def compiled(root: Path, target: Path) -> list[str]:
