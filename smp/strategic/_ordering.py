@@ -80,11 +80,14 @@ def _missing(merge_key: str, error: ListError) -> SmpError:
 
 def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
     """Return the merge keys of objects that all have one, a string or an integer; None where any has not."""
-    keys = [element.get(merge_key) if isinstance(element, dict) else None for element in elements]
-    for key in keys:
-        if not isinstance(key, str) and type(key) is not int:
+    keys: list[ScalarKey] = []
+    for element in elements:
+        key = element.get(merge_key) if isinstance(element, dict) else None
+        if isinstance(key, str) or type(key) is int:
+            keys.append(key)
+        else:
             return None
-    return cast("list[ScalarKey]", keys)
+    return keys
 
 
 def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError) -> list[ScalarKey]:
