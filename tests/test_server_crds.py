@@ -119,7 +119,9 @@ def problems(definition: JSONObject) -> set[tuple[str, str]]:
         Definition.read(definition)
     except InvalidError as error:
         return {(normal(field), reason) for field, reason in causes(error)}
-    except Refusal:
+    except Refusal as error:
+        if type(error) is not Refusal:
+            raise
         return {UNTYPED}
     return set()
 

@@ -124,8 +124,9 @@ def test_replicas_are_numbers(replicas: JSON) -> None:
 
 
 def test_only_a_scale_is_written_back() -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(Refusal) as caught:
         scaled(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
+    assert caught.type is Refusal
 
 
 @pytest.mark.parametrize("resource", [CONFIG_MAPS, BUILTIN.of_kind("apps/v1", "DaemonSet")])

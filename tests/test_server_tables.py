@@ -149,8 +149,9 @@ def test_rows_carry_what_is_asked_for(include: str, carried: JSONObject) -> None
 
 def test_rows_carry_metadata_unless_asked_otherwise() -> None:
     assert include_of("") == "Metadata"
-    with pytest.raises(Refusal):
+    with pytest.raises(Refusal) as caught:
         include_of("Everything")
+    assert caught.type is Refusal
 
 
 # --- kubectl
