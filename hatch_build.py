@@ -1,7 +1,9 @@
-"""The build hook that compiles the engine with mypyc, from the very source that is otherwise interpreted.
+"""The build hook that compiles the engine with mypyc, from the very source that is
+otherwise interpreted.
 
-A wheel is compiled where there is a C compiler, and pure Python otherwise; an editable installation is never compiled.
-The environment variable SMP_COMPILE decides differently: 0 never compiles, 1 fails where it cannot.
+A wheel is compiled where there is a C compiler, and pure Python otherwise; an editable
+installation is never compiled. The environment variable SMP_COMPILE decides
+differently: 0 never compiles, 1 fails where it cannot.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ MODULES = (
     "smp/strategic/_directives.py",
     "smp/strategic/_diff.py",
     "smp/strategic/_apply.py",
-    "smp/lazy.py",
-    "smp/wire.py",
+    "smp/codec.py",
+    "smp/wire/_lazy.py",
+    "smp/wire/_operations.py",
 )
 REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")
 
@@ -48,12 +51,18 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling
         except (Exception, SystemExit) as error:  # whatever a compiler comes up with
             if _setting() == "1":
                 raise
-            self.app.display_warning(f"the engine stays pure Python: it could not be compiled: {error}")
+            self.app.display_warning(
+                f"the engine stays pure Python: it could not be compiled: {error}"
+            )
             return
-        build_data["force_include"].update({str(self._temporary / name): name for name in libraries})
+        build_data["force_include"].update(
+            {str(self._temporary / name): name for name in libraries}
+        )
         build_data.update(pure_python=False, infer_tag=True)
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+    def finalize(
+        self, version: str, build_data: dict[str, Any], artifact_path: str
+    ) -> None:
         """Remove what was built on the way."""
         del version, build_data, artifact_path
         if self._temporary:
@@ -61,7 +70,9 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling
 
 
 def compiled(root: Path, target: Path) -> list[str]:
-    """Compile the engine of a source tree into a folder, and return the paths of the libraries within it."""
+    """Compile the engine of a source tree into a folder, and return the paths of the
+    libraries within it.
+    """
     from mypyc.build import mypycify  # noqa: PLC0415  (absent where nothing is compiled)
     from setuptools import Distribution  # noqa: PLC0415
 
@@ -69,18 +80,29 @@ def compiled(root: Path, target: Path) -> list[str]:
     os.chdir(root)
     try:
         extensions = mypycify(
-            ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports", *MODULES],
+            [
+                "--config-file=",
+                "--follow-imports=silent",
+                "--ignore-missing-imports",
+                *MODULES,
+            ],
             debug_level="0",
             group_name="smp.engine",
             target_dir=str(target / "c"),
         )
-        build = Distribution({"name": "smp", "ext_modules": extensions}).get_command_obj("build_ext")
+        build = Distribution(
+            {"name": "smp", "ext_modules": extensions}
+        ).get_command_obj("build_ext")
         build.build_lib, build.build_temp = str(target), str(target / "o")
         build.ensure_finalized()
         build.run()
     finally:
         os.chdir(before)
-    return sorted(str(path.relative_to(target)) for path in (target / "smp").rglob("*") if path.is_file())
+    return sorted(
+        str(path.relative_to(target))
+        for path in (target / "smp").rglob("*")
+        if path.is_file()
+    )
 
 
 def _setting() -> str:
@@ -88,7 +110,9 @@ def _setting() -> str:
 
 
 def _wanted() -> bool:
-    return _setting() == "1" or (_setting() != "0" and sys.implementation.name == "cpython" and _has_compiler())
+    return _setting() == "1" or (
+        _setting() != "0" and sys.implementation.name == "cpython" and _has_compiler()
+    )
 
 
 def _has_compiler() -> bool:

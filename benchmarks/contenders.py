@@ -1,7 +1,9 @@
-"""Who is timed: this library, the reference, the cost of JSON alone, and what people use instead.
+"""Who is timed: this library, the reference, the cost of JSON alone, and what people
+use instead.
 
-A contender prepares a row, untimed, and answers with turns of the call to be timed, or with None where it does
-nothing comparable. A contender that cannot be imported is absent, and the report says so.
+A contender prepares a row, untimed, and answers with turns of the call to be timed, or
+with None where it does nothing comparable. A contender that cannot be imported is
+absent, and the report says so.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ FORMS: Final[tuple[Form, ...]] = ("bytes", "dicts")
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One column of a table: its name, its form of input and output, what it computes, and how it prepares a row."""
+    """One column of a table: its name, its form of input and output, what it computes,
+    and how it prepares a row.
+    """
 
     name: str
     form: Form
@@ -51,16 +55,22 @@ class Go:
 
     def __init__(self) -> None:
         """Start it. Raises ImportError where it cannot be built."""
-        oracles = import_module("tests.oracles")
+        oracles = import_module("tests.support.oracles")
         reference = oracles.reference()
         if reference is None:
-            raise ImportError("benchmarks/reference cannot be built: no go, or no way to get its modules")
+            raise ImportError(
+                "benchmarks/reference cannot be built: no go, or no way to get its modules"
+            )
         self._reference = reference
         self._as_go_prints: Callable[[JSON], JSON] = oracles.as_go_prints
 
     def prepare(self, row: Row) -> Turn:
-        """Prepare a row. Raises RuntimeError where it does not come to the result that this library comes to."""
-        if not same(self._ask(row, runs=1).get("result"), self._as_go_prints(result_of(row))):
+        """Prepare a row. Raises RuntimeError where it does not come to the result that
+        this library comes to.
+        """
+        if not same(
+            self._ask(row, runs=1).get("result"), self._as_go_prints(result_of(row))
+        ):
             raise RuntimeError(f"{row}: the reference comes to another result")
 
         def turn(runs: int) -> Sequence[int]:
@@ -71,7 +81,9 @@ class Go:
 
     def _ask(self, row: Row, *, runs: int) -> dict[str, Any]:
         kind = f"{row.api_version} {row.kind}"
-        answer: dict[str, Any] = self._reference.ask(row.operation, kind=kind, time=runs, **row.documents)
+        answer: dict[str, Any] = self._reference.ask(
+            row.operation, kind=kind, time=runs, **row.documents
+        )
         return answer
 
 
@@ -115,23 +127,73 @@ class _Entry(NamedTuple):
 # The first of each form is the one that the others are compared with.
 _OURS: Final = "strategic-merge-patch"
 _ENTRIES: Final = (
-    _Entry("smp.wire", "bytes", _OURS, "parses, computes, prints", lambda: in_process(over_bytes)),
-    _Entry("smp.wire, interpreted", "bytes", "", "the same, not compiled", interpreted("bytes")),
+    _Entry(
+        "smp.wire",
+        "bytes",
+        _OURS,
+        "parses, computes, prints",
+        lambda: in_process(over_bytes),
+    ),
+    _Entry(
+        "smp.wire, interpreted",
+        "bytes",
+        "",
+        "the same, not compiled",
+        interpreted("bytes"),
+    ),
     _Entry("Go", "bytes", "", "parses, computes, prints", lambda: Go().prepare),
     _Entry(
-        "orjson", "bytes", "orjson", "parses all inputs, prints the result, computes nothing", partial(_codec, "orjson")
+        "orjson",
+        "bytes",
+        "orjson",
+        "parses all inputs, prints the result, computes nothing",
+        partial(_codec, "orjson"),
     ),
-    _Entry("msgspec", "bytes", "msgspec", "the same, with the JSON library of smp.wire", partial(_codec, "msgspec")),
+    _Entry(
+        "msgspec",
+        "bytes",
+        "msgspec",
+        "the same, with the JSON library of smp.wire",
+        partial(_codec, "msgspec"),
+    ),
     _Entry("smp", "dicts", _OURS, "computes", lambda: in_process(over_dicts)),
-    _Entry("smp, interpreted", "dicts", "", "the same, not compiled", interpreted("dicts")),
-    _Entry("openshift", "dicts", "openshift", "three-way alone, as the body of a JSON merge patch", peers.openshift),
-    _Entry("kubesdk", "dicts", "kubesdk", "two-way alone, from its own model of the objects", peers.kubesdk),
-    _Entry("oper8", "dicts", "oper8", "apply alone, some directives stay in the result", peers.oper8),
     _Entry(
-        "jsonpatch", "dicts", "jsonpatch", "diffs two configurations, or applies; lists by position", peers.jsonpatch
+        "smp, interpreted", "dicts", "", "the same, not compiled", interpreted("dicts")
     ),
     _Entry(
-        "deepdiff", "dicts", "deepdiff", "diffs two configurations, not as a patch; lists by position", peers.deepdiff
+        "openshift",
+        "dicts",
+        "openshift",
+        "three-way alone, as the body of a JSON merge patch",
+        peers.openshift,
+    ),
+    _Entry(
+        "kubesdk",
+        "dicts",
+        "kubesdk",
+        "two-way alone, from its own model of the objects",
+        peers.kubesdk,
+    ),
+    _Entry(
+        "oper8",
+        "dicts",
+        "oper8",
+        "apply alone, some directives stay in the result",
+        peers.oper8,
+    ),
+    _Entry(
+        "jsonpatch",
+        "dicts",
+        "jsonpatch",
+        "diffs two configurations, or applies; lists by position",
+        peers.jsonpatch,
+    ),
+    _Entry(
+        "deepdiff",
+        "dicts",
+        "deepdiff",
+        "diffs two configurations, not as a patch; lists by position",
+        peers.deepdiff,
     ),
 )
 NAMES: Final = tuple(entry.name for entry in _ENTRIES)
@@ -141,7 +203,9 @@ def contender(name: str) -> Contender | Absent:
     """Return the contender of that name, or why it is absent."""
     entry = next(entry for entry in _ENTRIES if entry.name == name)
     try:
-        return Contender(name, entry.form, entry.computes, _version(entry.package), entry.enter())
+        return Contender(
+            name, entry.form, entry.computes, _version(entry.package), entry.enter()
+        )
     except ImportError as error:
         return Absent(name, str(error))
 

@@ -15,9 +15,11 @@ from benchmarks.timing import Ratio
 
 
 class Goal(NamedTuple):
-    """A bound for all ratios whose name a pattern finds: at most so many times what it is compared with.
+    """A bound for all ratios whose name a pattern finds: at most so many times what it
+    is compared with.
 
-    The other way round where it has to be ``faster``: the other takes at least so many times as long.
+    The other way round where it has to be ``faster``: the other takes at least so many
+    times as long.
     """
 
     what: str
@@ -32,7 +34,11 @@ class Goal(NamedTuple):
 
     def worst(self, ratios: Iterable[Ratio]) -> Ratio | None:
         """Return the worst of the ratios that this is about, or None."""
-        meant = [one for one in ratios if one.against == self.against and fnmatchcase(one.what, self.what)]
+        meant = [
+            one
+            for one in ratios
+            if one.against == self.against and fnmatchcase(one.what, self.what)
+        ]
         return max(meant, key=lambda ratio: ratio.best, default=None)
 
     def met(self, ratio: Ratio) -> bool:
@@ -54,7 +60,10 @@ _ROWS: Final = (
     ("Pod, 1,000 volumes, one changed: three-way", 4, 3.0),
 )
 GOALS: Final = (
-    *chain.from_iterable((Goal(row, "Go", go, faster=True), Goal(row, "orjson", json)) for row, go, json in _ROWS),
+    *chain.from_iterable(
+        (Goal(row, "Go", go, faster=True), Goal(row, "orjson", json))
+        for row, go, json in _ROWS
+    ),
     Goal("elsewhere: *", "10 elements", 1.2),
     Goal("growth: *", LINEAR, 1.2),
     Goal("growth: *", LINEAR_IN_CALLS, 1.2),
@@ -70,21 +79,38 @@ def section(ratios: Sequence[Ratio]) -> Section:
     """Hold the goals against the ratios."""
     worst = [(goal, goal.worst(ratios)) for goal in GOALS]
     held = [(goal, ratio) for goal, ratio in worst if ratio is not None]
-    lines = table(["what", "goal", "measured", "met"], [_cells(goal, ratio) for goal, ratio in held])
+    lines = table(
+        ["what", "goal", "measured", "met"],
+        [_cells(goal, ratio) for goal, ratio in held],
+    )
     if len(held) < len(GOALS):
-        lines += ["", f"{len(GOALS) - len(held)} more goals are about what was not measured."]
-    return Section("goals", "Goals", lines, [_as_data(goal, ratio) for goal, ratio in worst])
+        lines += [
+            "",
+            f"{len(GOALS) - len(held)} more goals are about what was not measured.",
+        ]
+    return Section(
+        "goals", "Goals", lines, [_as_data(goal, ratio) for goal, ratio in worst]
+    )
 
 
 def _cells(goal: Goal, ratio: Ratio) -> list[str]:
-    best, typical = (1 / one if goal.faster else one for one in (ratio.best, ratio.typical))
-    return [ratio.what, str(goal), f"{best:.2f} ({typical:.2f})", "yes" if goal.met(ratio) else "**no**"]
+    best, typical = (
+        1 / one if goal.faster else one for one in (ratio.best, ratio.typical)
+    )
+    return [
+        ratio.what,
+        str(goal),
+        f"{best:.2f} ({typical:.2f})",
+        "yes" if goal.met(ratio) else "**no**",
+    ]
 
 
 def _as_data(goal: Goal, ratio: Ratio | None) -> dict[str, object]:
     return {
         "what": goal.what,
         "goal": str(goal),
-        "measured": None if ratio is None else {"what": ratio.what, "best": ratio.best, "typical": ratio.typical},
+        "measured": None
+        if ratio is None
+        else {"what": ratio.what, "best": ratio.best, "typical": ratio.typical},
         "met": None if ratio is None else goal.met(ratio),
     }

@@ -1,9 +1,10 @@
-"""This library as its source reads, interpreted, in a process of its own: for a machine on which it is compiled.
+"""This library as its source reads, interpreted, in a process of its own: for a machine
+on which it is compiled.
 
     python -m benchmarks.interpreted bytes
 
-A line is a request, {"row": "ConfigMap, small: apply", "runs": 10}, and is answered by a line: the nanoseconds of
-each run, in an array.
+A line is a request, {"row": "ConfigMap, small: apply", "runs": 10}, and is answered by
+a line: the nanoseconds of each run, in an array.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ from benchmarks.timing import Run, Turn, timed
 from smp.values import COMPILED
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_FORMS: Final[dict[str, Callable[[Row], Run]]] = {"bytes": over_bytes, "dicts": over_dicts}
+_FORMS: Final[dict[str, Callable[[Row], Run]]] = {
+    "bytes": over_bytes,
+    "dicts": over_dicts,
+}
 
 
 class Interpreted:
-    """The process, from this side. Raises ImportError where this one interprets as well."""
+    """The process, from this side. Raises ImportError where this one interprets as
+    well.
+    """
 
     def __init__(self, form: str) -> None:
         """Start it."""
@@ -47,14 +53,18 @@ class Interpreted:
         def turn(runs: int) -> Sequence[int]:
             request = {"row": str(row), "runs": runs}
             print(json.dumps(request), file=_pipe(self._process.stdin), flush=True)
-            nanoseconds: Sequence[int] = json.loads(_pipe(self._process.stdout).readline())
+            nanoseconds: Sequence[int] = json.loads(
+                _pipe(self._process.stdout).readline()
+            )
             return nanoseconds
 
         return turn
 
 
 def of_source() -> dict[str, str]:
-    """Return the environment of a Python that imports the source tree, whatever is installed."""
+    """Return the environment of a Python that imports the source tree, whatever is
+    installed.
+    """
     return {**os.environ, "PYTHONPATH": str(_ROOT)}
 
 

@@ -1,4 +1,6 @@
-"""This library over a row's bytes and over its dicts, and how anything in this process is timed."""
+"""This library over a row's bytes and over its dicts, and how anything in this process
+is timed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def in_process(prepare: Callable[[Row], Run | None]) -> Prepare:
 
 def over_dicts(row: Row) -> Run:
     """Prepare smp over dicts."""
-    documents = map(json.loads, row.texts)  # no two share a subtree, as when they arrive from outside
+    # no two share a subtree, as when they arrive from outside
+    documents = map(json.loads, row.texts)
     return partial(OVER_DICTS[row.operation], *documents, schema_of(row))
 
 

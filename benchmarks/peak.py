@@ -1,9 +1,11 @@
-"""Apply a patch in this process, and print how much memory that took at its peak, and how long the result is; in bytes.
+"""Apply a patch in this process, and print how much memory that took at its peak, and
+how long the result is; in bytes.
 
     python benchmarks/peak.py (traced | resident) API_VERSION KIND ORIGINAL PATCH
 
-traced: what Python's allocators handed out, msgspec's calls among them. resident: what the process took from
-the operating system, by its high-water mark. The two files are read before, and not counted.
+traced: what Python's allocators handed out, msgspec's calls among them. resident: what
+the process took from the operating system, by its high-water mark. The two files are
+read before, and not counted.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))  # last: what is installed is what is measured
+# last: what is installed is what is measured
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import smp
 
@@ -28,7 +31,8 @@ def main(measure: str, api_version: str, kind: str, original: str, patch: str) -
     """Measure, and print."""
     schema = smp.kubernetes().schema(api_version, kind)
     live, change = Path(original).read_bytes(), Path(patch).read_bytes()
-    smp.wire.apply_patch(b"{}", change, schema)  # what is loaded on first use is not this object's
+    # what is loaded on first use is not this object's
+    smp.wire.apply_patch(b"{}", change, schema)
     print(*_MEASURES[measure](lambda: smp.wire.apply_patch(live, change, schema)))
 
 
@@ -43,7 +47,8 @@ def _traced(apply: Apply) -> tuple[int, int]:
 def _resident(apply: Apply) -> tuple[int, int]:
     start = _high_water()
     taken: list[bytearray] = []
-    while _high_water() == start:  # memory that is free already would hide what the call takes
+    # memory that is free already would hide what the call takes
+    while _high_water() == start:
         taken.append(bytearray(_BLOCK))
     before = _high_water()
     result = apply()

@@ -1,4 +1,6 @@
-"""What people use instead, over dicts. Each answers with what prepares a row, or raises ImportError."""
+"""What people use instead, over dicts. Each answers with what prepares a row, or raises
+ImportError.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +27,30 @@ def openshift() -> Prepare:
         if row.operation != "three_way":
             return None
         last_applied, modified, live = map(json.loads, row.texts)
-        live["metadata"].setdefault("annotations", {})[LAST_APPLIED] = compact(last_applied)
+        live["metadata"].setdefault("annotations", {})[LAST_APPLIED] = compact(
+            last_applied
+        )
         return partial(apply_patch, live, modified)
 
     return in_process(prepare)
 
 
 def kubesdk() -> Prepare:
-    """Two-way: what its client does for an update, from its own model of the objects to the patch."""
+    """Two-way: what its client does for an update, from its own model of the objects to
+    the patch.
+    """
     sdk = import_module("kubesdk")
 
     def prepare(row: Row) -> Run | None:
         if row.operation != "two_way":
             return None
         model = getattr(import_module(_MODELS[row.api_version]), row.kind)
-        before, after = (model.from_dict(json.loads(text), lazy=False) for text in row.texts)
-        return lambda: sdk.jsonpatch_to_smp(before, sdk.json_patch_from_diff(before.to_dict(), after.to_dict()))
+        before, after = (
+            model.from_dict(json.loads(text), lazy=False) for text in row.texts
+        )
+        return lambda: sdk.jsonpatch_to_smp(
+            before, sdk.json_patch_from_diff(before.to_dict(), after.to_dict())
+        )
 
     return in_process(prepare)
 
@@ -50,7 +60,11 @@ def oper8() -> Prepare:
     merge = import_module("oper8.patch_strategic_merge").patch_strategic_merge
 
     def prepare(row: Row) -> Run | None:
-        return partial(merge, *map(json.loads, row.texts)) if row.operation == "apply" else None
+        return (
+            partial(merge, *map(json.loads, row.texts))
+            if row.operation == "apply"
+            else None
+        )
 
     return in_process(prepare)
 

@@ -1,4 +1,6 @@
-"""What a measurement says: a table in Markdown, the same numbers as data, and the ratios that goals are about."""
+"""What a measurement says: a table in Markdown, the same numbers as data, and the
+ratios that goals are about.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ _PRECISE: Final = 100  # microseconds, below which the tenths are worth their pl
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of the report; ``name`` is its key in the JSON and its mark in the documentation.
+    """One part of the report; ``name`` is its key in the JSON and its mark in the
+    documentation.
 
     ``lines`` are Markdown, ``data`` is the same as JSON.
     """
@@ -48,11 +51,18 @@ def times(ratio: float) -> str:
 
 def as_data(sample: Sample) -> dict[str, object]:
     """Return a sample as JSON, in nanoseconds."""
-    return {"minimum": sample.minimum, "median": sample.median, "runs": sample.runs, "rounds": [*sample.rounds]}
+    return {
+        "minimum": sample.minimum,
+        "median": sample.median,
+        "runs": sample.runs,
+        "rounds": [*sample.rounds],
+    }
 
 
 def written_into(text: str, sections: Iterable[Section]) -> str:
-    """Put sections between their marks, ``<!-- name -->`` and ``<!-- /name -->``. Raises ValueError without them."""
+    """Put sections between their marks, ``<!-- name -->`` and ``<!-- /name -->``.
+    Raises ValueError without them.
+    """
     for section in sections:
         start, end = f"<!-- {section.name} -->\n", f"<!-- /{section.name} -->\n"
         if [text.count(start), text.count(end)] != [1, 1]:

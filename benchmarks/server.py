@@ -1,13 +1,15 @@
-"""Time the API server under load, next to the floor: the same framework answering the same bytes, without the server.
+"""Time the API server under load, next to the floor: the same framework answering the
+same bytes, without the server.
 
     python benchmarks/server.py                        all stores; about two minutes
     python benchmarks/server.py --seconds 0.5 --store memory
     python benchmarks/server.py --docs docs/server.md
 
-Requests come from a process of its own over raw connections that stay open, each with one request at a time. The
-floor gets the same requests and answers the same bytes. Both have their turns, so that other load on the machine
-hits them alike: a rate is that of the middle turn, latencies are those of all turns, the last column is the middle
-one of the ratios of a turn.
+Requests come from a process of its own over raw connections that stay open, each with
+one request at a time. The floor gets the same requests and answers the same bytes. Both
+have their turns, so that other load on the machine hits them alike: a rate is that of
+the middle turn, latencies are those of all turns, the last column is the middle one of
+the ratios of a turn.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.environment import environment
 from benchmarks.report import Section, table, written_into
-from tests import etcd
+from tests.support import etcd
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 OBJECTS: Final = 100
@@ -71,7 +73,10 @@ Load = Callable[[int], Request]
 
 def deployment(name: str) -> dict[str, object]:
     """Return a Deployment of a usual size: two containers, some 1.5 KB."""
-    variables = [{"name": f"VARIABLE_{number}", "value": f"value {number}"} for number in range(8)]
+    variables = [
+        {"name": f"VARIABLE_{number}", "value": f"value {number}"}
+        for number in range(8)
+    ]
     containers = [
         {
             "name": container,
@@ -90,7 +95,10 @@ def deployment(name: str) -> dict[str, object]:
         "spec": {
             "replicas": 2,
             "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": containers},
+            },
         },
     }
 
@@ -119,19 +127,29 @@ def _merge(number: int) -> Request:
 
 def _strategic(number: int) -> Request:
     containers = [{"name": "app", "image": f"registry.example.com/app:{number}"}]
-    return _patch(number, STRATEGIC, {"spec": {"template": {"spec": {"containers": containers}}}})
+    return _patch(
+        number, STRATEGIC, {"spec": {"template": {"spec": {"containers": containers}}}}
+    )
 
 
 def _json_patch(number: int) -> Request:
-    return _patch(number, JSON_PATCH, [{"op": "replace", "path": "/spec/replicas", "value": number}])
+    return _patch(
+        number,
+        JSON_PATCH,
+        [{"op": "replace", "path": "/spec/replicas", "value": number}],
+    )
 
 
 def _same(number: int) -> Request:
-    return Request("PATCH", f"{DEPLOYMENTS}/web-0", dump({"spec": {"replicas": number}}), MERGE)
+    return Request(
+        "PATCH", f"{DEPLOYMENTS}/web-0", dump({"spec": {"replicas": number}}), MERGE
+    )
 
 
 def _patch(number: int, media_type: str, patch: object) -> Request:
-    return Request("PATCH", f"{DEPLOYMENTS}/web-{number % OBJECTS}", dump(patch), media_type)
+    return Request(
+        "PATCH", f"{DEPLOYMENTS}/web-{number % OBJECTS}", dump(patch), media_type
+    )
 
 
 LOADS: Final[dict[str, Load]] = {
@@ -157,28 +175,38 @@ class Measured:
 
 
 @asynccontextmanager
-async def connection(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def connection(
+    url: str,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Connect to a server."""
     place = urlsplit(url)
-    reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=1 << 20)
+    reader, writer = await asyncio.open_connection(
+        place.hostname, place.port, limit=1 << 20
+    )
     try:
         yield reader, writer
     finally:
         writer.close()
 
 
-async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request) -> bytes:
+async def exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request
+) -> bytes:
     """Make a request, which must succeed; return the body of the answer."""
     writer.write(request.data)
     head = await reader.readuntil(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
     body = await reader.readexactly(length)
     if head[9:10] != b"2":
-        raise RuntimeError(f"{request.method} {request.path}: {head.decode()}{body.decode()}")
+        raise RuntimeError(
+            f"{request.method} {request.path}: {head.decode()}{body.decode()}"
+        )
     return body
 
 
-async def measure(url: str, load: Load, *, connections: int, seconds: float) -> Measured:
+async def measure(
+    url: str, load: Load, *, connections: int, seconds: float
+) -> Measured:
     """Ask for so many seconds."""
     started = time.perf_counter()
     latencies = await _ask(url, load, connections, seconds)
@@ -210,13 +238,17 @@ async def once(url: str, request: Request) -> bytes:
 
 async def prepare(url: str) -> None:
     """Create what the loads are about."""
-    await once(url, Request("POST", "/api/v1/namespaces", dump({"metadata": {"name": "new"}})))
+    await once(
+        url, Request("POST", "/api/v1/namespaces", dump({"metadata": {"name": "new"}}))
+    )
     for number in range(OBJECTS):
         await once(url, Request("POST", DEPLOYMENTS, dump(deployment(f"web-{number}"))))
 
 
 async def fan_out(url: str, *, watchers: int, seconds: float) -> Measured:
-    """Patch one object for so many seconds; a latency is from a patch to an event of it at one of the watchers."""
+    """Patch one object for so many seconds; a latency is from a patch to an event of it
+    at one of the watchers.
+    """
     sent: dict[int, float] = {}
     latencies: list[float] = []
     watching = asyncio.Semaphore(0)
@@ -224,7 +256,11 @@ async def fan_out(url: str, *, watchers: int, seconds: float) -> Measured:
 
     async def watch() -> None:
         async with connection(url) as (reader, writer):
-            writer.write(Request("GET", f"{DEPLOYMENTS}?watch=true&resourceVersion={version}").data)
+            writer.write(
+                Request(
+                    "GET", f"{DEPLOYMENTS}?watch=true&resourceVersion={version}"
+                ).data
+            )
             await reader.readuntil(b"\r\n\r\n")
             watching.release()
             number = -1
@@ -257,7 +293,9 @@ _REPLICAS: Final = re.compile(rb'"replicas":(\d+)')
 @contextmanager
 def process(*command: str) -> Iterator[str]:
     """Run a server; give its URL."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as running:
         try:
             ready = _READY.search(running.stdout.readline() if running.stdout else "")
             if not ready:
@@ -278,7 +316,9 @@ def floor(file: Path) -> list[str]:
 
 
 def echo(file: Path) -> None:
-    """Answer every request with the bytes of a file, after reading its body: Starlette and uvicorn, set up alike."""
+    """Answer every request with the bytes of a file, after reading its body: Starlette
+    and uvicorn, set up alike.
+    """
     import uvicorn  # noqa: PLC0415  (of the extra [server], which nothing else here needs)
     from starlette.applications import Starlette  # noqa: PLC0415  (see above)
     from starlette.requests import Request as Received  # noqa: PLC0415  (see above)
@@ -291,8 +331,17 @@ def echo(file: Path) -> None:
         await request.body()
         return Response(answer, media_type="application/json")
 
-    app = Starlette(routes=[Route("/{path:path}", endpoint, methods=["GET", "POST", "PATCH"])])
-    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none")
+    app = Starlette(
+        routes=[Route("/{path:path}", endpoint, methods=["GET", "POST", "PATCH"])]
+    )
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+    )
     # With the protocol said, asyncio sends small packets at once.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
         bound.bind(("127.0.0.1", 0))
@@ -316,7 +365,9 @@ def opened(store: str, directory: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was asked for, and how long it took here and, if that can be compared, on the floor, turn by turn."""
+    """What was asked for, and how long it took here and, if that can be compared, on
+    the floor, turn by turn.
+    """
 
     name: str
     size: int
@@ -326,14 +377,20 @@ class Row:
     def cells(self) -> list[str]:
         """Return the cells of a line of the table."""
         latencies = sorted(latency for turn in self.ours for latency in turn.latencies)
-        percentiles = [f"{latencies[len(latencies) * percent // 100]:.1f}" for percent in (50, 95, 99)]
+        percentiles = [
+            f"{latencies[len(latencies) * percent // 100]:.1f}"
+            for percent in (50, 95, 99)
+        ]
         size = f"{self.size:,}" if self.size else "-"
         return [self.name, size, _rate(self.ours), *percentiles, *self._compared()]
 
     def _compared(self) -> list[str]:
         if not self.floor:
             return ["-", "-"]
-        ratios = (ours.rate / least.rate for ours, least in zip(self.ours, self.floor, strict=True))
+        ratios = (
+            ours.rate / least.rate
+            for ours, least in zip(self.ours, self.floor, strict=True)
+        )
         return [_rate(self.floor), f"{median(ratios):.2f}"]
 
 
@@ -341,13 +398,26 @@ def _rate(turns: Sequence[Measured]) -> str:
     return f"{median(turn.rate for turn in turns):,.0f}"
 
 
-HEAD: Final = ["", "answer, bytes", "a second", "p50, ms", "p95, ms", "p99, ms", "floor, a second", "of the floor"]
+HEAD: Final = [
+    "",
+    "answer, bytes",
+    "a second",
+    "p50, ms",
+    "p95, ms",
+    "p99, ms",
+    "floor, a second",
+    "of the floor",
+]
 
 
 def rows(stores: Sequence[str], *, connections: int, seconds: float) -> Iterator[Row]:
     """Measure everything."""
     for store in stores:
-        with tempfile.TemporaryDirectory() as directory, opened(store, directory) as url, process(*server(url)) as ours:
+        with (
+            tempfile.TemporaryDirectory() as directory,
+            opened(store, directory) as url,
+            process(*server(url)) as ours,
+        ):
             asyncio.run(prepare(ours))
             for name, load in LOADS.items():
                 print(f"{store}: {name}", file=sys.stderr)
@@ -366,7 +436,9 @@ def _in_turns(
     with process(*floor(answer)) as least:
         for turn in range(TURNS + 1):
             for found, url in zip(measured, (ours, least), strict=True):
-                one = asyncio.run(measure(url, load, connections=connections, seconds=seconds / TURNS))
+                one = asyncio.run(
+                    measure(url, load, connections=connections, seconds=seconds / TURNS)
+                )
                 found.extend([one] if turn else [])  # the first warms up
     return measured
 
@@ -376,7 +448,10 @@ def section(found: Sequence[Row], connections: int) -> Section:
     lines = table(HEAD, [row.cells() for row in found])
     named = environment()
     about = ", ".join(f"{name} {named[name]}" for name in ("Python", "processor"))
-    lines += ["", f"{connections} connections; {about.replace('Python CPython', 'CPython')}."]
+    lines += [
+        "",
+        f"{connections} connections; {about.replace('Python CPython', 'CPython')}.",
+    ]
     return Section("figures", "The server under load", lines, None)
 
 
@@ -387,7 +462,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         echo(options.echo)
         return
     stores = options.store or ["memory", "sqlite", *(["etcd"] if etcd.BINARY else [])]
-    found = section([*rows(stores, connections=options.connections, seconds=options.seconds)], options.connections)
+    found = section(
+        [*rows(stores, connections=options.connections, seconds=options.seconds)],
+        options.connections,
+    )
     print("\n".join(found.lines))
     if options.docs:
         options.docs.write_text(written_into(options.docs.read_text(), [found]))
@@ -396,12 +474,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     summary, _, details = (__doc__ or "").partition("\n\n")
     parser = argparse.ArgumentParser(
-        description=summary, epilog=details, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=summary,
+        epilog=details,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--store", action="append", choices=["memory", "sqlite", "etcd"], help="repeatable")
+    parser.add_argument(
+        "--store",
+        action="append",
+        choices=["memory", "sqlite", "etcd"],
+        help="repeatable",
+    )
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=2, help="for each measurement")
-    parser.add_argument("--docs", metavar="FILE", type=Path, help="also write the table between a file's marks")
+    parser.add_argument(
+        "--docs",
+        metavar="FILE",
+        type=Path,
+        help="also write the table between a file's marks",
+    )
     parser.add_argument("--echo", metavar="FILE", type=Path, help=argparse.SUPPRESS)
     return parser
 

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from smp.values import JSONObject
 
-Elements: TypeAlias = Sequence[tuple[str, str]]  # the name of each, and what it holds; equal lengths
+# the name of each, and what it holds; equal lengths
+Elements: TypeAlias = Sequence[tuple[str, str]]
 
 
 class Shape(NamedTuple):
@@ -25,11 +26,17 @@ def elements(count: int, value: Callable[[int], str]) -> Elements:
 
 
 def _containers(held: Elements) -> JSONObject:
-    return {"spec": {"containers": [{"name": name, "image": value} for name, value in held]}}
+    return {
+        "spec": {"containers": [{"name": name, "image": value} for name, value in held]}
+    }
 
 
 def _finalizers(held: Elements) -> JSONObject:
-    return {"metadata": {"finalizers": [f"example.com/{name}-{value}" for name, value in held]}}
+    return {
+        "metadata": {
+            "finalizers": [f"example.com/{name}-{value}" for name, value in held]
+        }
+    }
 
 
 def _data(held: Elements) -> JSONObject:

@@ -13,12 +13,15 @@ from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
 
 Key = TypeVar("Key")
 Run: TypeAlias = Callable[[], object]
-Turn: TypeAlias = Callable[[int], Sequence[int]]  # runs so many times, and says how many nanoseconds each run took
+# runs so many times, and says how many nanoseconds each run took
+Turn: TypeAlias = Callable[[int], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The times of some runs, in nanoseconds: the best, the one in the middle, how many, and the best of each round."""
+    """The times of some runs, in nanoseconds: the best, the one in the middle, how
+    many, and the best of each round.
+    """
 
     minimum: int
     median: int
@@ -29,14 +32,16 @@ class Sample:
     def of(cls, rounds: Sequence[Sequence[int]]) -> Self:
         """Make a sample of the times of each round; there has to be one."""
         times = [*chain.from_iterable(rounds)]
-        return cls(min(times), round(median(times)), len(times), tuple(map(min, rounds)))
+        return cls(
+            min(times), round(median(times)), len(times), tuple(map(min, rounds))
+        )
 
 
 class Ratio(NamedTuple):
     """How many times as long (or as much) something takes as what it is compared with.
 
-    ``best`` is the ratio of the best times. ``typical`` is the middle one of the ratios of the single rounds, in
-    which both were disturbed alike.
+    ``best`` is the ratio of the best times. ``typical`` is the middle one of the ratios
+    of the single rounds, in which both were disturbed alike.
     """
 
     what: str
@@ -47,8 +52,14 @@ class Ratio(NamedTuple):
     @classmethod
     def of(cls, what: str, against: str, ours: Sample, theirs: Sample) -> Self:
         """Compare two samples that were taken in turns."""
-        rounds = zip(ours.rounds, theirs.rounds, strict=False)  # one that takes very long leaves earlier
-        return cls(what, against, ours.minimum / theirs.minimum, median(our / their for our, their in rounds))
+        # one that takes very long leaves earlier
+        rounds = zip(ours.rounds, theirs.rounds, strict=False)
+        return cls(
+            what,
+            against,
+            ours.minimum / theirs.minimum,
+            median(our / their for our, their in rounds),
+        )
 
 
 class Plan(NamedTuple):
@@ -60,10 +71,11 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure: ``seconds`` for each that is compared, in ``rounds``, after ``warm_up`` runs.
+    """How long to measure: ``seconds`` for each that is compared, in ``rounds``, after
+    ``warm_up`` runs.
 
-    A turn is at least one run. What takes longer has fewer turns, so that they take ``patience`` seconds in all, and
-    is warm after ``seconds``.
+    A turn is at least one run. What takes longer has fewer turns, so that they take
+    ``patience`` seconds in all, and is warm after ``seconds``.
     """
 
     warm_up: int
@@ -74,7 +86,9 @@ class Effort:
     def plan(self, once: int) -> Plan:
         """Plan for something that takes so many nanoseconds."""
         runs = max(1, round(self.seconds * 1e9 / self.rounds / once))
-        return Plan(max(1, min(self.rounds, round(self.patience * 1e9 / (runs * once)))), runs)
+        return Plan(
+            max(1, min(self.rounds, round(self.patience * 1e9 / (runs * once)))), runs
+        )
 
     def warm(self, turn: Turn) -> Plan:
         """Run something until it is warm, and plan its turns by the best time."""
@@ -90,10 +104,12 @@ ONCE: Final = Effort(warm_up=0, rounds=1, seconds=0.0, patience=0.0)
 
 
 def in_turns(turns: Mapping[Key, Turn], effort: Effort) -> dict[Key, Sample]:
-    """Time some things in turns, so that other load on the machine hits all of them alike.
+    """Time some things in turns, so that other load on the machine hits all of them
+    alike.
 
-    Every run is timed by itself. The garbage collector stays on, as it is for users and for Go, but what was
-    there before is none of its business, nor what others left in their turns.
+    Every run is timed by itself. The garbage collector stays on, as it is for users and
+    for Go, but what was there before is none of its business, nor what others left in
+    their turns.
     """
     plans = {name: effort.warm(turn) for name, turn in turns.items()}
     rounds: dict[Key, list[Sequence[int]]] = {name: [] for name in turns}

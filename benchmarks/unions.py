@@ -1,4 +1,6 @@
-"""What unions add to an apply: normalizing and validating the patched object, beside patching it."""
+"""What unions add to an apply: normalizing and validating the patched object, beside
+patching it.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,18 @@ from benchmarks.timing import Effort, Run, Sample, in_turns, timed
 
 def section(effort: Effort) -> Section:
     """Time both on the rows that apply; the ratio is that of normalizing to patching."""
-    measured = [(row.name, _measured(row, effort)) for row in rows() if row.operation == "apply"]
+    measured = [
+        (row.name, _measured(row, effort)) for row in rows() if row.operation == "apply"
+    ]
     lines = table(
         ["case", "patch", "normalize", "of the patch", "validate"],
         ([name, *_cells(samples)] for name, samples in measured),
     )
     data = [
-        {"name": name, "nanoseconds": {step: as_data(sample) for step, sample in samples.items()}}
+        {
+            "name": name,
+            "nanoseconds": {step: as_data(sample) for step, sample in samples.items()},
+        }
         for name, samples in measured
     ]
     return Section("unions", "Unions; microseconds", lines, data)
@@ -42,5 +49,9 @@ def _measured(row: Row, effort: Effort) -> Mapping[str, Sample]:
 
 def _cells(samples: Mapping[str, Sample]) -> Iterator[str]:
     patching, normalizing = samples["patch"], samples["normalize"]
-    yield from (cell(patching), cell(normalizing), times(normalizing.minimum / patching.minimum))
+    yield from (
+        cell(patching),
+        cell(normalizing),
+        times(normalizing.minimum / patching.minimum),
+    )
     yield cell(samples["validate"])

@@ -1,6 +1,7 @@
 """Strategic merge patches for Kubernetes objects, computed and applied offline.
 
-Names are imported when somebody uses them, so that ``import smp`` costs next to nothing.
+Names are imported when somebody uses them, so that ``import smp`` costs next to
+nothing.
 """
 
 from importlib import import_module
@@ -9,7 +10,6 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # typing's own costs as much to import as all of this
 if TYPE_CHECKING:
     from smp import json_patch, merge_patch, wire
-    from smp.apply import ApplyResult, last_applied_configuration, three_way_apply, with_last_applied
     from smp.enums import validate_enums, without_enums
     from smp.errors import (
         CompositionError,
@@ -31,7 +31,19 @@ if TYPE_CHECKING:
     from smp.paths import Path
     from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
     from smp.schema.model import Schema
-    from smp.strategic import apply_patch, compose_patches, find_conflicts, three_way_patch, two_way_patch
+    from smp.strategic import (
+        apply_patch,
+        compose_patches,
+        find_conflicts,
+        three_way_patch,
+        two_way_patch,
+    )
+    from smp.three_way import (
+        ApplyResult,
+        last_applied_configuration,
+        three_way_apply,
+        with_last_applied,
+    )
     from smp.unions import Change, Normalization, normalize_unions, validate_unions
     from smp.values import ABSENT
     from smp.violations import Violation
@@ -82,7 +94,7 @@ __all__ = [
 
 _MODULES = ("json_patch", "merge_patch", "wire")
 _NAMES = {
-    "smp.apply": "ApplyResult last_applied_configuration three_way_apply with_last_applied",
+    "smp.three_way": "ApplyResult last_applied_configuration three_way_apply with_last_applied",
     "smp.enums": "validate_enums without_enums",
     "smp.errors": "CompositionError Conflict ConflictError DepthError DocumentError ObjectError PatchError "
     "PreconditionError SchemaError SmpError UnionConflictError UnionError UnknownFieldError UnknownKindError Warning",

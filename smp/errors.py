@@ -1,4 +1,6 @@
-"""Everything that can go wrong, as data: a code, a path, a hint and the HTTP status to answer."""
+"""Everything that can go wrong, as data: a code, a path, a hint and the HTTP status to
+answer.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,21 @@ from smp.values import ABSENT, JSON, Absent
 class SmpError(Exception):
     """The root of all errors of this library.
 
-    ``code`` is stable and kebab-case; ``path`` says where in the document; ``hint`` says what
-    would help; ``status`` is the HTTP status that a server should answer.
+    ``code`` is stable and kebab-case; ``path`` says where in the document; ``hint``
+    says what would help; ``status`` is the HTTP status that a server should answer.
     """
 
     default_code: ClassVar[str] = "error"
     status: ClassVar[int] = 400
 
-    def __init__(self, problem: str, *, code: str | None = None, path: Path | None = None, hint: str = "") -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        code: str | None = None,
+        path: Path | None = None,
+        hint: str = "",
+    ) -> None:
         super().__init__(problem)
         self.problem = problem
         self.code = code or self.default_code
@@ -28,7 +37,9 @@ class SmpError(Exception):
         self.hint = hint
 
     def within(self, step: Step) -> Self:
-        """Move the error one level up: called while unwinding, so the happy path formats nothing."""
+        """Move the error one level up: called while unwinding, so the happy path
+        formats nothing.
+        """
         self.path = self.path.under(step)
         return self
 
@@ -62,7 +73,11 @@ class DocumentError(SmpError):
         self.source, self.line, self.column = source, line, column
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.source, self.line, self.column) if part not in ("", None))
+        place = ":".join(
+            str(part)
+            for part in (self.source, self.line, self.column)
+            if part not in ("", None)
+        )
         return f"{place}: {super().__str__()}" if place else super().__str__()
 
 
@@ -80,14 +95,18 @@ class UnknownKindError(SchemaError):
 
 
 class UnknownFieldError(SchemaError):
-    """A field that the schema does not know, where an object or a list has to be descended into."""
+    """A field that the schema does not know, where an object or a list has to be
+    descended into.
+    """
 
     default_code = "unknown-field"
     status = 422
 
 
 class ObjectError(SmpError):
-    """An object that cannot be compared or merged: a list of mixed types, an element without its merge key."""
+    """An object that cannot be compared or merged: a list of mixed types, an element
+    without its merge key.
+    """
 
     default_code = "invalid-object"
     status = 422

@@ -1,7 +1,8 @@
 """JSON Merge Patch (RFC 7396): apply, diff and compose.
 
-In a patch null means *remove*, so a merge patch can say neither "set this member to null" nor "replace
-this object by another one". Where that would be needed, ``diff`` and ``compose`` raise.
+In a patch null means *remove*, so a merge patch can say neither "set this member to
+null" nor "replace this object by another one". Where that would be needed, ``diff`` and
+``compose`` raise.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from smp.values import ABSENT, JSON, Absent, JSONObject, same
 def apply(target: JSON, patch: JSON) -> JSON:
     """Apply a merge patch (RFC 7396, section 2).
 
-    Members that the patch does not name are shared with the target, nulls among them kept. A patch
-    that is no object is the result. Raises DepthError.
+    Members that the patch does not name are shared with the target, nulls among them
+    kept. A patch that is no object is the result. Raises DepthError.
     """
     try:
         return _apply(target, patch)
@@ -23,9 +24,11 @@ def apply(target: JSON, patch: JSON) -> JSON:
 
 
 def diff(original: JSON, modified: JSON) -> JSON:
-    """Compute the smallest merge patch with ``same(apply(original, patch), modified)``; equal objects give ``{}``.
+    """Compute the smallest merge patch with ``same(apply(original, patch), modified)``;
+    equal objects give ``{}``.
 
-    Raises ObjectError (``null-not-expressible``) where modified has a null member that original lacks, and DepthError.
+    Raises ObjectError (``null-not-expressible``) where modified has a null member that
+    original lacks, and DepthError.
     """
     try:
         return _diff(original, modified)
@@ -34,10 +37,12 @@ def diff(original: JSON, modified: JSON) -> JSON:
 
 
 def compose(first: JSON, second: JSON) -> JSON:
-    """Compose two merge patches: applying the result equals applying first and then second.
+    """Compose two merge patches: applying the result equals applying first and then
+    second.
 
-    Raises CompositionError where the first removes or replaces what the second then patches as an
-    object: a merge patch would leave the members of the old object there. Raises DepthError.
+    Raises CompositionError where the first removes or replaces what the second then
+    patches as an object: a merge patch would leave the members of the old object there.
+    Raises DepthError.
     """
     try:
         return _compose(first, second)
@@ -99,7 +104,9 @@ def _compose(first: JSON, second: JSON) -> JSON:
         )
     result = dict(first)
     for name, value in second.items():
-        result[name] = _composed_member(name, first[name], value) if name in first else value
+        result[name] = (
+            _composed_member(name, first[name], value) if name in first else value
+        )
     return result
 
 

@@ -24,7 +24,9 @@ Step: TypeAlias = str | int | Element
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A path from the root of a document: field names, list indexes, merge-list elements."""
+    """A path from the root of a document: field names, list indexes, merge-list
+    elements.
+    """
 
     steps: tuple[Step, ...] = ()
 
@@ -50,8 +52,13 @@ def _readable(step: Step) -> str:
         return str(step)
     if isinstance(step, int):
         return f"[{step}]"
-    # A name with dots or brackets (an annotation) is bracketed, so that the path stays readable.
-    return f"[{step}]" if not step or any(char in ".[]/= " for char in step) else f".{step}"
+    # A name with dots or brackets (an annotation) is bracketed, so that the path stays
+    # readable.
+    return (
+        f"[{step}]"
+        if not step or any(char in ".[]/= " for char in step)
+        else f".{step}"
+    )
 
 
 def _key_text(value: JSON) -> str:

@@ -12,9 +12,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from smp.undecoded import Undecoded
+from smp.raw import Undecoded
 
-JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | Undecoded | None"
+JSON: TypeAlias = (
+    "dict[str, JSON] | list[JSON] | str | int | float | bool | Undecoded | None"
+)
 JSONObject: TypeAlias = dict[str, JSON]
 JSONArray: TypeAlias = list[JSON]
 ScalarKey: TypeAlias = "str | int | tuple[type, JSON]"
@@ -31,7 +33,9 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 COMPILED: Final[bool] = not __file__.endswith(".py")
-LEVELS: Final = 300  # how deep compiled code goes, which has no limit of its own: as deep as the interpreter by its own
+# how deep compiled code goes, which has no limit of its own: as deep as the interpreter
+# by its own
+LEVELS: Final = 300
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     dict: "object",
@@ -45,14 +49,17 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def type_name(value: object) -> str:
-    """Name the JSON type of a value: object, array, string, integer, number, boolean or null."""
+    """Name the JSON type of a value: object, array, string, integer, number, boolean or
+    null.
+    """
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
 def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     """Tell whether two JSON values are equal in type and content (order of keys aside).
 
-    ``1``, ``1.0`` and ``True`` are three different values, as for Go's ``reflect.DeepEqual``. Raises RecursionError.
+    ``1``, ``1.0`` and ``True`` are three different values, as for Go's
+    ``reflect.DeepEqual``. Raises RecursionError.
     """
     if left is right:
         return True
@@ -62,7 +69,11 @@ def same(left: JSON | Absent, right: JSON | Absent) -> bool:
         return _alike(left, right, LEVELS)
     if left != right:
         return False
-    return not isinstance(left, (dict, list)) or _print_alike(left, right) or _alike(left, right, LEVELS)
+    return (
+        not isinstance(left, (dict, list))
+        or _print_alike(left, right)
+        or _alike(left, right, LEVELS)
+    )
 
 
 def _alike(left: JSON | Absent, right: JSON | Absent, levels: int) -> bool:
@@ -71,16 +82,24 @@ def _alike(left: JSON | Absent, right: JSON | Absent, levels: int) -> bool:
     if isinstance(left, str):
         return isinstance(right, str) and left == right
     if isinstance(left, dict):
-        return isinstance(right, dict) and len(left) == len(right) and _members_alike(left, right, levels)
+        return (
+            isinstance(right, dict)
+            and len(left) == len(right)
+            and _members_alike(left, right, levels)
+        )
     if isinstance(left, list):
-        return isinstance(right, list) and len(left) == len(right) and _elements_alike(left, right, levels)
+        return (
+            isinstance(right, list)
+            and len(left) == len(right)
+            and _elements_alike(left, right, levels)
+        )
     return type(left) is type(right) and left == right
 
 
 def _members_alike(left: JSONObject, right: JSONObject, levels: int) -> bool:
     if not levels:
         raise RecursionError
-    for name, value in left.items():  # noqa: SIM110  (a generator would double the depth of the stack)
+    for name, value in left.items():
         if not _alike(value, right.get(name, ABSENT), levels - 1):
             return False
     return True
@@ -99,7 +118,9 @@ _print: Final = msgspec.json.Encoder().encode
 
 
 def _print_alike(left: object, right: object) -> bool:
-    """Tell whether two equal values are the same to the letter: uncompiled, the cheapest proof that their types are."""
+    """Tell whether two equal values are the same to the letter: uncompiled, the
+    cheapest proof that their types are.
+    """
     try:
         return _print(left) == _print(right)
     except (TypeError, ValueError):  # not JSON; for msgspec to say why, elsewhere
@@ -107,19 +128,29 @@ def _print_alike(left: object, right: object) -> bool:
 
 
 def identified(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
-    """Return values, each replaced by the one at its place among the others if the two are the same."""
+    """Return values, each replaced by the one at its place among the others if the two
+    are the same.
+    """
     if COMPILED:
-        return [other if same(value, other) else value for value, other in zip(values, others)]
+        return [
+            other if same(value, other) else value
+            for value, other in zip(values, others)
+        ]
     equal = list(map(eq, values, others))
     if True not in equal:
         return values
     if not _print_alike([*compress(values, equal)], [*compress(others, equal)]):
         equal = list(map(same, values, others))
-    return [other if as_well else value for value, other, as_well in zip(values, others, equal)]
+    return [
+        other if as_well else value
+        for value, other, as_well in zip(values, others, equal)
+    ]
 
 
 def check_depth(value: JSON) -> None:
-    """Raise RecursionError for a value that is nested too deeply for compiled code, which has no such limit itself."""
+    """Raise RecursionError for a value that is nested too deeply for compiled code,
+    which has no such limit itself.
+    """
     if COMPILED:
         _check_depth(value, LEVELS)
 
@@ -141,12 +172,18 @@ def listed(value: JSON | Absent) -> JSONArray:
 
 
 def scalar_key(value: JSON) -> ScalarKey:
-    """Make a scalar usable as a dictionary key that tells ``1`` from ``1.0`` and ``True``."""
-    return value if isinstance(value, str) or type(value) is int else (type(value), value)
+    """Make a scalar usable as a dictionary key that tells ``1`` from ``1.0`` and
+    ``True``.
+    """
+    return (
+        value if isinstance(value, str) or type(value) is int else (type(value), value)
+    )
 
 
 def printed(value: JSON) -> str:
-    """Print a scalar as Go's ``%v`` does for the common cases; used only to order things."""
+    """Print a scalar as Go's ``%v`` does for the common cases; used only to order
+    things.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     return "<nil>" if value is None else str(value)

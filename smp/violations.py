@@ -1,4 +1,6 @@
-"""What an API server would reject, as data: returned by validators, never raised by them."""
+"""What an API server would reject, as data: returned by validators, never raised by
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ Reason: TypeAlias = Literal[
 class Violation(msgspec.Struct, frozen=True):
     """One value that breaks a rule of its schema.
 
-    ``code`` is stable and kebab-case; ``reason`` and ``message`` are what a server puts into the causes of
-    a Status (Go: field.Error). ``warning`` marks what the caller asked to have tolerated. ``value`` is
-    ``ABSENT`` where a value is missing.
+    ``code`` is stable and kebab-case; ``reason`` and ``message`` are what a server puts
+    into the causes of a Status (Go: field.Error). ``warning`` marks what the caller
+    asked to have tolerated. ``value`` is ``ABSENT`` where a value is missing.
     """
 
     code: str
@@ -43,16 +45,26 @@ class Violation(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> JSONObject:
-        """The violation as a cause of a Status, which names an element of a list by its index."""
+        """The violation as a cause of a Status, which names an element of a list by its
+        index.
+        """
         field = str(Path(tuple(map(_indexed, self.path.steps))))
         return {"reason": self.reason, "message": self.message, "field": field}
 
 
-def unsupported(path: Path, value: JSON, supported: Iterable[JSON], *, warning: bool = False) -> Violation:
-    """Make the violation of a value that is none of those supported (Go: field.NotSupported)."""
+def unsupported(
+    path: Path, value: JSON, supported: Iterable[JSON], *, warning: bool = False
+) -> Violation:
+    """Make the violation of a value that is none of those supported (Go:
+    field.NotSupported).
+    """
     listing = ", ".join(_quoted(printed(one)) for one in supported)
-    message = f"Unsupported value: {_shown(value)}" + (f": supported values: {listing}" if listing else "")
-    return Violation("unsupported-value", path, "FieldValueNotSupported", message, value, warning)
+    message = f"Unsupported value: {_shown(value)}" + (
+        f": supported values: {listing}" if listing else ""
+    )
+    return Violation(
+        "unsupported-value", path, "FieldValueNotSupported", message, value, warning
+    )
 
 
 def _indexed(step: Step) -> Step:

@@ -1,6 +1,8 @@
-"""Spec cases: what an engine does with given inputs, as data. The format: spec_cases/README.md.
+"""Spec cases: what an engine does with given inputs, as data. The format:
+spec_cases/README.md.
 
-Text in, outcomes and text out: whoever runs cases (the pytest plugin, the command) reads and writes the files.
+Text in, outcomes and text out: whoever runs cases (the pytest plugin, the command)
+reads and writes the files.
 """
 
 from smp.cases._case import (

@@ -12,7 +12,8 @@ from smp.documents import read_one
 from smp.errors import DocumentError
 from smp.values import JSON, JSONObject, type_name
 
-# The files of a directory of cases are all that have one of the suffixes, less the schema itself.
+# The files of a directory of cases are all that have one of the suffixes, less the
+# schema itself.
 SCHEMA_NAME: Final = "case.schema.json"
 SUFFIXES: Final = (".yaml", ".json")
 
@@ -29,7 +30,20 @@ UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
 OPERATIONS: Final = (*PATCH_OPERATIONS, *UNION_OPERATIONS)
 _SHAPES: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(("description", "source", "kind", "kubernetes", "profile"), (str,)),
-    **dict.fromkeys(("schema", "options", "original", "modified", "live", "patch", "left", "right", "new"), (dict,)),
+    **dict.fromkeys(
+        (
+            "schema",
+            "options",
+            "original",
+            "modified",
+            "live",
+            "patch",
+            "left",
+            "right",
+            "new",
+        ),
+        (dict,),
+    ),
     **dict.fromkeys(("last_applied", "old"), (dict, type(None))),
     "patches": (list,),
     **dict.fromkeys(OPERATIONS, (dict,)),
@@ -42,7 +56,9 @@ _SHAPES: Final[dict[str, tuple[type, ...]]] = {
 _DEFAULTS: Final = ("kubernetes", "profile")
 _OF_FILE: Final = frozenset({"description", "kind", "schema", "cases", *_DEFAULTS})
 _WORDS: Final = {
-    "options": frozenset({"overwrite", "preconditions", "unknown_fields", "on_conflict", "ratchet"}),
+    "options": frozenset(
+        {"overwrite", "preconditions", "unknown_fields", "on_conflict", "ratchet"}
+    ),
     "error": frozenset(OPERATIONS),
     "reference": frozenset(PATCH_OPERATIONS),
 }
@@ -77,7 +93,10 @@ class SpecCase:
     @property
     def name(self) -> str:
         """The description as an identifier, for lists of cases and for selecting one."""
-        return re.sub(r"[^\w.$]+", "-", self.description).strip("-") or f"case-{self.index}"
+        return (
+            re.sub(r"[^\w.$]+", "-", self.description).strip("-")
+            or f"case-{self.index}"
+        )
 
     def object(self, name: str) -> JSONObject:
         """Return a member that is an object, or an empty one where there is none."""
@@ -93,16 +112,24 @@ class SpecCase:
     def error(self, problem: str) -> DocumentError:
         """Make the error for a case that is none, or cannot be run."""
         problem = f"{self.description}: {problem}"
-        return DocumentError(problem, code="invalid-case", source=self.source, line=self.line)
+        return DocumentError(
+            problem, code="invalid-case", source=self.source, line=self.line
+        )
 
 
 def parse(text: str, *, source: str = "<input>") -> list[SpecCase]:
-    """Read the cases of one file. Raises DocumentError for what is no case file, unknown members included."""
+    """Read the cases of one file. Raises DocumentError for what is no case file,
+    unknown members included.
+    """
     file = parse_file(text, source)
     members = file["cases"]
     lines = [start + 1 for start, _ in spans(text.splitlines())]
     cases = [
-        _case(each, file, SpecCase(index, {}, source, lines[index] if index < len(lines) else 1))
+        _case(
+            each,
+            file,
+            SpecCase(index, {}, source, lines[index] if index < len(lines) else 1),
+        )
         for index, each in enumerate(members if isinstance(members, list) else [])
     ]
     _require_distinct(cases)
@@ -113,19 +140,28 @@ def parse_file(text: str, source: str) -> JSONObject:
     """Read a whole file as a value. Raises DocumentError for what is no case file."""
     file = read_one(text, source=source).value
     if not isinstance(file, dict) or not isinstance(file.get("cases"), list):
-        raise DocumentError("a case file is an object with a list of cases", code="invalid-case", source=source)
+        raise DocumentError(
+            "a case file is an object with a list of cases",
+            code="invalid-case",
+            source=source,
+        )
     if unknown := file.keys() - _OF_FILE:
-        raise DocumentError(f"a case file has no {sorted(unknown)}", code="invalid-case", source=source)
+        raise DocumentError(
+            f"a case file has no {sorted(unknown)}", code="invalid-case", source=source
+        )
     return file
 
 
 def expectations(case: SpecCase) -> dict[str, Result]:
     """Return what the case expects of each operation, the defaults included.
 
-    By default a two-way patch leads to ``modified``, and composed patches to what they do in turn.
+    By default a two-way patch leads to ``modified``, and composed patches to what they
+    do in turn.
     """
     stated, errors = case.document, case.object("error")
-    expected: dict[str, Result] = {name: Failure(str(code)) for name, code in errors.items()}
+    expected: dict[str, Result] = {
+        name: Failure(str(code)) for name, code in errors.items()
+    }
     expected |= {name: stated[name] for name in OPERATIONS if name in stated}
     if "two_way" in stated and "modified" in stated:
         expected.setdefault("two_way_result", stated["modified"])
@@ -135,7 +171,9 @@ def expectations(case: SpecCase) -> dict[str, Result]:
 
 
 def last_applied(case: SpecCase) -> JSONObject | None:
-    """Return the last-applied configuration: where it is not stated ``original``, where that is not either None."""
+    """Return the last-applied configuration: where it is not stated ``original``, where
+    that is not either None.
+    """
     stated = case.document.get("last_applied", case.document.get("original"))
     return stated if isinstance(stated, dict) else None
 
@@ -149,7 +187,11 @@ def old_object(case: SpecCase) -> JSONObject | None:
 def patches(case: SpecCase) -> list[JSONObject]:
     """Return the patches to compose."""
     found = case.document.get("patches")
-    return [patch for patch in found if isinstance(patch, dict)] if isinstance(found, list) else []
+    return (
+        [patch for patch in found if isinstance(patch, dict)]
+        if isinstance(found, list)
+        else []
+    )
 
 
 def _case(members: JSON, file: JSONObject, place: SpecCase) -> SpecCase:

@@ -8,18 +8,28 @@ from functools import reduce
 from typing import Final
 
 from smp import strategic, unions
-from smp.cases._case import Failure, Result, SpecCase, expectations, last_applied, old_object, patches
+from smp.cases._case import (
+    Failure,
+    Result,
+    SpecCase,
+    expectations,
+    last_applied,
+    old_object,
+    patches,
+)
 from smp.cases._text import flow
 from smp.errors import Conflict, ConflictError, DocumentError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
-from smp.schema.openapi import inline
+from smp.schema.sources.openapi import inline
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An operation that did not do what the case expects, and a text that shows it to a reader."""
+    """An operation that did not do what the case expects, and a text that shows it to a
+    reader.
+    """
 
     operation: str
     expected: Result
@@ -29,7 +39,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a case: the operations that were run, and where they did something else."""
+    """What came of a case: the operations that were run, and where they did something
+    else.
+    """
 
     case: SpecCase
     operations: tuple[str, ...]
@@ -65,7 +77,9 @@ def schema_of(case: SpecCase) -> Schema:
     else:
         version = case.document.get("kubernetes")
         api_version, _, kind = str(case.document["kind"]).partition(" ")
-        schema = kubernetes(None if version is None else str(version)).schema(api_version, kind)
+        schema = kubernetes(None if version is None else str(version)).schema(
+            api_version, kind
+        )
     merge = case.object("options").get("unknown_fields") == "merge"
     return schema.with_unknown_fields("merge" if merge else "error")
 
@@ -81,12 +95,18 @@ def _attempt(name: str, case: SpecCase) -> Result:
 
 def _alike(expected: Result, actual: Result) -> bool:
     if isinstance(expected, Failure) or isinstance(actual, Failure):
-        return isinstance(expected, Failure) and isinstance(actual, Failure) and expected.code == actual.code
+        return (
+            isinstance(expected, Failure)
+            and isinstance(actual, Failure)
+            and expected.code == actual.code
+        )
     return same(expected, actual)
 
 
 def _two_way(case: SpecCase, schema: Schema) -> JSONObject:
-    return strategic.two_way_patch(case.given("original"), case.given("modified"), schema)
+    return strategic.two_way_patch(
+        case.given("original"), case.given("modified"), schema
+    )
 
 
 def _two_way_result(case: SpecCase, schema: Schema) -> JSONObject:
@@ -101,15 +121,23 @@ def _three_way(case: SpecCase, schema: Schema) -> JSONObject:
         case.given("live"),
         schema,
         overwrite=options.get("overwrite") is not False,
-        preconditions=strategic.KUBECTL_PRECONDITIONS if options.get("preconditions") else (),
+        preconditions=strategic.KUBECTL_PRECONDITIONS
+        if options.get("preconditions")
+        else (),
     )
 
 
 def _result(case: SpecCase, schema: Schema) -> JSONObject:
     live = case.given("live")
     if "patches" in case.document:
-        return reduce(lambda value, patch: strategic.apply_patch(value, patch, schema), patches(case), live)
-    patch = case.given("patch") if "patch" in case.document else _three_way(case, schema)
+        return reduce(
+            lambda value, patch: strategic.apply_patch(value, patch, schema),
+            patches(case),
+            live,
+        )
+    patch = (
+        case.given("patch") if "patch" in case.document else _three_way(case, schema)
+    )
     return strategic.apply_patch(live, patch, schema)
 
 
@@ -123,7 +151,9 @@ def _composed_result(case: SpecCase, schema: Schema) -> JSONObject:
 
 def _conflicts(case: SpecCase, schema: Schema) -> JSONArray:
     if "left" in case.document:
-        return _rendered(strategic.find_conflicts(case.given("left"), case.given("right"), schema))
+        return _rendered(
+            strategic.find_conflicts(case.given("left"), case.given("right"), schema)
+        )
     try:
         _three_way(case, schema)
     except ConflictError as error:
@@ -132,12 +162,21 @@ def _conflicts(case: SpecCase, schema: Schema) -> JSONArray:
 
 
 def _rendered(conflicts: Iterable[Conflict]) -> JSONArray:
-    return list(map(_conflict, sorted(conflicts, key=lambda conflict: str(conflict.path))))
+    return list(
+        map(_conflict, sorted(conflicts, key=lambda conflict: str(conflict.path)))
+    )
 
 
 def _conflict(conflict: Conflict) -> JSONObject:
-    sides: dict[str, JSON | Absent] = {"base": conflict.base, "ours": conflict.ours, "theirs": conflict.theirs}
-    return {"path": str(conflict.path), **{side: value for side, value in sides.items() if value is not ABSENT}}
+    sides: dict[str, JSON | Absent] = {
+        "base": conflict.base,
+        "ours": conflict.ours,
+        "theirs": conflict.theirs,
+    }
+    return {
+        "path": str(conflict.path),
+        **{side: value for side, value in sides.items() if value is not ABSENT},
+    }
 
 
 def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
@@ -147,7 +186,9 @@ def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
         schema,
         profile=_profile(case),
         patch=case.given("patch") if "patch" in case.document else None,
-        on_conflict="clear" if case.object("options").get("on_conflict") == "clear" else "error",
+        on_conflict="clear"
+        if case.object("options").get("on_conflict") == "clear"
+        else "error",
     )
 
 
@@ -156,7 +197,9 @@ def _normalized(case: SpecCase, schema: Schema) -> JSONObject:
 
 
 def _changes(case: SpecCase, schema: Schema) -> JSONArray:
-    changes = sorted(_normalization(case, schema).changes, key=lambda change: str(change.path))
+    changes = sorted(
+        _normalization(case, schema).changes, key=lambda change: str(change.path)
+    )
     return list(map(_change, changes))
 
 
@@ -173,7 +216,10 @@ def _violations(case: SpecCase, schema: Schema) -> JSONArray:
         profile=_profile(case),
         ratchet=case.object("options").get("ratchet") is True,
     )
-    return [{"path": path, "code": code} for path, code in sorted((str(one.path), one.code) for one in found)]
+    return [
+        {"path": path, "code": code}
+        for path, code in sorted((str(one.path), one.code) for one in found)
+    ]
 
 
 def _profile(case: SpecCase) -> str:
@@ -195,15 +241,26 @@ _RUN: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
 
 
 def _shown(name: str, expected: Result, actual: Result) -> str:
-    lines = [f"{name}:", f"  expected {_described(expected)}", f"  actual   {_described(actual)}"]
+    lines = [
+        f"{name}:",
+        f"  expected {_described(expected)}",
+        f"  actual   {_described(actual)}",
+    ]
     if not isinstance(expected, Failure) and not isinstance(actual, Failure):
         from deepdiff import DeepDiff  # noqa: PLC0415  (a tenth of a second, and only a failure needs it)
 
-        lines += [f"  {line}" for line in str(DeepDiff(expected, actual, verbose_level=2).pretty()).splitlines()]
+        lines += [
+            f"  {line}"
+            for line in str(
+                DeepDiff(expected, actual, verbose_level=2).pretty()
+            ).splitlines()
+        ]
     return "\n".join(lines)
 
 
 def _described(result: Result) -> str:
     if isinstance(result, Failure):
-        return f"error {result.code}" + (f" ({result.problem})" if result.problem else "")
+        return f"error {result.code}" + (
+            f" ({result.problem})" if result.problem else ""
+        )
     return flow(result)

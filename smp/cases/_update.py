@@ -13,7 +13,9 @@ from smp.values import JSON, JSONObject, same
 
 
 def corrected(outcome: Outcome) -> JSONObject:
-    """Return the members that make a failing case expect what happened; null stands for a member that goes."""
+    """Return the members that make a failing case expect what happened; null stands for
+    a member that goes.
+    """
     stated = outcome.case.document
     errors = dict(outcome.case.object("error"))
     members: JSONObject = {}
@@ -24,24 +26,40 @@ def corrected(outcome: Outcome) -> JSONObject:
         if isinstance(actual, Failure):
             errors[name] = actual.code
     members["error"] = errors or None
-    return {name: value for name, value in members.items() if not same(value, stated.get(name))}
+    return {
+        name: value
+        for name, value in members.items()
+        if not same(value, stated.get(name))
+    }
 
 
-def updated_text(text: str, changes: Mapping[int, JSONObject], *, source: str = "<input>") -> str:
-    """Return the text of a case file with members of some cases, by index, set, or removed where null.
+def updated_text(
+    text: str, changes: Mapping[int, JSONObject], *, source: str = "<input>"
+) -> str:
+    """Return the text of a case file with members of some cases, by index, set, or
+    removed where null.
 
-    All else stays as it is written, order and comments too (in JSON: the order). Raises DocumentError where
-    the text is not laid out for that: in YAML the cases and their members have to be in block style.
+    All else stays as it is written, order and comments too (in JSON: the order). Raises
+    DocumentError where the text is not laid out for that: in YAML the cases and their
+    members have to be in block style.
     """
     file = parse_file(text, source)
     cases = file["cases"] if isinstance(file["cases"], list) else []
     changed: list[JSON] = [
-        _changed(case, changes.get(index, {})) for index, case in enumerate(cases) if isinstance(case, dict)
+        _changed(case, changes.get(index, {}))
+        for index, case in enumerate(cases)
+        if isinstance(case, dict)
     ]
     wanted: JSONObject = {**file, "cases": changed}
-    updated = dump_json(wanted) + "\n" if text.lstrip()[:1] == "{" else _edited(text, changes)
+    updated = (
+        dump_json(wanted) + "\n" if text.lstrip()[:1] == "{" else _edited(text, changes)
+    )
     if not _reads_as(wanted, updated):
-        raise DocumentError("its layout is not one that can be updated", code="not-updatable", source=source)
+        raise DocumentError(
+            "its layout is not one that can be updated",
+            code="not-updatable",
+            source=source,
+        )
     return updated
 
 
@@ -54,7 +72,10 @@ def _reads_as(file: JSONObject, text: str) -> bool:
 
 def _changed(case: JSONObject, changes: JSONObject) -> JSONObject:
     kept = {name: value for name, value in case.items() if name not in changes}
-    return {**kept, **{name: value for name, value in changes.items() if value is not None}}
+    return {
+        **kept,
+        **{name: value for name, value in changes.items() if value is not None},
+    }
 
 
 def _edited(text: str, changes: Mapping[int, JSONObject]) -> str:

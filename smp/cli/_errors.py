@@ -21,7 +21,9 @@ _OPTIONS: Final = {
     "overwrite=True lets the modified configuration win": "--overwrite lets the new configuration win",
     "another version of the API": "another version of the API (--kubernetes)",
 }
-_MORE_HINTS: Final = {"unknown-kind": "--crd FILE or --openapi FILE describes more kinds"}
+_MORE_HINTS: Final = {
+    "unknown-kind": "--crd FILE or --openapi FILE describes more kinds"
+}
 
 
 class Place(Protocol):
@@ -41,7 +43,9 @@ class Failure(click.ClickException):
 
     exit_code = 2
 
-    def __init__(self, error: SmpError, document: Place | None = None, label: str = "") -> None:
+    def __init__(
+        self, error: SmpError, document: Place | None = None, label: str = ""
+    ) -> None:
         super().__init__(str(error))
         self.blocks = [_block(error, document, label)]
 
@@ -61,7 +65,9 @@ def concerning(document: Place, label: str = "") -> Iterator[None]:
 
 
 def all_or_nothing(operation: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Run an operation on each item; if any fails, raise one Failure with what is wrong with all of them."""
+    """Run an operation on each item; if any fails, raise one Failure with what is wrong
+    with all of them.
+    """
     results: list[R] = []
     failures: list[Failure] = []
     for item in items:
@@ -77,7 +83,10 @@ def all_or_nothing(operation: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
 def printable(text: str) -> str:
     """Escape what a terminal would take for a command."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def inline(value: JSON | Absent) -> str:
@@ -86,9 +95,16 @@ def inline(value: JSON | Absent) -> str:
 
 
 def _block(error: SmpError, document: Place | None, label: str) -> str:
-    facts = [("path", str(error.path)), ("file", _place(error, document)), ("object", label)]
+    facts = [
+        ("path", str(error.path)),
+        ("file", _place(error, document)),
+        ("object", label),
+    ]
     facts += [("hint", hint) for hint in _hints(error)]
-    lines = [f"smp: error: {printable(error.problem.partition(chr(10))[0])}", *_conflicts(error)]
+    lines = [
+        f"smp: error: {printable(error.problem.partition(chr(10))[0])}",
+        *_conflicts(error),
+    ]
     lines += [f"  {name + ':':<8}{printable(text)}" for name, text in facts if text]
     return "\n".join(lines)
 
@@ -103,7 +119,11 @@ def _hints(error: SmpError) -> Iterator[str]:
 
 def _place(error: SmpError, document: Place | None) -> str:
     if isinstance(error, DocumentError) and error.source:
-        return ":".join(str(part) for part in (error.source, error.line, error.column) if part is not None)
+        return ":".join(
+            str(part)
+            for part in (error.source, error.line, error.column)
+            if part is not None
+        )
     return f"{document.source}:{document.line}" if document else ""
 
 

@@ -34,27 +34,46 @@ class Inputs(msgspec.Struct):
         try:
             return self._stdin() if path == STDIN else _content(path)
         except (OSError, ValueError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-            raise DocumentError(f"cannot read it: {reason}", code="unreadable", source=name_of(path)) from None
+            reason = (error.strerror if isinstance(error, OSError) else "") or str(
+                error
+            )
+            raise DocumentError(
+                f"cannot read it: {reason}", code="unreadable", source=name_of(path)
+            ) from None
 
     def _stdin(self) -> bytes:
         if self.stdin_is_read:
-            raise DocumentError("standard input can be read only once", code="unreadable", source=name_of(STDIN))
+            raise DocumentError(
+                "standard input can be read only once",
+                code="unreadable",
+                source=name_of(STDIN),
+            )
         self.stdin_is_read = True
         data: bytes = getattr(sys.stdin, "buffer", _CLOSED).read()
         return data
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
-        """List the files of a directory, at any depth; a file is its own list. Raises DocumentError for none."""
+        """List the files of a directory, at any depth; a file is its own list. Raises
+        DocumentError for none.
+        """
         if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  (see _content)
             return [path]
         from pathlib import Path  # noqa: PLC0415  (see _content)
 
-        found = [str(Path(folder) / name) for folder, _, names in os.walk(path) for name in names]
+        found = [
+            str(Path(folder) / name)
+            for folder, _, names in os.walk(path)
+            for name in names
+        ]
         wanted = sorted(name for name in found if Path(name).suffix in suffixes)
         if not wanted:
             hint = "files end in " + ", ".join(sorted(suffixes))
-            raise DocumentError("there is no document in the directory", code="no-documents", source=path, hint=hint)
+            raise DocumentError(
+                "there is no document in the directory",
+                code="no-documents",
+                source=path,
+                hint=hint,
+            )
         return wanted
 
     def one(self, path: str) -> Document:
@@ -62,7 +81,9 @@ class Inputs(msgspec.Struct):
         return read_one(self.data(path), source=name_of(path))
 
     def documents(self, paths: Iterable[str]) -> list[Document]:
-        """Read every document of files and directories. Raises DocumentError, also where a named file has none."""
+        """Read every document of files and directories. Raises DocumentError, also
+        where a named file has none.
+        """
         return [document for path in paths for document in self._documents(path)]
 
     def _documents(self, path: str) -> Iterator[Document]:
@@ -77,7 +98,9 @@ class Inputs(msgspec.Struct):
                 self.skipped.append((Document(None, file, 1), error.problem))
 
     def objects(self, paths: Iterable[str]) -> list[Object]:
-        """Read every Kubernetes object; other documents are passed over. Raises DocumentError where none is left."""
+        """Read every Kubernetes object; other documents are passed over. Raises
+        DocumentError where none is left.
+        """
         return [each for path in paths for each in self._objects(path)]
 
     def _objects(self, path: str) -> list[Object]:
@@ -85,9 +108,20 @@ class Inputs(msgspec.Struct):
         found = [Object.of(each) for each in documents if is_object(each)]
         if not found:
             hint = "an object has apiVersion and kind"
-            raise DocumentError("no Kubernetes object in it", code="no-objects", source=name_of(path), hint=hint)
-        self.skipped += [(each, _NO_OBJECT) for each in documents if not is_object(each)]
-        self.definitions += [each.document for each in found if each.group_kind[1] == "CustomResourceDefinition"]
+            raise DocumentError(
+                "no Kubernetes object in it",
+                code="no-objects",
+                source=name_of(path),
+                hint=hint,
+            )
+        self.skipped += [
+            (each, _NO_OBJECT) for each in documents if not is_object(each)
+        ]
+        self.definitions += [
+            each.document
+            for each in found
+            if each.group_kind[1] == "CustomResourceDefinition"
+        ]
         return found
 
     def skip(self, objects: Iterable[Object], reason: str) -> None:
@@ -100,7 +134,10 @@ class Inputs(msgspec.Struct):
             plural = "s" if len(self.skipped) > 1 else ""
             click.echo(f"smp: skipped {len(self.skipped)} document{plural}:", err=True)
         for document, reason in self.skipped:
-            click.echo(f"  {printable(f'{document.source}:{document.line}: {reason}')}", err=True)
+            click.echo(
+                f"  {printable(f'{document.source}:{document.line}: {reason}')}",
+                err=True,
+            )
 
 
 def _content(path: str) -> bytes:

@@ -1,4 +1,6 @@
-"""The group of commands, and the entry point that turns whatever ends a command into an exit code."""
+"""The group of commands, and the entry point that turns whatever ends a command into an
+exit code.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from smp.cli._errors import Failure, printable
 from smp.errors import DepthError, SmpError
 
 # A command is imported when it is run: nobody waits for what the others need.
-_COMMANDS: Final = ("apply", "completion", "diff", "explain", "openapi", "patch", "schema", "serve", "test")
+_COMMANDS: Final = (
+    "apply",
+    "completion",
+    "diff",
+    "explain",
+    "openapi",
+    "patch",
+    "schema",
+    "serve",
+    "test",
+)
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _ERROR: Final = 2
@@ -24,7 +36,9 @@ _STDERR: Final = 2
 
 
 class Commands(click.Group):
-    """The commands, each in the module of its name; at this boundary library errors become click's."""
+    """The commands, each in the module of its name; at this boundary library errors
+    become click's.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
         """Name the commands."""
@@ -41,7 +55,8 @@ class Commands(click.Group):
         """Run a command."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would say 1, which for diff means something else
+        # click would say 1, which for diff means something else
+        except BrokenPipeError:
             ctx.exit(_nobody_reads())
         except RecursionError:
             raise Failure(DepthError("a document is nested too deeply")) from None
@@ -58,8 +73,9 @@ class Commands(click.Group):
 def cli() -> None:
     """Strategic merge patches for Kubernetes objects, computed and applied offline.
 
-    Wherever objects are read, a path is a YAML or JSON file with any number of documents, a directory of such
-    files (*.yaml, *.yml, *.json, at any depth), or - for standard input. Errors and notes go to standard error.
+    Wherever objects are read, a path is a YAML or JSON file with any number of
+    documents, a directory of such files (*.yaml, *.yml, *.json, at any depth), or - for
+    standard input. Errors and notes go to standard error.
     """
 
 
@@ -90,7 +106,9 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _nobody_reads() -> int:
-    """Let the interpreter flush what is left into nothing, or it would complain on its way out."""
+    """Let the interpreter flush what is left into nothing, or it would complain on its
+    way out.
+    """
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (_STDOUT, _STDERR):
         os.dup2(nothing, stream)

@@ -19,7 +19,10 @@ class Object(msgspec.Struct, frozen=True):
     def of(cls, document: Document) -> Object:
         """Take the document for an object. Raises ObjectError where it is none."""
         if not isinstance(document.value, dict):
-            raise ObjectError(f"a Kubernetes object is expected, not {type_name(document.value)}", code="not-an-object")
+            raise ObjectError(
+                f"a Kubernetes object is expected, not {type_name(document.value)}",
+                code="not-an-object",
+            )
         return cls(document.value, document)
 
     @property
@@ -40,28 +43,45 @@ class Object(msgspec.Struct, frozen=True):
 
     @property
     def is_generated(self) -> bool:
-        """Whether a server would make up the name, so that the object is a new one each time."""
+        """Whether a server would make up the name, so that the object is a new one each
+        time.
+        """
         return not self.name and bool(_text(self.value.get("metadata"), "generateName"))
 
     @property
     def label(self) -> str:
         """Name the object for a reader: ``apps/v1 Deployment shop/web``."""
-        generated = f"{_text(self.value.get('metadata'), 'generateName')}*" if self.is_generated else ""
+        generated = (
+            f"{_text(self.value.get('metadata'), 'generateName')}*"
+            if self.is_generated
+            else ""
+        )
         name = "/".join(filter(None, (self.namespace, self.name or generated)))
-        return " ".join(filter(None, (_text(self.value, "apiVersion"), _text(self.value, "kind"), name)))
+        return " ".join(
+            filter(
+                None, (_text(self.value, "apiVersion"), _text(self.value, "kind"), name)
+            )
+        )
 
 
 def is_object(document: Document) -> bool:
     """Tell whether the document means to be an object.
 
-    One of both words alone makes a broken one, which whoever looks for its schema will say.
+    One of both words alone makes a broken one, which whoever looks for its schema will
+    say.
     """
-    return isinstance(document.value, dict) and ("apiVersion" in document.value or "kind" in document.value)
+    return isinstance(document.value, dict) and (
+        "apiVersion" in document.value or "kind" in document.value
+    )
 
 
 def label(document: Document) -> str:
     """Name what is in a document: the object, if it is one, else the document."""
-    return Object.of(document).label if is_object(document) else f"{document.source}:{document.line}"
+    return (
+        Object.of(document).label
+        if is_object(document)
+        else f"{document.source}:{document.line}"
+    )
 
 
 def _text(value: JSON, name: str) -> str:

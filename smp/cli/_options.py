@@ -14,7 +14,13 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
 from smp.documents import Document, read
 from smp.errors import UnknownKindError
-from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, read_compiled, versions
+from smp.schema.catalog import (
+    Catalog,
+    bundled_overlay,
+    kubernetes,
+    read_compiled,
+    versions,
+)
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import PROFILES
 
@@ -39,16 +45,22 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Schemas:
-    """The schemas of the objects of one run; CustomResourceDefinitions among the inputs serve their own kinds."""
+    """The schemas of the objects of one run; CustomResourceDefinitions among the inputs
+    serve their own kinds.
+    """
 
     def __init__(self, settings: Settings, inputs: Inputs) -> None:
         self._inputs = inputs
         described = [_from_openapi(inputs, path) for path in settings.openapi]
         described += map(_from_crd, inputs.documents(settings.crd))
-        self.catalog = reduce(Catalog.merged, described, kubernetes(settings.kubernetes))
+        self.catalog = reduce(
+            Catalog.merged, described, kubernetes(settings.kubernetes)
+        )
 
     def of(self, each: Object) -> Schema:
-        """Return the schema of an object. Raises UnknownKindError, and ObjectError for half a kind."""
+        """Return the schema of an object. Raises UnknownKindError, and ObjectError for
+        half a kind.
+        """
         try:
             return self.catalog.schema_of(each.value)
         except UnknownKindError:
@@ -58,8 +70,11 @@ class Schemas:
 
     @cached_property
     def _with_definitions(self) -> Catalog:
-        # What the command line names counts more than what happens to lie among the inputs.
-        return reduce(Catalog.merged, [*map(_from_crd, self._inputs.definitions), self.catalog])
+        # What the command line names counts more than what happens to lie among the
+        # inputs.
+        return reduce(
+            Catalog.merged, [*map(_from_crd, self._inputs.definitions), self.catalog]
+        )
 
 
 def _from_openapi(inputs: Inputs, path: str) -> Catalog:
@@ -68,9 +83,12 @@ def _from_openapi(inputs: Inputs, path: str) -> Catalog:
     with concerning(document):
         compiled = data.startswith(_COMPILED)
         described = (
-            read_compiled(data) if compiled else Catalog.from_openapi([each.value for each in read(data, source=path)])
+            read_compiled(data)
+            if compiled
+            else Catalog.from_openapi([each.value for each in read(data, source=path)])
         )
-        # A server publishes the same gaps and errors in its unions as the bundled versions do.
+        # A server publishes the same gaps and errors in its unions as the bundled
+        # versions do.
         return described.with_overlay(bundled_overlay())
 
 
@@ -79,7 +97,9 @@ def _from_crd(document: Document) -> Catalog:
         return Catalog.from_crd(document.value)
 
 
-def _complete_version(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+def _complete_version(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str]:
     return [version for version in versions() if version.startswith(incomplete)]
 
 
@@ -90,7 +110,12 @@ _SCHEMA: Final[tuple[Decorator, ...]] = (
         shell_complete=_complete_version,
         help="Bundled Kubernetes types. [default: the newest]",
     ),
-    click.option("--crd", type=FILE, multiple=True, help="File with CustomResourceDefinitions. Repeatable."),
+    click.option(
+        "--crd",
+        type=FILE,
+        multiple=True,
+        help="File with CustomResourceDefinitions. Repeatable.",
+    ),
     click.option(
         "--openapi",
         type=FILE,
@@ -107,7 +132,9 @@ _MERGE: Final[tuple[Decorator, ...]] = (
         show_default=True,
         help="Below a field that the schema does not know: refuse, or merge by RFC 7396 and warn.",
     ),
-    click.option("--show-secrets", is_flag=True, help="Do not mask the values of Secrets."),
+    click.option(
+        "--show-secrets", is_flag=True, help="Do not mask the values of Secrets."
+    ),
     click.option(
         "--color",
         type=click.Choice(["auto", "always", "never"]),
@@ -127,17 +154,25 @@ profile_option: Final[Decorator] = click.option(
 
 
 def schema_options(*outputs: str) -> Decorator:
-    """Add the options of a command that looks at schemas; the first output is the default."""
+    """Add the options of a command that looks at schemas; the first output is the
+    default.
+    """
     return partial(_adding, _SCHEMA, outputs)
 
 
 def merge_options(*outputs: str) -> Decorator:
-    """Add the options of a command that patches objects; the first output is the default."""
+    """Add the options of a command that patches objects; the first output is the
+    default.
+    """
     return partial(_adding, _MERGE, outputs)
 
 
-def _adding(options: tuple[Decorator, ...], outputs: tuple[str, ...], function: Handler) -> Handler:
-    """Wrap the function of a command so that it gets its shared options as one ``settings``."""
+def _adding(
+    options: tuple[Decorator, ...], outputs: tuple[str, ...], function: Handler
+) -> Handler:
+    """Wrap the function of a command so that it gets its shared options as one
+    ``settings``.
+    """
     names = frozenset(Settings.__struct_fields__)
 
     @wraps(function)
@@ -145,7 +180,13 @@ def _adding(options: tuple[Decorator, ...], outputs: tuple[str, ...], function: 
         shared = {name: values.pop(name) for name in names & values.keys()}
         function(**values, settings=Settings(**shared))
 
-    output = click.option("-o", "--output", type=click.Choice(outputs), default=outputs[0], show_default=True)
+    output = click.option(
+        "-o",
+        "--output",
+        type=click.Choice(outputs),
+        default=outputs[0],
+        show_default=True,
+    )
     decorators: list[Decorator] = [output, *options]
     decorated: Handler = handler
     for decorate in reversed(decorators):

@@ -10,10 +10,12 @@ from smp.values import JSON, same
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """One object before and after: ``before`` is None for an object that is to be created.
+    """One object before and after: ``before`` is None for an object that is to be
+    created.
 
-    ``notes`` say what the outcome rests on, ``warnings`` what a user should look at. ``unmet`` is the paths of
-    the new configuration that do not hold, ``pruned`` those that it dropped since it was last applied.
+    ``notes`` say what the outcome rests on, ``warnings`` what a user should look at.
+    ``unmet`` is the paths of the new configuration that do not hold, ``pruned`` those
+    that it dropped since it was last applied.
     """
 
     label: str

@@ -30,7 +30,10 @@ def write(text: str) -> None:
 
 def write_yaml(values: Iterable[tuple[str, JSON]]) -> None:
     """Write YAML documents, each under its comment where it has one."""
-    texts = (f"# {printable(comment)}\n{dump_yaml([v])}" if comment else dump_yaml([v]) for comment, v in values)
+    texts = (
+        f"# {printable(comment)}\n{dump_yaml([v])}" if comment else dump_yaml([v])
+        for comment, v in values
+    )
     write("---\n".join(texts))
 
 
@@ -59,29 +62,46 @@ def _write_styled(lines: Iterable[Line]) -> None:
     from rich.console import Console  # noqa: PLC0415  (only a terminal pays for it)
     from rich.text import Text  # noqa: PLC0415  (as above)
 
-    console = Console(file=sys.stdout, force_terminal=True, no_color=False, color_system="standard", soft_wrap=True)
+    console = Console(
+        file=sys.stdout,
+        force_terminal=True,
+        no_color=False,
+        color_system="standard",
+        soft_wrap=True,
+    )
     for line in lines:
         console.print(Text.assemble(*line), highlight=False)
 
 
 def _has_colours(color: str) -> bool:
-    """See no-color.org: any content of NO_COLOR switches colours off, unless the command line asks for them."""
+    """See no-color.org: any content of NO_COLOR switches colours off, unless the
+    command line asks for them.
+    """
     if color != "auto":
         return color == "always"
-    is_terminal: bool = getattr(sys.stdout, "isatty", bool)()  # it is None where the caller closed it
-    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    # it is None where the caller closed it
+    is_terminal: bool = getattr(sys.stdout, "isatty", bool)()
+    return (
+        is_terminal
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def _patches_as_yaml(outcomes: list[Outcome]) -> None:
     changed = (each for each in outcomes if each.differs)
-    write_yaml((f"{each.label}{' (to be created)' if each.creates else ''}", each.patch) for each in changed)
+    write_yaml(
+        (f"{each.label}{' (to be created)' if each.creates else ''}", each.patch)
+        for each in changed
+    )
 
 
 def _operations_of(outcomes: list[Outcome]) -> None:
     write_json(each.operations for each in outcomes)
 
 
-# What each output format makes of outcomes: those that print patches, and those that print objects.
+# What each output format makes of outcomes: those that print patches, and those that
+# print objects.
 PATCHES: Final[dict[str, Callable[[list[Outcome]], None]]] = {
     "yaml": _patches_as_yaml,
     "json": lambda outcomes: write_json(each.patch for each in outcomes),
@@ -96,9 +116,15 @@ OBJECTS: Final[dict[str, Callable[[list[Outcome]], None]]] = {
 
 
 def write_outcomes(
-    outcomes: list[Outcome], writers: dict[str, Callable[[list[Outcome]], None]], *, output: str, color: str
+    outcomes: list[Outcome],
+    writers: dict[str, Callable[[list[Outcome]], None]],
+    *,
+    output: str,
+    color: str,
 ) -> None:
-    """Write outcomes in a format; where that is no report, the warnings go to standard error."""
+    """Write outcomes in a format; where that is no report, the warnings go to standard
+    error.
+    """
     if output == "report":
         write_report(outcomes, color=color)
         return

@@ -20,14 +20,18 @@ def require_distinct(objects: Iterable[Object]) -> None:
         first = seen.setdefault((_key(each), each.namespace), each)
         if first is not each and not each.is_generated:
             problem = f"the same object is also in {first.document.source}:{first.document.line}"
-            raise Failure(ObjectError(problem, code="duplicate-object"), each.document, each.label)
+            raise Failure(
+                ObjectError(problem, code="duplicate-object"), each.document, each.label
+            )
 
 
-def partners(objects: Iterable[Object], others: Iterable[Object]) -> list[Object | None]:
+def partners(
+    objects: Iterable[Object], others: Iterable[Object]
+) -> list[Object | None]:
     """Find for each object the other that it is, or None.
 
-    A namespace that one side leaves out matches where only one object can be meant. Raises Failure
-    where several can, and for two documents about one object.
+    A namespace that one side leaves out matches where only one object can be meant.
+    Raises Failure where several can, and for two documents about one object.
     """
     mine, theirs = list(objects), list(others)
     require_distinct(mine)
@@ -36,31 +40,47 @@ def partners(objects: Iterable[Object], others: Iterable[Object]) -> list[Object
     return [_partner(each, groups[_key(each)], rivals[_key(each)]) for each in mine]
 
 
-def unpaired(objects: Iterable[Object], paired: Iterable[Object | None]) -> list[Object]:
+def unpaired(
+    objects: Iterable[Object], paired: Iterable[Object | None]
+) -> list[Object]:
     """Return the objects that are nobody's partner."""
     taken = {id(each) for each in paired}
     return [each for each in objects if id(each) not in taken]
 
 
-def _partner(each: Object, candidates: list[Object], rivals: list[Object]) -> Object | None:
+def _partner(
+    each: Object, candidates: list[Object], rivals: list[Object]
+) -> Object | None:
     if each.is_generated:
         return None
     exact = [other for other in candidates if other.namespace == each.namespace]
     if exact:
         return exact[0]
     taken = {rival.namespace for rival in rivals}
-    loose = [other for other in candidates if other.namespace not in taken and _may_be_same(each, other)]
-    claims = [rival for rival in rivals if any(_may_be_same(rival, other) for other in loose)]
+    loose = [
+        other
+        for other in candidates
+        if other.namespace not in taken and _may_be_same(each, other)
+    ]
+    claims = [
+        rival for rival in rivals if any(_may_be_same(rival, other) for other in loose)
+    ]
     if len(loose) > 1 or (loose and len(claims) > 1):
         raise _ambiguous(each, loose, claims)
     return loose[0] if loose else None
 
 
 def _ambiguous(each: Object, loose: list[Object], claims: list[Object]) -> Failure:
-    places = ", ".join(f"{it.document.source}:{it.document.line}" for it in (*loose, *claims) if it is not each)
+    places = ", ".join(
+        f"{it.document.source}:{it.document.line}"
+        for it in (*loose, *claims)
+        if it is not each
+    )
     problem = f"without its namespace there is no telling which object it is: {places}"
     return Failure(
-        ObjectError(problem, code="ambiguous-object", hint="set metadata.namespace"), each.document, each.label
+        ObjectError(problem, code="ambiguous-object", hint="set metadata.namespace"),
+        each.document,
+        each.label,
     )
 
 

@@ -22,7 +22,9 @@ What `smp --help` and the `--help` of each command say.
 
 def reference() -> str:
     """Return the reference as Markdown."""
-    context = click.Context(cli, info_name="smp", terminal_width=_WIDTH, **cli.context_settings)
+    context = click.Context(
+        cli, info_name="smp", terminal_width=_WIDTH, **cli.context_settings
+    )
     return "\n".join([_HEAD, *_sections(context)])
 
 
@@ -32,7 +34,9 @@ def _sections(context: click.Context) -> Iterator[str]:
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             if child := command.get_command(context, name):
-                yield from _sections(click.Context(child, info_name=name, parent=context))
+                yield from _sections(
+                    click.Context(child, info_name=name, parent=context)
+                )
 
 
 if __name__ == "__main__":

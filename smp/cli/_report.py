@@ -1,4 +1,6 @@
-"""The report: what happens to each object, for a human eye. Lines of styled spans; nothing here prints."""
+"""The report: what happens to each object, for a human eye. Lines of styled spans;
+nothing here prints.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 from typing import Final, TypeAlias
 
-from smp.apply import LAST_APPLIED
 from smp.cli._changes import Change, changes
 from smp.cli._errors import inline, printable
 from smp.cli._outcome import Outcome
 from smp.documents import dump_yaml
 from smp.paths import Path
+from smp.three_way import LAST_APPLIED
 from smp.values import ABSENT, JSON, Absent
 
 Span: TypeAlias = tuple[str, str]
@@ -29,7 +31,9 @@ _BOOKKEEPING: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
 def report(outcomes: Iterable[Outcome]) -> Iterator[Line]:
-    """Tell of each object what changes in it and what it rests on, and count the objects at the end."""
+    """Tell of each object what changes in it and what it rests on, and count the
+    objects at the end.
+    """
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
         verdict = _verdict(outcome)
@@ -37,7 +41,10 @@ def report(outcomes: Iterable[Outcome]) -> Iterator[Line]:
         yield [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
         yield from ([(f"  {printable(note)}", _NOTE)] for note in outcome.notes)
         yield from _changes(outcome)
-        yield from ([(f"  warning: {printable(warning)}", _WARNING)] for warning in outcome.warnings)
+        yield from (
+            [(f"  warning: {printable(warning)}", _WARNING)]
+            for warning in outcome.warnings
+        )
         yield []
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
     plural = "s" if verdicts.total() != 1 else ""
@@ -57,14 +64,22 @@ def _changes(outcome: Outcome) -> Iterator[Line]:
         for change in changes(outcome.before, outcome.after, outcome.known):
             yield from _change(change, outcome.pruned)
     elif outcome.differs:
-        yield from _change(Change(Path(), outcome.before, outcome.after), outcome.pruned)
+        yield from _change(
+            Change(Path(), outcome.before, outcome.after), outcome.pruned
+        )
 
 
 def _change(change: Change, pruned: frozenset[str]) -> Iterator[Line]:
     sign = "+" if change.old is ABSENT else "-" if change.new is ABSENT else "~"
     style = _STYLES[sign]
     where = printable(str(change.path)) or "the whole document"
-    note = " (order)" if change.is_order else " (pruned)" if sign == "-" and str(change.path) in pruned else ""
+    note = (
+        " (order)"
+        if change.is_order
+        else " (pruned)"
+        if sign == "-" and str(change.path) in pruned
+        else ""
+    )
     head: Line = [(f"  {sign} ", style), (where, _HEADING), (note, _NOTE)]
     if change.path == _BOOKKEEPING and sign == "~":
         yield [*head, (": brought up to date", _NOTE)]
@@ -72,11 +87,17 @@ def _change(change: Change, pruned: frozenset[str]) -> Iterator[Line]:
         yield [*head, (f": {_inline(change)}", style)]
     else:
         yield [*head, (":", "")]
-        yield from _block(sign, change.new if sign == "+" else change.old) if sign != "~" else _differing_lines(change)
+        yield from (
+            _block(sign, change.new if sign == "+" else change.old)
+            if sign != "~"
+            else _differing_lines(change)
+        )
 
 
 def _inline(change: Change) -> str:
-    return " -> ".join(inline(value) for value in (change.old, change.new) if value is not ABSENT)
+    return " -> ".join(
+        inline(value) for value in (change.old, change.new) if value is not ABSENT
+    )
 
 
 def _is_short(value: JSON | Absent) -> bool:
@@ -86,7 +107,9 @@ def _is_short(value: JSON | Absent) -> bool:
 
 
 def _is_short_list(value: JSON) -> bool:
-    scalars = isinstance(value, list) and not any(isinstance(element, dict | list) for element in value)
+    scalars = isinstance(value, list) and not any(
+        isinstance(element, dict | list) for element in value
+    )
     return scalars and len(inline(value)) <= _SHORT
 
 

@@ -1,7 +1,8 @@
-"""Masking what a Secret holds, so that equal values stay equal and different ones stay different.
+"""Masking what a Secret holds, so that equal values stay equal and different ones stay
+different.
 
-Operations run on masked objects just as on the real ones; so their patches, reports and error messages
-are masked without knowing it.
+Operations run on masked objects just as on the real ones; so their patches, reports and
+error messages are masked without knowing it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from smp.apply import LAST_APPLIED
+from smp.three_way import LAST_APPLIED
 from smp.values import JSON, JSONObject, same
 
 Place: TypeAlias = tuple[str, str]
@@ -20,11 +21,14 @@ _SECTIONS: Final = ("data", "stringData")
 
 
 def masked(versions: Versions) -> Versions:
-    """Mask the values of a Secret, given in versions by role: ``*** (live)`` where versions differ, else ``***``.
+    """Mask the values of a Secret, given in versions by role: ``*** (live)`` where
+    versions differ, else ``***``.
 
     What is no Secret is returned as it is.
     """
-    present = {role: version for role, version in versions.items() if version is not None}
+    present = {
+        role: version for role, version in versions.items() if version is not None
+    }
     if not any(map(_is_secret, present.values())):
         return versions
     names = _names(present)
@@ -49,7 +53,9 @@ def _names(versions: Mapping[str, JSONObject]) -> _Names:
 def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
     for section in _SECTIONS:
         values = secret.get(section)
-        for name, value in values.items() if isinstance(values, dict) else [("", values)]:
+        for name, value in (
+            values.items() if isinstance(values, dict) else [("", values)]
+        ):
             if value is not None:
                 yield (section, name), value
     annotations = _annotations(secret)
@@ -65,13 +71,18 @@ def _hidden(secret: JSONObject, names: _Names) -> JSONObject:
     annotations, metadata = _annotations(secret), secret.get("metadata")
     if LAST_APPLIED in annotations and isinstance(metadata, dict):
         mask = _mask(annotations[LAST_APPLIED], ("", LAST_APPLIED), names)
-        shown["metadata"] = {**metadata, "annotations": {**annotations, LAST_APPLIED: mask}}
+        shown["metadata"] = {
+            **metadata,
+            "annotations": {**annotations, LAST_APPLIED: mask},
+        }
     return shown
 
 
 def _section(values: JSON, section: str, names: _Names) -> JSON:
     if isinstance(values, dict):
-        return {name: _mask(value, (section, name), names) for name, value in values.items()}
+        return {
+            name: _mask(value, (section, name), names) for name, value in values.items()
+        }
     return _mask(values, (section, ""), names)
 
 
@@ -79,7 +90,11 @@ def _mask(value: JSON, place: Place, names: _Names) -> JSON:
     if value is None:
         return None
     known = names[place]
-    return _MASK if len(known) == 1 else next(name for other, name in known if same(value, other))
+    return (
+        _MASK
+        if len(known) == 1
+        else next(name for other, name in known if same(value, other))
+    )
 
 
 def _is_secret(value: JSONObject) -> bool:

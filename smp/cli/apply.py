@@ -7,7 +7,6 @@ from typing import Final, TypeAlias
 
 import click
 
-from smp.apply import LAST_APPLIED, last_applied_configuration, with_last_applied
 from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
@@ -18,11 +17,14 @@ from smp.cli._pairs import partners, unpaired
 from smp.cli._secrets import Versions, masked
 from smp.cli._three_way import brought, created
 from smp.schema.model import Schema
+from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
 from smp.values import JSONObject
 
 Row: TypeAlias = tuple[Object, Object | None, Object | None]
 
-_NOTHING: Final = "last applied: none, neither a file nor an annotation of the live object"
+_NOTHING: Final = (
+    "last applied: none, neither a file nor an annotation of the live object"
+)
 _NOT_IN_FILE: Final = "last applied: none, as the file does not have the object"
 _ANNOTATION: Final = "last applied: from the annotation of the live object"
 
@@ -32,9 +34,17 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
     "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml"
 )
 @click.option(
-    "-f", "--filename", "news", type=FILE, multiple=True, required=True, help="New configuration. Repeatable."
+    "-f",
+    "--filename",
+    "news",
+    type=FILE,
+    multiple=True,
+    required=True,
+    help="New configuration. Repeatable.",
 )
-@click.option("--live", "lives", type=FILE, multiple=True, help="Live objects. Repeatable.")
+@click.option(
+    "--live", "lives", type=FILE, multiple=True, help="Live objects. Repeatable."
+)
 @click.option(
     "--last-applied",
     "olds",
@@ -49,7 +59,9 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
     help="Whether the new configuration wins over changes made to the live object, or they are an error.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Exit with 1 where the result lacks something that the new configuration asks for."
+    "--strict",
+    is_flag=True,
+    help="Exit with 1 where the result lacks something that the new configuration asks for.",
 )
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
@@ -66,45 +78,93 @@ def command(  # noqa: PLR0913  (one for each option)
 ) -> None:
     """Print each new object as an API server would store it.
 
-    What `kubectl apply` and a server do together, without either. Objects are paired with the live ones by
-    group, kind, namespace and name; one without a live object is printed as it would be created. The
-    annotation with the last-applied configuration is brought up to date where the live object has it. -o
-    jsonpatch prints what changes the live object (RFC 6902), -o patch what kubectl would send, -o report what
-    changes and why. Only the report masks the values of Secrets.
+    What `kubectl apply` and a server do together, without either. Objects are paired
+    with the live ones by group, kind, namespace and name; one without a live object is
+    printed as it would be created. The annotation with the last-applied configuration
+    is brought up to date where the live object has it. -o jsonpatch prints what changes
+    the live object (RFC 6902), -o patch what kubectl would send, -o report what changes
+    and why. Only the report masks the values of Secrets.
     """
     inputs = Inputs()
-    configuration, live, last = inputs.objects(news), inputs.objects(lives), inputs.objects(olds)
+    configuration, live, last = (
+        inputs.objects(news),
+        inputs.objects(lives),
+        inputs.objects(olds),
+    )
     schemas = Schemas(settings, inputs)
-    rows = list(zip(configuration, partners(configuration, live), partners(configuration, last), strict=True))
-    run = partial(_outcome, schemas=schemas, settings=settings, overwrite=overwrite, has_file=bool(olds))
+    rows = list(
+        zip(
+            configuration,
+            partners(configuration, live),
+            partners(configuration, last),
+            strict=True,
+        )
+    )
+    run = partial(
+        _outcome,
+        schemas=schemas,
+        settings=settings,
+        overwrite=overwrite,
+        has_file=bool(olds),
+    )
     outcomes = all_or_nothing(run, rows)
-    inputs.skip(unpaired(live, [each for _, each, _ in rows]), "live, but not in the new configuration")
-    inputs.skip(unpaired(last, [each for _, _, each in rows]), "applied last, but not in the new configuration")
+    inputs.skip(
+        unpaired(live, [each for _, each, _ in rows]),
+        "live, but not in the new configuration",
+    )
+    inputs.skip(
+        unpaired(last, [each for _, _, each in rows]),
+        "applied last, but not in the new configuration",
+    )
     write_outcomes(outcomes, OBJECTS, output=settings.output, color=settings.color)
     inputs.report_skipped()
     ctx.exit(int(strict and any(each.unmet for each in outcomes)))
 
 
-def _outcome(row: Row, *, schemas: Schemas, settings: Settings, overwrite: bool, has_file: bool) -> Outcome:
+def _outcome(
+    row: Row, *, schemas: Schemas, settings: Settings, overwrite: bool, has_file: bool
+) -> Outcome:
     each, live, last = row
     with concerning(each.document, each.label):
         schema = schemas.of(each)
         if live is None:
-            new = _masked({"new": each.value}, settings)["new"] if settings.output == "report" else each.value
+            new = (
+                _masked({"new": each.value}, settings)["new"]
+                if settings.output == "report"
+                else each.value
+            )
             return created(each, new or {}, schema)
         base, note = _last_applied(live, last, has_file=has_file)
         versions = _versions(live.value, base, each.value)
         # The masked objects come first: an error tells nothing of a Secret either.
         shown = _masked(versions, settings)
-        run = partial(_brought, each, schema, settings=settings, overwrite=overwrite, notes=(note,))
+        run = partial(
+            _brought,
+            each,
+            schema,
+            settings=settings,
+            overwrite=overwrite,
+            notes=(note,),
+        )
         outcome = run(shown)
-        return outcome if shown is versions or settings.output == "report" else run(versions)
+        return (
+            outcome
+            if shown is versions or settings.output == "report"
+            else run(versions)
+        )
 
 
-def _last_applied(live: Object, last: Object | None, *, has_file: bool) -> tuple[JSONObject | None, str]:
-    """Find the last-applied configuration, and say where: in the file if there is one, else in the annotation."""
+def _last_applied(
+    live: Object, last: Object | None, *, has_file: bool
+) -> tuple[JSONObject | None, str]:
+    """Find the last-applied configuration, and say where: in the file if there is one,
+    else in the annotation.
+    """
     if last is not None:
-        return last.value, f"last applied: from {last.document.source}:{last.document.line}"
+        return (
+            last.value,
+            f"last applied: from {last.document.source}:{last.document.line}",
+        )
     if has_file:
         return None, _NOT_IN_FILE
     with concerning(live.document, live.label):
@@ -113,7 +173,9 @@ def _last_applied(live: Object, last: Object | None, *, has_file: bool) -> tuple
 
 
 def _versions(live: JSONObject, base: JSONObject | None, new: JSONObject) -> Versions:
-    """Put the annotation where kubectl has it: in what was applied, as it is in live, and up to date in what is."""
+    """Put the annotation where kubectl has it: in what was applied, as it is in live,
+    and up to date in what is.
+    """
     text = _annotations(live).get(LAST_APPLIED)
     if not isinstance(text, str):
         return {"live": live, "last applied": base, "new": new}
@@ -130,7 +192,13 @@ def _annotations(value: JSONObject) -> JSONObject:
 def _annotated(value: JSONObject, text: str) -> JSONObject:
     metadata = value.get("metadata")
     members = metadata if isinstance(metadata, dict) else {}
-    return {**value, "metadata": {**members, "annotations": {**_annotations(value), LAST_APPLIED: text}}}
+    return {
+        **value,
+        "metadata": {
+            **members,
+            "annotations": {**_annotations(value), LAST_APPLIED: text},
+        },
+    }
 
 
 def _masked(versions: Versions, settings: Settings) -> Versions:
@@ -138,7 +206,26 @@ def _masked(versions: Versions, settings: Settings) -> Versions:
 
 
 def _brought(
-    each: Object, schema: Schema, versions: Versions, *, settings: Settings, overwrite: bool, notes: tuple[str, ...]
+    each: Object,
+    schema: Schema,
+    versions: Versions,
+    *,
+    settings: Settings,
+    overwrite: bool,
+    notes: tuple[str, ...],
 ) -> Outcome:
-    live, base, new = versions["live"] or {}, versions["last applied"], versions["new"] or {}
-    return brought(each, base, new, live, schema, settings=settings, overwrite=overwrite, notes=notes)
+    live, base, new = (
+        versions["live"] or {},
+        versions["last applied"],
+        versions["new"] or {},
+    )
+    return brought(
+        each,
+        base,
+        new,
+        live,
+        schema,
+        settings=settings,
+        overwrite=overwrite,
+        notes=notes,
+    )

@@ -23,7 +23,8 @@ fish  smp completion fish > ~/.config/fish/completions/smp.fish
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for a shell.
 
-    It completes commands, options, files, and for explain API versions, kinds and fields.
+    It completes commands, options, files, and for explain API versions, kinds and
+    fields.
     """
     script = get_completion_class(shell)
     if script is not None:

@@ -1,4 +1,6 @@
-"""``smp diff``: the patch between two states of objects, or the one that brings live objects to a new state."""
+"""``smp diff``: the patch between two states of objects, or the one that brings live
+objects to a new state.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,30 @@ Row: TypeAlias = tuple[Object, Object | None, Object | None]
 )
 @click.argument("original", type=FILE)
 @click.argument("modified", type=FILE)
-@click.option("--live", type=FILE, multiple=True, help="Live objects: print what brings them to MODIFIED. Repeatable.")
+@click.option(
+    "--live",
+    type=FILE,
+    multiple=True,
+    help="Live objects: print what brings them to MODIFIED. Repeatable.",
+)
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "report")
 @click.pass_context
-def command(ctx: click.Context, original: str, modified: str, live: tuple[str, ...], settings: Settings) -> None:
+def command(
+    ctx: click.Context,
+    original: str,
+    modified: str,
+    live: tuple[str, ...],
+    settings: Settings,
+) -> None:
     """Print the patch between two states of objects.
 
-    The strategic merge patch from each object of ORIGINAL to that of MODIFIED. With --live, ORIGINAL is what
-    was applied last, and the patch is the three-way one that `kubectl apply` would send. Objects are paired
-    by group, kind, namespace and name; a new object is its own patch. In YAML each patch has its object in a
-    comment and empty ones are left out; JSON has a patch for each object of MODIFIED, in order. The values of
-    Secrets are masked.
+    The strategic merge patch from each object of ORIGINAL to that of MODIFIED. With
+    --live, ORIGINAL is what was applied last, and the patch is the three-way one that
+    `kubectl apply` would send. Objects are paired by group, kind, namespace and name; a
+    new object is its own patch. In YAML each patch has its object in a comment and
+    empty ones are left out; JSON has a patch for each object of MODIFIED, in order. The
+    values of Secrets are masked.
     """
     inputs = Inputs()
     olds, news = inputs.objects([original]), inputs.objects([modified])
@@ -57,7 +71,9 @@ def command(ctx: click.Context, original: str, modified: str, live: tuple[str, .
     ctx.exit(int(any(each.differs for each in outcomes) or (bool(gone) and not live)))
 
 
-def _outcome(row: Row, *, schemas: Schemas, settings: Settings, three_way: bool) -> Outcome:
+def _outcome(
+    row: Row, *, schemas: Schemas, settings: Settings, three_way: bool
+) -> Outcome:
     each, old, live = row
     versions: Versions = {
         "live": live.value if live else None,
@@ -71,11 +87,15 @@ def _outcome(row: Row, *, schemas: Schemas, settings: Settings, three_way: bool)
         if before is None:
             return created(each, new, schema)
         if three_way:
-            return brought(each, shown["original"], new, before, schema, settings=settings)
+            return brought(
+                each, shown["original"], new, before, schema, settings=settings
+            )
         return _between(each, before, new, schema, settings)
 
 
-def _between(each: Object, old: JSONObject, new: JSONObject, schema: Schema, settings: Settings) -> Outcome:
+def _between(
+    each: Object, old: JSONObject, new: JSONObject, schema: Schema, settings: Settings
+) -> Outcome:
     lenient = schema.with_unknown_fields(settings.unknown_fields)
     patch = two_way_patch(old, new, lenient)
     warnings = merged_anyway(patch, schema, settings)

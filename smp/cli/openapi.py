@@ -21,7 +21,12 @@ from smp.unions import PROFILES
 from smp.values import JSON
 
 _OUTPUT: Final = click.option(
-    "-o", "--output", type=click.Choice(["json", "yaml"]), default="json", show_default=True, help="Format."
+    "-o",
+    "--output",
+    type=click.Choice(["json", "yaml"]),
+    default="json",
+    show_default=True,
+    help="Format.",
 )
 
 
@@ -32,29 +37,48 @@ def command() -> None:
 
 @command.command(epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3")
 @click.argument("document", type=FILE)
-@click.option("--to", "version", type=click.Choice(["v2", "v3"]), required=True, help="The version to convert to.")
-@click.option("--defaults/--no-defaults", default=True, help="v2: keep defaults, which a server leaves out there.")
+@click.option(
+    "--to",
+    "version",
+    type=click.Choice(["v2", "v3"]),
+    required=True,
+    help="The version to convert to.",
+)
+@click.option(
+    "--defaults/--no-defaults",
+    default=True,
+    help="v2: keep defaults, which a server leaves out there.",
+)
 @_OUTPUT
 def convert(document: str, version: str, *, defaults: bool, output: str) -> None:
     """Convert an OpenAPI document between v2 and v3.
 
-    Enums, unions and patch strategies survive both ways. What the other version cannot say is named on
-    standard error.
+    Enums, unions and patch strategies survive both ways. What the other version cannot
+    say is named on standard error.
     """
     read = Inputs().one(document)
     with concerning(read):
-        converted = to_v3(read.value) if version == "v3" else to_v2(read.value, keep_defaults=defaults)
+        converted = (
+            to_v3(read.value)
+            if version == "v3"
+            else to_v2(read.value, keep_defaults=defaults)
+        )
     _write(converted.document, output)
     lost = Counter(_kind_of(path) for path in converted.lost)
     for what, count in sorted(lost.items()):
-        click.echo(f"smp: not converted: {what}, {count} time{'s' if count != 1 else ''}", err=True)
+        click.echo(
+            f"smp: not converted: {what}, {count} time{'s' if count != 1 else ''}",
+            err=True,
+        )
 
 
 def _kind_of(path: Path) -> str:
     return str(path.steps[-1]) if path.steps else "the document"
 
 
-@command.command("prune-enums", epilog="\b\nExample:\n  smp openapi prune-enums openapi.json")
+@command.command(
+    "prune-enums", epilog="\b\nExample:\n  smp openapi prune-enums openapi.json"
+)
 @click.argument("document", type=FILE)
 @_OUTPUT
 def prune_enums(document: str, output: str) -> None:
@@ -74,12 +98,20 @@ def prune_enums(document: str, output: str) -> None:
     show_default=True,
     help="The generation of union markers to read, and of extensions to write.",
 )
-@click.option("--to", "version", type=click.Choice(["v2", "v3"]), default="v3", show_default=True, help="The version.")
+@click.option(
+    "--to",
+    "version",
+    type=click.Choice(["v2", "v3"]),
+    default="v3",
+    show_default=True,
+    help="The version.",
+)
 @_OUTPUT
 def generate(paths: tuple[str, ...], profile: str, version: str, output: str) -> None:
     """Generate an OpenAPI document from Go types with tags and markers.
 
-    PATHS are Go files, or directories of them. A marker that is misused is an error with its file and line.
+    PATHS are Go files, or directories of them. A marker that is misused is an error
+    with its file and line.
     """
     sources = _golang("files").read_sources(paths)
     document = _golang("").generate(sources, profile=profile)
@@ -89,7 +121,7 @@ def generate(paths: tuple[str, ...], profile: str, version: str, output: str) ->
 def _golang(module: str) -> Any:
     # Only this command needs the Go grammar, which is an extra.
     try:
-        return import_module(f"smp.schema.golang.{module}".rstrip("."))
+        return import_module(f"smp.schema.sources.golang.{module}".rstrip("."))
     except ImportError as error:
         raise SchemaError(
             f"Go types need the package {error.name!r}",

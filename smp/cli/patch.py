@@ -32,10 +32,14 @@ class Patched(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-@click.command(epilog='\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\'')
+@click.command(
+    epilog='\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\''
+)
 @click.argument("target", type=FILE)
 @click.option("--patch-file", type=FILE, help="File with the patch, in YAML or JSON.")
-@click.option("-p", "--patch", "text", metavar="TEXT", help="The patch itself, in YAML or JSON.")
+@click.option(
+    "-p", "--patch", "text", metavar="TEXT", help="The patch itself, in YAML or JSON."
+)
 @click.option(
     "--type",
     "kind",
@@ -45,52 +49,92 @@ class Patched(NamedTuple):
     help="Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch (RFC 6902).",
 )
 @merge_options("yaml", "json", "jsonpatch", "report")
-def command(target: str, patch_file: str | None, text: str | None, kind: str, settings: Settings) -> None:
+def command(
+    target: str, patch_file: str | None, text: str | None, kind: str, settings: Settings
+) -> None:
     """Print every object of TARGET with the patch applied.
 
-    A strategic merge patch needs objects of known kinds; the other types patch any document. Only the
-    report masks the values of Secrets.
+    A strategic merge patch needs objects of known kinds; the other types patch any
+    document. Only the report masks the values of Secrets.
     """
     inputs = Inputs()
     patch = _read_patch(inputs, patch_file, text)
     targets = (
-        [each.document for each in inputs.objects([target])] if kind == "strategic" else inputs.documents([target])
+        [each.document for each in inputs.objects([target])]
+        if kind == "strategic"
+        else inputs.documents([target])
     )
-    run = partial(_outcome, patch=patch, engine=_ENGINES[kind], schemas=Schemas(settings, inputs), settings=settings)
-    write_outcomes(all_or_nothing(run, targets), OBJECTS, output=settings.output, color=settings.color)
+    run = partial(
+        _outcome,
+        patch=patch,
+        engine=_ENGINES[kind],
+        schemas=Schemas(settings, inputs),
+        settings=settings,
+    )
+    write_outcomes(
+        all_or_nothing(run, targets),
+        OBJECTS,
+        output=settings.output,
+        color=settings.color,
+    )
     inputs.report_skipped()
 
 
 def _read_patch(inputs: Inputs, path: str | None, text: str | None) -> Document:
     if (path is None) == (text is None):
         raise click.UsageError("give the patch either in --patch-file or in --patch")
-    return read_one(text, source="--patch") if text is not None else inputs.one(path or "")
+    return (
+        read_one(text, source="--patch") if text is not None else inputs.one(path or "")
+    )
 
 
 Engine = Callable[[Document, JSON, Schemas, Settings], Patched]
 
 
-def _strategic(target: Document, patch: JSON, schemas: Schemas, settings: Settings) -> Patched:
+def _strategic(
+    target: Document, patch: JSON, schemas: Schemas, settings: Settings
+) -> Patched:
     each = Object.of(target)
     schema = schemas.of(each)
     lenient = schema.with_unknown_fields(settings.unknown_fields)
     if not isinstance(patch, dict):
-        raise PatchError(f"a strategic merge patch is an object, not {type_name(patch)}")
-    return Patched(apply_patch(each.value, patch, lenient), lenient.type, merged_anyway(patch, schema, settings))
+        raise PatchError(
+            f"a strategic merge patch is an object, not {type_name(patch)}"
+        )
+    return Patched(
+        apply_patch(each.value, patch, lenient),
+        lenient.type,
+        merged_anyway(patch, schema, settings),
+    )
 
 
-def _merge(target: Document, patch: JSON, _schemas: Schemas, _settings: Settings) -> Patched:
+def _merge(
+    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
+) -> Patched:
     return Patched(merge_patch.apply(target.value, patch))
 
 
-def _json(target: Document, patch: JSON, _schemas: Schemas, _settings: Settings) -> Patched:
+def _json(
+    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
+) -> Patched:
     return Patched(json_patch.apply(target.value, patch))
 
 
-_ENGINES: Final[dict[str, Engine]] = {"strategic": _strategic, "merge": _merge, "json": _json}
+_ENGINES: Final[dict[str, Engine]] = {
+    "strategic": _strategic,
+    "merge": _merge,
+    "json": _json,
+}
 
 
-def _outcome(target: Document, *, patch: Document, engine: Engine, schemas: Schemas, settings: Settings) -> Outcome:
+def _outcome(
+    target: Document,
+    *,
+    patch: Document,
+    engine: Engine,
+    schemas: Schemas,
+    settings: Settings,
+) -> Outcome:
     name = label(target)
     try:
         result = engine(target, patch.value, schemas, settings)
@@ -107,4 +151,6 @@ def _outcome(target: Document, *, patch: Document, engine: Engine, schemas: Sche
     ):
         shown = masked({"before": before, "after": after})
         before, after = shown["before"], shown["after"]
-    return Outcome(name, before, after, result.known, patch.value, warnings=result.warnings)
+    return Outcome(
+        name, before, after, result.known, patch.value, warnings=result.warnings
+    )

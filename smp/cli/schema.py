@@ -27,16 +27,28 @@ def list_versions() -> None:
 
 
 @command.command(
-    "compile", epilog="\b\nExample:\n  smp schema compile openapi.json -o cluster.types --source 'our cluster'"
+    "compile",
+    epilog="\b\nExample:\n  smp schema compile openapi.json -o cluster.types --source 'our cluster'",
 )
 @click.argument("document", type=FILE)
-@click.option("-o", "--output", type=FILE, required=True, help="File to write; - is standard output.")
-@click.option("--source", required=True, metavar="TEXT", help="Where the document comes from; error messages name it.")
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    required=True,
+    help="File to write; - is standard output.",
+)
+@click.option(
+    "--source",
+    required=True,
+    metavar="TEXT",
+    help="Where the document comes from; error messages name it.",
+)
 def compile_document(document: str, output: str, source: str) -> None:
     """Compile an OpenAPI document to a small file.
 
-    DOCUMENT is OpenAPI v2 or v3; the file is for --openapi of the other commands. Equal documents give equal
-    bytes.
+    DOCUMENT is OpenAPI v2 or v3; the file is for --openapi of the other commands. Equal
+    documents give equal bytes.
     """
     inputs = Inputs()
     with concerning(Document(None, document, 1)):
@@ -48,4 +60,6 @@ def compile_document(document: str, output: str, source: str) -> None:
     try:
         Path(output).write_bytes(compiled)
     except OSError as error:
-        raise DocumentError(f"cannot write it: {error.strerror}", code="unwritable", source=output) from None
+        raise DocumentError(
+            f"cannot write it: {error.strerror}", code="unwritable", source=output
+        ) from None

@@ -16,9 +16,22 @@ from smp.schema.catalog import Catalog, kubernetes
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(epilog="\b\nExample:\n  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0: any free port.")
+@click.command(
+    epilog="\b\nExample:\n  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml"
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; others need a token.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8001,
+    show_default=True,
+    help="0: any free port.",
+)
 @click.option(
     "--store",
     metavar="URL",
@@ -26,13 +39,27 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Where objects are kept: sqlite:PATH, etcd://HOST:PORT or memory:.",
 )
-@click.option("--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file.")
+@click.option(
+    "--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file."
+)
 @click.option("--token-file", type=_FILE, help="Ask for the bearer token in this file.")
 @click.option("--tls-cert", type=_FILE, help="Serve HTTPS with this certificate (PEM).")
 @click.option("--tls-key", type=_FILE, help="The key of the certificate (PEM).")
-@click.option("--tls-ca", type=_FILE, help="Who signed it (PEM), for the kubeconfig. [default: the certificate itself]")
-@click.option("--kubernetes", metavar="VERSION", help="Kubernetes version to serve. [default: the newest]")
-@click.option("--overlay", type=_FILE, help="Overlay of unions and corrections, on top of the bundled one.")
+@click.option(
+    "--tls-ca",
+    type=_FILE,
+    help="Who signed it (PEM), for the kubeconfig. [default: the certificate itself]",
+)
+@click.option(
+    "--kubernetes",
+    metavar="VERSION",
+    help="Kubernetes version to serve. [default: the newest]",
+)
+@click.option(
+    "--overlay",
+    type=_FILE,
+    help="Overlay of unions and corrections, on top of the bundled one.",
+)
 @profile_option
 @click.option(
     "--log-level",
@@ -44,14 +71,21 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def command(**options: Any) -> None:
     """Serve the Kubernetes API for kubectl and other clients, without a cluster.
 
-    Objects are stored, patched, validated and watched; no controller acts on them. The URL is printed once
-    requests are answered. SIGTERM or an interrupt ends the server after the requests in flight.
+    Objects are stored, patched, validated and watched; no controller acts on them. The
+    URL is printed once requests are answered. SIGTERM or an interrupt ends the server
+    after the requests in flight.
     """
     server, settings = _server("run"), _server("settings")
     _server("_logging").configure(options["log_level"])
-    catalog, token = _catalog(options["kubernetes"], options["overlay"]), _token(options["token_file"])
+    catalog, token = (
+        _catalog(options["kubernetes"], options["overlay"]),
+        _token(options["token_file"]),
+    )
     if token and not options["tls_cert"]:
-        click.echo("smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)", err=True)
+        click.echo(
+            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)",
+            err=True,
+        )
     server.serve(
         settings.Settings(token=token, catalog=catalog, profile=options["profile"]),
         settings.Listener(
@@ -63,13 +97,17 @@ def command(**options: Any) -> None:
         ),
         options["store"],
         kubeconfig_path=options["kubeconfig"],
-        ready=lambda url: click.echo(f"smp: serving Kubernetes {catalog.version} at {url}"),
+        ready=lambda url: click.echo(
+            f"smp: serving Kubernetes {catalog.version} at {url}"
+        ),
     )
 
 
 def _catalog(version: str | None, overlay: Path | None) -> Catalog:
     catalog = kubernetes(version)
-    return catalog.with_overlay(Inputs().one(str(overlay)).value) if overlay else catalog
+    return (
+        catalog.with_overlay(Inputs().one(str(overlay)).value) if overlay else catalog
+    )
 
 
 def _token(path: Path | None) -> str:
@@ -77,7 +115,11 @@ def _token(path: Path | None) -> str:
         return ""
     token = Inputs().data(str(path)).decode("ascii", "replace").strip()
     if not token or not token.isprintable() or not token.isascii():
-        raise SmpError(f"{path} holds no token", code="invalid-token", hint="one line of printable ASCII")
+        raise SmpError(
+            f"{path} holds no token",
+            code="invalid-token",
+            hint="one line of printable ASCII",
+        )
     return token
 
 

@@ -1,4 +1,6 @@
-"""JSON texts, parsed and written. What msgspec would lose (a duplicate key, NaN) is looked for only where it may be."""
+"""JSON texts, parsed and written. What msgspec would lose (a duplicate key, NaN) is
+looked for only where it may be.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def looks_like_json(text: Text) -> bool:
 
 
 def parse_texts(text: Text) -> Iterator[tuple[JSON, int]]:
-    """Yield each of several JSON texts in a row, and the line on which it starts. Raises DocumentError."""
+    """Yield each of several JSON texts in a row, and the line on which it starts.
+    Raises DocumentError.
+    """
     end, line = 0, 1
     while (start := _after_space(text.data, end)) < len(text.data):
         line += text.data.count(b"\n", end, start)
@@ -44,7 +48,9 @@ def parse_text(text: Text, start: int, end: int) -> JSON:
     try:
         value: JSON = msgspec.json.decode(data)
         # What is written back as it was read has not lost a key.
-        if msgspec.json.encode(value) != msgspec.json.format(data, indent=-1) and _repeats_a_key(data):
+        if msgspec.json.encode(value) != msgspec.json.format(
+            data, indent=-1
+        ) and _repeats_a_key(data):
             raise _duplicate_key_error(text, start, end)
     except msgspec.ValidationError:
         raise _number_error(text, start, end) from None
@@ -56,9 +62,11 @@ def parse_text(text: Text, start: int, end: int) -> JSON:
 
 
 def dump_json(value: JSON, *, indent: int | None = 2) -> str:
-    """Write a value as JSON, keys in their order; ``indent=None`` writes one line without spaces.
+    """Write a value as JSON, keys in their order; ``indent=None`` writes one line
+    without spaces.
 
-    Raises DocumentError for what JSON cannot say (NaN, a lone surrogate), and DepthError.
+    Raises DocumentError for what JSON cannot say (NaN, a lone surrogate), and
+    DepthError.
     """
     try:
         encoded = msgspec.json.encode(value)
@@ -67,7 +75,9 @@ def dump_json(value: JSON, *, indent: int | None = 2) -> str:
             import json  # noqa: PLC0415  (only a null needs it)
 
             json.dumps(value, allow_nan=False)
-        return (encoded if indent is None else msgspec.json.format(encoded, indent=indent)).decode()
+        return (
+            encoded if indent is None else msgspec.json.format(encoded, indent=indent)
+        ).decode()
     except RecursionError:
         raise DepthError("the value is nested too deep to be written") from None
     except (TypeError, ValueError) as error:
@@ -102,23 +112,36 @@ def _end_of_text(data: bytes, start: int) -> int:
 # --- what is wrong, and where ---
 
 
-def _syntax_error(error: msgspec.DecodeError, text: Text, start: int, end: int) -> DocumentError:
+def _syntax_error(
+    error: msgspec.DecodeError, text: Text, start: int, end: int
+) -> DocumentError:
     problem, offset = _reported(error)
     place = end if offset is None else start + offset
     if constant := re.compile(_NOT_A_NUMBER).match(text.data, place):
-        return text.error("not-a-number", f"JSON has no {constant[0].decode()}", place, QUOTE_IT)
+        return text.error(
+            "not-a-number", f"JSON has no {constant[0].decode()}", place, QUOTE_IT
+        )
     return text.error("invalid-json", f"not JSON: {problem}", place)
 
 
 def _reported(error: msgspec.DecodeError) -> tuple[str, int | None]:
     """Take a report such as ``JSON is malformed: invalid character (byte 7)`` apart."""
-    problem, _, offset = str(error).removeprefix("JSON is malformed: ").removesuffix(")").partition(" (byte ")
+    problem, _, offset = (
+        str(error)
+        .removeprefix("JSON is malformed: ")
+        .removesuffix(")")
+        .partition(" (byte ")
+    )
     # Trailing characters are counted from one, everything else from zero.
     return problem, int(offset) - (problem == _TRAILING) if offset else None
 
 
 def _number_error(text: Text, start: int, end: int) -> DocumentError:
-    numbers = (found for found in re.compile(_STRING_OR_NUMBER).finditer(text.data, start, end) if found[2])
+    numbers = (
+        found
+        for found in re.compile(_STRING_OR_NUMBER).finditer(text.data, start, end)
+        if found[2]
+    )
     place = next((found.start() for found in numbers if _out_of_range(found[2])), start)
     return text.error("invalid-number", "a number is out of range", place, QUOTE_IT)
 

@@ -1,4 +1,6 @@
-"""Lists of objects (List, PodList, ...), which stand for their items as they do for kubectl."""
+"""Lists of objects (List, PodList, ...), which stand for their items as they do for
+kubectl.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from smp.values import ABSENT, JSON, JSONObject
 
 
 def unrolled(value: JSON) -> list[JSON]:
-    """Return the items of a list of objects, nothing for null, and any other value as it is."""
+    """Return the items of a list of objects, nothing for null, and any other value as
+    it is.
+    """
     if value is None:
         return []
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
@@ -22,4 +26,8 @@ def _named_as(collection: JSONObject, item: JSON) -> JSON:
     if not isinstance(item, dict) or item.get("kind"):
         return item
     kind = str(collection["kind"]).removesuffix("List")
-    return {"apiVersion": collection.get("apiVersion", ""), "kind": kind, **item} if kind else item
+    return (
+        {"apiVersion": collection.get("apiVersion", ""), "kind": kind, **item}
+        if kind
+        else item
+    )

@@ -1,4 +1,6 @@
-"""Lists and objects in the making, each with the measures that aliases are checked against."""
+"""Lists and objects in the making, each with the measures that aliases are checked
+against.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from smp.values import JSON
 
 
 class Scalar:
-    """A value without parts, its depth, and its size: characters, every alias written out."""
+    """A value without parts, its depth, and its size: characters, every alias written
+    out.
+    """
 
     __slots__ = ("complete", "depth", "size", "value")
 
@@ -45,7 +49,9 @@ class Object:
         self.inherited: set[str] = set()
 
     def add(self, value: JSON, *, merge: bool) -> None:
-        """Take the next key, or the value of the last one. Raises DocumentError, without its place."""
+        """Take the next key, or the value of the last one. Raises DocumentError,
+        without its place.
+        """
         if self.key is not None:
             self.value[self.key] = value
             self.key = None
@@ -68,7 +74,8 @@ class Object:
         return key
 
     def _inherit(self, value: JSON) -> None:
-        # As in kubectl, keys before the merge key give way; the YAML proposal would keep them.
+        # As in kubectl, keys before the merge key give way; the YAML proposal would
+        # keep them.
         for source in reversed(value if isinstance(value, list) else [value]):
             if not isinstance(source, dict):
                 raise _key_error("a merge key << takes an object or a list of objects")

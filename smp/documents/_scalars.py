@@ -18,7 +18,9 @@ _WORDS: Final[tuple[tuple[JSON, str], ...]] = (
     (-inf, "-.inf -.Inf -.INF"),
     (nan, ".nan .NaN .NAN"),
 )
-_RESOLVED: Final[dict[str, JSON]] = {"": None} | {word: value for value, words in _WORDS for word in words.split()}
+_RESOLVED: Final[dict[str, JSON]] = {"": None} | {
+    word: value for value, words in _WORDS for word in words.split()
+}
 _FIRST: Final = frozenset("+-.0123456789")
 _BASES: Final = (
     (8, re.compile(r"[-+]?0[oO]?[0-7]+")),
@@ -44,7 +46,9 @@ def resolve(text: str) -> JSON:
 
 
 def resolve_tagged(tag: str, text: str) -> JSON:
-    """Resolve a scalar with a tag: the core ones convert, any other one makes it a string. Raises ValueError."""
+    """Resolve a scalar with a tag: the core ones convert, any other one makes it a
+    string. Raises ValueError.
+    """
     name = tag.removeprefix(TAGS)
     if name == "binary":
         import base64  # noqa: PLC0415  (few texts need it)
@@ -59,12 +63,16 @@ def resolve_tagged(tag: str, text: str) -> JSON:
 
 
 def is_text(text: str) -> bool:
-    """Tell whether a plain scalar is a string, and no number that is too large either (1e400)."""
+    """Tell whether a plain scalar is a string, and no number that is too large either
+    (1e400).
+    """
     return isinstance(resolve(text), str) and not _FLOAT.fullmatch(text)
 
 
 def key_text(value: JSON) -> str:
-    """Return the key of a JSON object that kubectl makes of a YAML key. Raises ValueError."""
+    """Return the key of a JSON object that kubectl makes of a YAML key. Raises
+    ValueError.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -74,7 +82,9 @@ def key_text(value: JSON) -> str:
     # Go formats a float key with 32 bits; six digits are what these bits always hold.
     if isinstance(value, float) and float(text := f"{value:g}") == value:
         return text
-    raise ValueError(f"{value if isinstance(value, float) else type_name(value)} cannot be a key of a JSON object")
+    raise ValueError(
+        f"{value if isinstance(value, float) else type_name(value)} cannot be a key of a JSON object"
+    )
 
 
 def _number(text: str) -> JSON:
@@ -92,6 +102,8 @@ def _number(text: str) -> JSON:
 
 
 def _as_go_prints(number: float) -> int | float:
-    """Go writes an integral float without a fraction, and so it is an integer wherever it is read again."""
+    """Go writes an integral float without a fraction, and so it is an integer wherever
+    it is read again.
+    """
     integral = number.is_integer() and abs(number) < 2**63
     return int(Decimal(repr(number))) if integral else number

@@ -1,6 +1,7 @@
 """YAML text to values, in one pass over the parser's events and without recursion.
 
-So whatever a document may not do (nest or expand without end) is noticed where it happens.
+So whatever a document may not do (nest or expand without end) is noticed where it
+happens.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _MERGE: Final = f"{TAGS}merge"
 
 
 def parse_documents(text: Text) -> list[tuple[JSON, int]]:
-    """Return each document of a YAML text and the line of its content. Raises DocumentError."""
+    """Return each document of a YAML text and the line of its content. Raises
+    DocumentError.
+    """
     builder = _Builder(len(text.data))
     for event in _events(text):
         try:
@@ -56,7 +59,11 @@ class _Builder:
         value, size = _scalar_value(event), len(event.value) + 1
         if event.anchor or not self.open:
             self._begin(event, Scalar(value, size))
-        self._add(value, size, merge=event.value == "<<" and (event.implicit[0] or event.tag == _MERGE))
+        self._add(
+            value,
+            size,
+            merge=event.value == "<<" and (event.implicit[0] or event.tag == _MERGE),
+        )
 
     def alias(self, event: yaml.AliasEvent) -> None:
         """Take what an anchor names once more."""
@@ -87,7 +94,9 @@ class _Builder:
         self._begin(event, collection)
         self.open.append(collection)
 
-    def _begin(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, node: Node) -> None:
+    def _begin(
+        self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, node: Node
+    ) -> None:
         if event.anchor:
             self.anchored[event.anchor] = node
         if not self.open and event.start_mark:
@@ -95,13 +104,19 @@ class _Builder:
 
     def _target(self, anchor: str | None) -> Node:
         if anchor not in self.anchored:
-            raise DocumentError(f"no anchor {anchor!r} stands before its alias", code="undefined-alias")
+            raise DocumentError(
+                f"no anchor {anchor!r} stands before its alias", code="undefined-alias"
+            )
         target = self.anchored[anchor]
         if not target.complete:
-            raise DocumentError(f"the anchor {anchor!r} contains itself", code="recursive-alias")
+            raise DocumentError(
+                f"the anchor {anchor!r} contains itself", code="recursive-alias"
+            )
         return target
 
-    def _add(self, value: JSON, size: int, depth: int = 0, *, merge: bool = False) -> None:
+    def _add(
+        self, value: JSON, size: int, depth: int = 0, *, merge: bool = False
+    ) -> None:
         if not self.open:
             self.root = value
             return
@@ -113,7 +128,9 @@ class _Builder:
 
     def _check_depth(self, depth: int) -> None:
         if len(self.open) + depth > MAX_DEPTH:
-            raise DocumentError(f"it is nested more than {MAX_DEPTH} levels deep", code="too-deep")
+            raise DocumentError(
+                f"it is nested more than {MAX_DEPTH} levels deep", code="too-deep"
+            )
 
 
 _HANDLERS: Final[dict[type[yaml.Event], Callable[..., None]]] = {
@@ -133,14 +150,17 @@ def _scalar_value(event: yaml.ScalarEvent) -> JSON:
     except ValueError as error:
         raise DocumentError(str(error), code="invalid-scalar") from None
     if isinstance(value, float) and not isfinite(value):
-        raise DocumentError(f"JSON has no {event.value}", code="not-a-number", hint=QUOTE_IT)
+        raise DocumentError(
+            f"JSON has no {event.value}", code="not-a-number", hint=QUOTE_IT
+        )
     return value
 
 
 def _resolved(event: yaml.ScalarEvent) -> JSON:
     text: str = event.value
     if event.style == '"':
-        text.encode()  # refuses half a surrogate pair, which only an escape in quotes can write
+        # refuses half a surrogate pair, which only an escape in quotes can write
+        text.encode()
     if event.tag and event.tag != "!":
         return resolve_tagged(event.tag, text)
     return text if event.style or event.tag else resolve(text)
@@ -162,7 +182,9 @@ def _events(text: Text) -> Iterator[yaml.Event]:
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise text.error("invalid-yaml", f"not YAML: {error}".partition("\n")[0]) from None
+        raise text.error(
+            "invalid-yaml", f"not YAML: {error}".partition("\n")[0]
+        ) from None
 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: Text) -> DocumentError:
@@ -173,7 +195,11 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: Text) -> DocumentError:
 
 
 def _placed(error: DocumentError, mark: _Mark | None, text: Text) -> DocumentError:
-    return text.placed(error, mark.line + 1, mark.column + 1) if mark else text.placed(error)
+    return (
+        text.placed(error, mark.line + 1, mark.column + 1)
+        if mark
+        else text.placed(error)
+    )
 
 
 def _is_tab(mark: _Mark, text: Text) -> bool:

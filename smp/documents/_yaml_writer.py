@@ -1,4 +1,6 @@
-"""Values to YAML text that kubectl and YAML 1.1 and 1.2 readers read alike, without recursion."""
+"""Values to YAML text that kubectl and YAML 1.1 and 1.2 readers read alike, without
+recursion.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ _LITERAL: Final = re.compile(r"(?=\S)(?:[^\n]*\S)?(?:\n(?:[^\n]*\S)?)+")
 def dump_yaml(values: Iterable[JSON]) -> str:
     """Write values as YAML documents; see smp.documents."""
     try:
-        return str(yaml.emit(_stream(values), Dumper=_DUMPER, allow_unicode=True, width=_NEVER_FOLD))
+        return str(
+            yaml.emit(
+                _stream(values), Dumper=_DUMPER, allow_unicode=True, width=_NEVER_FOLD
+            )
+        )
     except (UnicodeError, yaml.YAMLError) as error:
         raise not_json(str(error)) from None
 
@@ -60,18 +66,36 @@ def _events(root: JSON) -> Iterator[yaml.Event]:
             start, end = _BRACKETS[isinstance(node, dict)]
             yield start(None, None, implicit=True, flow_style=False)
             pending.append(end())
-            pending.extend(reversed(node if isinstance(node, list) else list(chain.from_iterable(node.items()))))
+            pending.extend(
+                reversed(
+                    node
+                    if isinstance(node, list)
+                    else list(chain.from_iterable(node.items()))
+                )
+            )
 
 
 def _scalar(value: JSON) -> yaml.ScalarEvent:
     if isinstance(value, str):
-        style = "|" if _LITERAL.fullmatch(value) else '"' if _ODD_BREAK.search(value) else None
-        return yaml.ScalarEvent(None, None, (_is_plain(value), True), value, style=style)
+        style = (
+            "|"
+            if _LITERAL.fullmatch(value)
+            else '"'
+            if _ODD_BREAK.search(value)
+            else None
+        )
+        return yaml.ScalarEvent(
+            None, None, (_is_plain(value), True), value, style=style
+        )
     if value is None or isinstance(value, bool | int | float):
-        return yaml.ScalarEvent(None, None, (True, False), dump_json(value, indent=None))
+        return yaml.ScalarEvent(
+            None, None, (True, False), dump_json(value, indent=None)
+        )
     raise not_json(f"a {type_name(value)}")
 
 
 def _is_plain(text: str) -> bool:
     """Tell whether no reader of YAML takes the bare text for anything but a string."""
-    return is_text(text) and not any(pattern.match(text) for _, pattern in _FOREIGN.get(text[:1], ()))
+    return is_text(text) and not any(
+        pattern.match(text) for _, pattern in _FOREIGN.get(text[:1], ())
+    )

@@ -1,8 +1,9 @@
 """PATCH, PUT and POST of Kubernetes objects as pure functions, for any API server.
 
-``patch`` takes the stored object, the body of a request, its media type and a schema, and says what to store or what
-to answer: ``Accepted`` or ``Refused``. Whatever a client sends leads to one of them; nothing is read, written or
-changed in place. ``smp.handler.asgi`` has an endpoint for ASGI frameworks.
+``patch`` takes the stored object, the body of a request, its media type and a schema,
+and says what to store or what to answer: ``Accepted`` or ``Refused``. Whatever a client
+sends leads to one of them; nothing is read, written or changed in place.
+``smp.handler.asgi`` has an endpoint for ASGI frameworks.
 """
 
 from __future__ import annotations

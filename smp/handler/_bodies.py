@@ -1,4 +1,6 @@
-"""The body of a request: its size, its JSON, its depth, and the fields that it has twice."""
+"""The body of a request: its size, its JSON, its depth, and the fields that it has
+twice.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Final, ParamSpec, TypeVar
 
 import msgspec
 
-from smp import wire
+from smp import codec
 from smp.errors import DepthError
 from smp.handler._options import Limits
 from smp.handler._refusals import TooLargeError
@@ -19,14 +21,17 @@ from smp.values import JSON, listed
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MAX_REPORTED: Final = 100  # fields a request is told of, as an API server (sigs.k8s.io/json)
+# fields a request is told of, as an API server (sigs.k8s.io/json)
+MAX_REPORTED: Final = 100
 
 
 def decode(body: bytes, limits: Limits) -> JSON:
-    """Parse a body. Raises TooLargeError, DocumentError for what is not JSON in UTF-8, and DepthError."""
+    """Parse a body. Raises TooLargeError, DocumentError for what is not JSON in UTF-8,
+    and DepthError.
+    """
     if len(body) > limits.body:
         raise TooLargeError(f"limit is {limits.body}")
-    value = wire.decode(body)
+    value = codec.decode(body)
     if body.count(b"{") + body.count(b"[") > limits.depth:
         check_depth(value, limits)
     return value
@@ -46,7 +51,8 @@ def bounded(step: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_depth(value: JSON, limits: Limits, old: JSON = None) -> None:
-    """Refuse a value that is nested too deeply; what the old value has at the same place is taken for granted.
+    """Refuse a value that is nested too deeply; what the old value has at the same
+    place is taken for granted.
 
     Raises DepthError.
     """
@@ -65,7 +71,11 @@ def _parts(value: JSON, old: JSON) -> Iterator[tuple[JSON, JSON]]:
         pairs = ((part, before.get(name)) for name, part in value.items())
     elif isinstance(value, list):
         pairs = zip(value, chain(listed(old), repeat(None)), strict=False)
-    return ((part, was) for part, was in pairs if isinstance(part, dict | list) and part is not was)
+    return (
+        (part, was)
+        for part, was in pairs
+        if isinstance(part, dict | list) and part is not was
+    )
 
 
 class _Members(list[tuple[str, JSON]]):
@@ -73,7 +83,8 @@ class _Members(list[tuple[str, JSON]]):
 
 
 def duplicate_fields(body: bytes, value: JSON) -> list[str]:
-    """Return the paths of the fields that a body, which says this value, has twice; the last one counts.
+    """Return the paths of the fields that a body, which says this value, has twice; the
+    last one counts.
 
     Go: sigs.k8s.io/json, UnmarshalStrict.
     """

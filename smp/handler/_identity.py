@@ -1,7 +1,9 @@
-"""What an update may not change: which object it is. And what of its metadata is a server's to set.
+"""What an update may not change: which object it is. And what of its metadata is a
+server's to set.
 
-Go: k8s.io/apiserver, registry/rest (BeforeUpdate, EnsureObjectNamespaceMatchesRequestNamespace) and
-endpoints/handlers (checkName); where PATCH and PUT differ there, PATCH counts.
+Go: k8s.io/apiserver, registry/rest (BeforeUpdate,
+EnsureObjectNamespaceMatchesRequestNamespace) and endpoints/handlers (checkName); where
+PATCH and PUT differ there, PATCH counts.
 """
 
 from __future__ import annotations
@@ -12,44 +14,81 @@ from smp.handler._refusals import ModifiedError, Refusal
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 
 _KIND: Final[tuple[str, ...]] = ("apiVersion", "kind")
-_KEPT_WHERE_ABSENT: Final[tuple[str, ...]] = ("namespace", "uid", "resourceVersion", "managedFields")
-_KEPT: Final[tuple[str, ...]] = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_KEPT_WHERE_ABSENT: Final[tuple[str, ...]] = (
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "managedFields",
+)
+_KEPT: Final[tuple[str, ...]] = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+)
 
 
-def of_kind(new: JSONObject, api_version: JSON | Absent, kind: JSON | Absent) -> JSONObject:
-    """Return an object of an apiVersion and kind: what it lacks is filled in. Raises Refusal for another kind."""
-    expected = {name: value for name, value in zip(_KIND, (api_version, kind), strict=True) if value is not ABSENT}
+def of_kind(
+    new: JSONObject, api_version: JSON | Absent, kind: JSON | Absent
+) -> JSONObject:
+    """Return an object of an apiVersion and kind: what it lacks is filled in. Raises
+    Refusal for another kind.
+    """
+    expected = {
+        name: value
+        for name, value in zip(_KIND, (api_version, kind), strict=True)
+        if value is not ABSENT
+    }
     lacking: JSONObject = {}
     for name, value in expected.items():
         if new.get(name) in (None, ""):
             lacking[name] = value
         elif not same(new[name], value):
             raise _other_kind(name, new, value)
-    return {**lacking, **{name: value for name, value in new.items() if name not in lacking}} if lacking else new
+    return (
+        {
+            **lacking,
+            **{name: value for name, value in new.items() if name not in lacking},
+        }
+        if lacking
+        else new
+    )
 
 
 def _other_kind(name: str, new: JSONObject, expected: JSON) -> Refusal:
     found = new[name] if isinstance(new[name], str) else type_name(new[name])
     if name == "apiVersion":
-        return Refusal(f"the API version in the data ({found}) does not match the expected API version ({expected})")
+        return Refusal(
+            f"the API version in the data ({found}) does not match the expected API version ({expected})"
+        )
     version = str(new.get("apiVersion", "")).rpartition("/")[2]
     return Refusal(f'{found} in version "{version}" cannot be handled as a {expected}')
 
 
 def identified(new: JSONObject, old: JSONObject) -> JSONObject:
-    """Return the new object with what identifies the old one, and with what only a server sets.
+    """Return the new object with what identifies the old one, and with what only a
+    server sets.
 
-    A name or a namespace that differ are a Refusal (400); a uid or a resourceVersion that differ mean another
-    object, or another state of it: ModifiedError (409). Absent and empty, the last three are the old object's, and so
-    are managedFields.
+    A name or a namespace that differ are a Refusal (400); a uid or a resourceVersion
+    that differ mean another object, or another state of it: ModifiedError (409). Absent
+    and empty, the last three are the old object's, and so are managedFields.
     """
     before, after = metadata_of(old), metadata_of(new)
-    kept = {name: before[name] for name in _KEPT_WHERE_ABSENT if name in before and after.get(name) in (None, "")}
+    kept = {
+        name: before[name]
+        for name in _KEPT_WHERE_ABSENT
+        if name in before and after.get(name) in (None, "")
+    }
     kept |= {name: before[name] for name in _KEPT if name in before}
     dropped = {name for name in ("namespace", *_KEPT) if name not in before}
-    merged: JSONObject = {**{name: value for name, value in after.items() if name not in dropped}, **kept}
+    merged: JSONObject = {
+        **{name: value for name, value in after.items() if name not in dropped},
+        **kept,
+    }
     _check(merged, before)
-    unchanged = len(merged) == len(after) and all(same(after.get(name, ABSENT), merged[name]) for name in kept)
+    unchanged = len(merged) == len(after) and all(
+        same(after.get(name, ABSENT), merged[name]) for name in kept
+    )
     return new if unchanged else {**new, "metadata": merged}
 
 
@@ -58,10 +97,14 @@ def _check(new: JSONObject, old: JSONObject) -> None:
     if not same(new.get("name", ""), name):
         raise Refusal(_misnamed(new.get("name"), name))
     if not same(new.get("namespace", ABSENT), old.get("namespace", ABSENT)):
-        raise Refusal("the namespace of the provided object does not match the namespace sent on the request")
+        raise Refusal(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
     uid, former = new.get("uid", ""), old.get("uid", "")
     if not same(uid, former):
-        raise ModifiedError(f"Precondition failed: UID in precondition: {uid}, UID in object meta: {former}")
+        raise ModifiedError(
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {former}"
+        )
     if not same(new.get("resourceVersion", ""), old.get("resourceVersion", "")):
         raise ModifiedError
 
@@ -79,17 +122,31 @@ def metadata_of(obj: JSONObject) -> JSONObject:
 
 
 def about(obj: JSONObject, resource: str = "") -> dict[str, str]:
-    """Say which object a request is about, in the words of ``refusal``; ``resource`` may have a group."""
+    """Say which object a request is about, in the words of ``refusal``; ``resource``
+    may have a group.
+    """
     name, api_version, kind = (
-        word if isinstance(word, str) else "" for word in (metadata_of(obj).get("name"), *map(obj.get, _KIND))
+        word if isinstance(word, str) else ""
+        for word in (metadata_of(obj).get("name"), *map(obj.get, _KIND))
     )
     plural, _, group = resource.partition(".")
     group = api_version.rpartition("/")[0] if api_version else group
-    return {"name": name, "group": group, "kind": kind, "resource": plural or _plural(kind.lower())}
+    return {
+        "name": name,
+        "group": group,
+        "kind": kind,
+        "resource": plural or _plural(kind.lower()),
+    }
 
 
 def _plural(singular: str) -> str:
     """Guess a plural (Go: k8s.io/apimachinery, meta.UnsafeGuessKindToResource)."""
     if singular.endswith("s"):
         return singular if singular == "endpoints" else f"{singular}es"
-    return f"{singular.removesuffix('y')}ies" if singular.endswith("y") else f"{singular}s" if singular else ""
+    return (
+        f"{singular.removesuffix('y')}ies"
+        if singular.endswith("y")
+        else f"{singular}s"
+        if singular
+        else ""
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from smp import wire
+from smp import codec
 from smp.handler._refusals import Refused
 from smp.unions import Change
 from smp.values import JSONObject
@@ -15,9 +15,10 @@ from smp.values import JSONObject
 class Accepted:
     """An accepted request.
 
-    ``object`` is to be stored where it ``changed`` and this is no ``dry_run``; where nothing changed it is the stored
-    object itself. ``changes`` are what the normalization of unions cleared, ``warnings`` texts for the client, ``code``
-    the HTTP status: 200, or 201 for a create.
+    ``object`` is to be stored where it ``changed`` and this is no ``dry_run``; where
+    nothing changed it is the stored object itself. ``changes`` are what the
+    normalization of unions cleared, ``warnings`` texts for the client, ``code`` the
+    HTTP status: 200, or 201 for a create.
     """
 
     object: JSONObject
@@ -30,7 +31,7 @@ class Accepted:
     @property
     def body(self) -> bytes:
         """The object as JSON."""
-        return wire.encode(self.object)
+        return codec.encode(self.object)
 
 
 Outcome: TypeAlias = Accepted | Refused

@@ -1,7 +1,9 @@
-"""Refusals in the words of an API server: errors, and the ``v1`` Status that tells them to a client.
+"""Refusals in the words of an API server: errors, and the ``v1`` Status that tells them
+to a client.
 
-Words and shapes are those of Go's k8s.io/apimachinery, pkg/api/errors and pkg/util/validation/field, because kubectl
-prints some of them by their reason: an Invalid by its causes only, never by its message.
+Words and shapes are those of Go's k8s.io/apimachinery, pkg/api/errors and
+pkg/util/validation/field, because kubectl prints some of them by their reason: an
+Invalid by its causes only, never by its message.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from smp import wire
+from smp import codec
 from smp.errors import SmpError, UnionError
 from smp.values import JSON, JSONObject
 from smp.violations import Violation
@@ -96,7 +98,9 @@ class UnsupportedMediaTypeError(Refusal):
 
 
 class InvalidError(Refusal):
-    """An object with values that are not allowed; ``violations`` are the causes of its Status."""
+    """An object with values that are not allowed; ``violations`` are the causes of its
+    Status.
+    """
 
     default_code = "invalid"
     status = 422
@@ -119,7 +123,7 @@ class Refused:
     @property
     def body(self) -> bytes:
         """The Status as JSON."""
-        return wire.encode(self.status)
+        return codec.encode(self.status)
 
 
 # How to word the errors of others, by their status.
@@ -141,7 +145,9 @@ _REASONS: Final = {
     504: "Timeout",
 }
 _FORMS: Final = {409: ModifiedError.form, 422: InvalidError.form}
-_ABOUT_A_RESOURCE: Final = frozenset({"Forbidden", "NotFound", "MethodNotAllowed", "AlreadyExists", "Conflict"})
+_ABOUT_A_RESOURCE: Final = frozenset(
+    {"Forbidden", "NotFound", "MethodNotAllowed", "AlreadyExists", "Conflict"}
+)
 
 
 def refusal(
@@ -155,28 +161,47 @@ def refusal(
 ) -> Refused:
     """Word an error, or violations, as the Status that an API server would answer.
 
-    ``resource`` is the plural name without its group. An error may bring a ``reason`` and a ``form`` as a Refusal
-    does, and ``violations``; another one is worded by its status. What is Invalid always has causes.
+    ``resource`` is the plural name without its group. An error may bring a ``reason``
+    and a ``form`` as a Refusal does, and ``violations``; another one is worded by its
+    status. What is Invalid always has causes.
     """
     error = problem if isinstance(problem, SmpError) else InvalidError(problem)
     reason = str(getattr(error, "reason", "") or _REASONS.get(error.status, "Unknown"))
     causes = _causes(error) if reason == "Invalid" else []
     words = {
-        "problem": _aggregated(causes) or (error.problem if reason in _ABOUT_A_RESOURCE else str(error)),
+        "problem": _aggregated(causes)
+        or (error.problem if reason in _ABOUT_A_RESOURCE else str(error)),
         "name": json.dumps(name, ensure_ascii=False),
         "kind": _qualified(kind, group),
         "resource": _qualified(resource, group),
     }
     form = str(getattr(error, "form", "") or _FORMS.get(error.status, "{problem}"))
-    about = resource if reason in _ABOUT_A_RESOURCE else kind if reason == "Invalid" else ""
-    details = _details(name=name, group=group, kind=about, causes=[*causes]) if about or causes else {}
+    about = (
+        resource if reason in _ABOUT_A_RESOURCE else kind if reason == "Invalid" else ""
+    )
+    details = (
+        _details(name=name, group=group, kind=about, causes=[*causes])
+        if about or causes
+        else {}
+    )
     status = _status(reason, form.format_map(words), error.status, details)
     return Refused(status, error.status, tuple(warnings))
 
 
 def _status(reason: str, message: str, code: int, details: JSONObject) -> JSONObject:
-    failure: JSONObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return {**failure, "message": message, "reason": reason, **({"details": details} if details else {}), "code": code}
+    failure: JSONObject = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+    }
+    return {
+        **failure,
+        "message": message,
+        "reason": reason,
+        **({"details": details} if details else {}),
+        "code": code,
+    }
 
 
 def _details(**members: JSON) -> JSONObject:
@@ -189,7 +214,9 @@ def _qualified(name: str, group: str) -> str:
 
 def _causes(error: SmpError) -> list[JSONObject]:
     violations: Iterable[Violation] = getattr(error, "violations", ())
-    return [violation.cause for violation in violations] or [*map(_cause, _parts(error))]
+    return [violation.cause for violation in violations] or [
+        *map(_cause, _parts(error))
+    ]
 
 
 def _parts(error: SmpError) -> Iterable[SmpError]:
@@ -197,7 +224,8 @@ def _parts(error: SmpError) -> Iterable[SmpError]:
 
 
 def _cause(error: SmpError) -> JSONObject:
-    # What would help against a union is an option of the caller, of no use to the client.
+    # What would help against a union is an option of the caller, of no use to the
+    # client.
     hint = "" if isinstance(error, UnionError) else error.hint
     message = error.problem + (f" ({hint})" if hint else "")
     cause = Violation(error.code, error.path, "FieldValueInvalid", message).cause
@@ -206,6 +234,10 @@ def _cause(error: SmpError) -> JSONObject:
 
 
 def _aggregated(causes: list[JSONObject]) -> str:
-    """Join causes as Go does (field.ErrorList.ToAggregate): each once, several of them in brackets."""
-    texts = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))
+    """Join causes as Go does (field.ErrorList.ToAggregate): each once, several of them
+    in brackets.
+    """
+    texts = list(
+        dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes)
+    )
     return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)

@@ -1,4 +1,6 @@
-"""Optimistic concurrency: read, compute, write if nobody else has written since, else all of it again."""
+"""Optimistic concurrency: read, compute, write if nobody else has written since, else
+all of it again.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,17 @@ ATTEMPTS: Final = 5
 
 
 def retry(
-    read: Callable[[], T], compute: Callable[[T], U], write: Callable[[T, U], V | None], *, attempts: int = ATTEMPTS
+    read: Callable[[], T],
+    compute: Callable[[T], U],
+    write: Callable[[T, U], V | None],
+    *,
+    attempts: int = ATTEMPTS,
 ) -> V:
-    """Read, compute from what was read, and write; where ``write`` returns None, somebody was faster: once more.
+    """Read, compute from what was read, and write; where ``write`` returns None,
+    somebody was faster: once more.
 
-    Every attempt reads and computes anew, at once. Raises ModifiedError after the last one.
+    Every attempt reads and computes anew, at once. Raises ModifiedError after the last
+    one.
     """
     for _ in range(attempts):
         fresh = read()

@@ -1,4 +1,6 @@
-"""Making a new value share what it has in common with the old one, so that later steps look only at what changed."""
+"""Making a new value share what it has in common with the old one, so that later steps
+look only at what changed.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,17 @@ from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 
 def shared_object(new: JSONObject, old: JSONObject) -> JSONObject:
-    """Return the new object with the old one's own parts where they are equal; equal objects give the old one itself.
+    """Return the new object with the old one's own parts where they are equal; equal
+    objects give the old one itself.
 
     Elements of lists meet by identity, or by their place.
     """
-    members = {name: _shared(value, old.get(name, ABSENT)) for name, value in new.items()}
-    alike = members.keys() == old.keys() and all(value is old[name] for name, value in members.items())
+    members = {
+        name: _shared(value, old.get(name, ABSENT)) for name, value in new.items()
+    }
+    alike = members.keys() == old.keys() and all(
+        value is old[name] for name, value in members.items()
+    )
     return old if alike else members
 
 
@@ -31,5 +38,10 @@ def _shared(new: JSON, old: JSON | Absent) -> JSON:
 def _shared_list(new: JSONArray, old: JSONArray) -> JSONArray:
     known = {id(element) for element in old if isinstance(element, dict | list)}
     places = zip(new, chain(old, repeat(ABSENT)), strict=False)
-    elements = [element if id(element) in known else _shared(element, was) for element, was in places]
-    return old if len(elements) == len(old) and all(map(is_, elements, old)) else elements
+    elements = [
+        element if id(element) in known else _shared(element, was)
+        for element, was in places
+    ]
+    return (
+        old if len(elements) == len(old) and all(map(is_, elements, old)) else elements
+    )

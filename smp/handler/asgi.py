@@ -6,12 +6,19 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from smp import wire
+from smp import codec
 from smp.errors import ObjectError, SmpError, UnknownKindError
 from smp.handler._options import DEFAULT, Options, requested
 from smp.handler._outcomes import Accepted, Outcome
 from smp.handler._pipeline import patch
-from smp.handler._refusals import InvalidError, MethodNotAllowedError, NotFoundError, Refusal, TooLargeError, refusal
+from smp.handler._refusals import (
+    InvalidError,
+    MethodNotAllowedError,
+    NotFoundError,
+    Refusal,
+    TooLargeError,
+    refusal,
+)
 from smp.handler._retries import ATTEMPTS, aretry
 from smp.handler._warnings import warning_headers
 from smp.schema.catalog import Catalog
@@ -32,16 +39,24 @@ Save: TypeAlias = Callable[[Scope, Any, JSONObject], Awaitable[JSONObject | None
 class PatchEndpoint:
     """An ASGI application that answers PATCH.
 
-    ``load(scope)`` returns the object that a request is about, as bytes or as a dict, and None where there is none.
-    ``save(scope, loaded, new)`` stores the new object if what was loaded still is what is stored, and returns it as
-    stored; None says that somebody else was faster: the patch is then applied to what is loaded anew. It is not
-    called where nothing changed, nor for a dry run. A SmpError of theirs is answered, as those of hooks are.
+    ``load(scope)`` returns the object that a request is about, as bytes or as a dict,
+    and None where there is none. ``save(scope, loaded, new)`` stores the new object if
+    what was loaded still is what is stored, and returns it as stored; None says that
+    somebody else was faster: the patch is then applied to what is loaded anew. It is
+    not called where nothing changed, nor for a dry run. A SmpError of theirs is
+    answered, as those of hooks are.
 
     Go: k8s.io/apiserver, endpoints/handlers/patch.go.
     """
 
     def __init__(
-        self, load: Load, save: Save, catalog: Catalog, options: Options = DEFAULT, *, attempts: int = ATTEMPTS
+        self,
+        load: Load,
+        save: Save,
+        catalog: Catalog,
+        options: Options = DEFAULT,
+        *,
+        attempts: int = ATTEMPTS,
     ) -> None:
         self._load = load
         self._save = save
@@ -50,7 +65,9 @@ class PatchEndpoint:
         self._attempts = attempts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Raises ValueError for what is no HTTP request, and for a stored object that is none."""
+        """Answer one request. Raises ValueError for what is no HTTP request, and for a
+        stored object that is none.
+        """
         if scope["type"] != "http":
             raise ValueError(f"a PATCH handler has no answer for {scope['type']}")
         await _answer(send, await self._outcome(scope, receive))
@@ -62,11 +79,20 @@ class PatchEndpoint:
             return refusal(error, kind="PatchOptions", group="meta.k8s.io")
         try:
             if scope["method"] != "PATCH":
-                raise MethodNotAllowedError(f"{scope['method']} is not supported here, only PATCH")
-            return await self._patched(scope, await _body(receive, options.limits.body), options)
+                raise MethodNotAllowedError(
+                    f"{scope['method']} is not supported here, only PATCH"
+                )
+            return await self._patched(
+                scope, await _body(receive, options.limits.body), options
+            )
         except SmpError as error:
             resource, _, group = self._options.resource.partition(".")
-            return refusal(error, name=scope["path"].rpartition("/")[2], group=group, resource=resource)
+            return refusal(
+                error,
+                name=scope["path"].rpartition("/")[2],
+                group=group,
+                resource=resource,
+            )
 
     async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
         async def read() -> Loaded:
@@ -80,7 +106,11 @@ class PatchEndpoint:
             return patch(old, body, _content_type(scope), self._schema(old), options)
 
         async def write(loaded: Loaded, outcome: Outcome) -> Outcome | None:
-            if not isinstance(outcome, Accepted) or not outcome.changed or outcome.dry_run:
+            if (
+                not isinstance(outcome, Accepted)
+                or not outcome.changed
+                or outcome.dry_run
+            ):
                 return outcome
             saved = await self._save(scope, loaded, outcome.object)
             return None if saved is None else replace(outcome, object=saved)
@@ -96,7 +126,7 @@ class PatchEndpoint:
 
 def _object(loaded: Loaded) -> JSONObject:
     try:
-        value = wire.decode(loaded) if isinstance(loaded, bytes) else loaded
+        value = codec.decode(loaded) if isinstance(loaded, bytes) else loaded
     except SmpError as error:
         raise ValueError("the stored object is not JSON") from error
     if not isinstance(value, dict):
@@ -105,7 +135,14 @@ def _object(loaded: Loaded) -> JSONObject:
 
 
 def _content_type(scope: Scope) -> str:
-    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
+    return next(
+        (
+            value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name == b"content-type"
+        ),
+        "",
+    )
 
 
 async def _body(receive: Receive, limit: int) -> bytes:
@@ -125,8 +162,15 @@ async def _body(receive: Receive, limit: int) -> bytes:
 
 async def _answer(send: Send, outcome: Outcome) -> None:
     body = outcome.body
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+    ]
     headers += [(b"warning", value) for value in warning_headers(outcome.warnings)]
-    headers += [(b"allow", b"PATCH")] if outcome.code == MethodNotAllowedError.status else []
-    await send({"type": "http.response.start", "status": outcome.code, "headers": headers})
+    headers += (
+        [(b"allow", b"PATCH")] if outcome.code == MethodNotAllowedError.status else []
+    )
+    await send(
+        {"type": "http.response.start", "status": outcome.code, "headers": headers}
+    )
     await send({"type": "http.response.body", "body": body})

@@ -1,9 +1,11 @@
-"""Kinds and their schemas: from the bundle, from OpenAPI, from CRDs, corrected by overlays.
+"""Kinds and their schemas: from the bundle, from OpenAPI, from CRDs, corrected by
+overlays.
 
-The bundle has one file a Kubernetes minor: zlib over lines of text. The first line is the header with
-the index of kinds, each other line a type: its name, a tab, its type document. Opening a file
-decompresses and splits it; a type is parsed, and corrected by the bundled overlay, when somebody asks
-for it. This is the one module of the core that reads files, and it reads no other.
+The bundle has one file a Kubernetes minor: zlib over lines of text. The first line is
+the header with the index of kinds, each other line a type: its name, a tab, its type
+document. Opening a file decompresses and splits it; a type is parsed, and corrected by
+the bundled overlay, when somebody asks for it. This is the one module of the core that
+reads files, and it reads no other.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ import msgspec
 from smp.errors import DepthError, ObjectError, SchemaError, UnknownKindError
 from smp.paths import Path
 from smp.schema import __path__ as _home
-from smp.schema import crd
 from smp.schema.model import Loader, Schema, TypeDocument, Types
-from smp.schema.openapi import Kind, compile_documents, follow
 from smp.schema.overlay import Overlay
+from smp.schema.sources import crd
+from smp.schema.sources.openapi import Kind, compile_documents, follow
 from smp.values import ABSENT, JSON, Absent, type_name
 
 _DATA: Final = f"{_home[0]}/bundled"  # in a directory, as wheels are installed
@@ -39,7 +41,9 @@ class Catalog:
 
     __slots__ = ("_kinds", "_types", "load", "source", "version")
 
-    def __init__(self, kinds: Mapping[Kind, str], load: Loader, *, source: str, version: str = "") -> None:
+    def __init__(
+        self, kinds: Mapping[Kind, str], load: Loader, *, source: str, version: str = ""
+    ) -> None:
         self._kinds = kinds
         self.load = load
         self._types = Types(partial(follow, load))
@@ -48,30 +52,42 @@ class Catalog:
 
     @classmethod
     def from_openapi(cls, documents: JSON) -> Catalog:
-        """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them. Raises SchemaError."""
+        """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them. Raises
+        SchemaError.
+        """
         types, kinds = compile_documents(documents)
         return cls(kinds, types.get, source="OpenAPI")
 
     @classmethod
     def from_crd(cls, documents: JSON) -> Catalog:
-        """Make a catalog of a CustomResourceDefinition, or of a list of them. Raises SchemaError.
+        """Make a catalog of a CustomResourceDefinition, or of a list of them. Raises
+        SchemaError.
 
-        The kinds' metadata is that of the newest bundled Kubernetes, so that finalizers and owner
-        references merge; join the catalogs for the other kinds: ``smp.kubernetes() | catalog``.
+        The kinds' metadata is that of the newest bundled Kubernetes, so that finalizers
+        and owner references merge; join the catalogs for the other kinds:
+        ``smp.kubernetes() | catalog``.
         """
         types, kinds = compile_documents(crd.published(documents))
-        return cls(kinds, _chained(types.get, _bundled_metadata), source="CustomResourceDefinition")
+        return cls(
+            kinds,
+            _chained(types.get, _bundled_metadata),
+            source="CustomResourceDefinition",
+        )
 
     @classmethod
-    def from_go(cls, paths: Iterable[str | os.PathLike[str]], *, profile: str = "kep1027") -> Catalog:
-        """Make a catalog of Go types with tags and markers: files, or directories of them (extra ``go``).
+    def from_go(
+        cls, paths: Iterable[str | os.PathLike[str]], *, profile: str = "kep1027"
+    ) -> Catalog:
+        """Make a catalog of Go types with tags and markers: files, or directories of
+        them (extra ``go``).
 
-        Markers of unions are read by profile. What the sources import from Kubernetes is that of the newest
-        bundled version. Raises DocumentError, with file and line, and SchemaError.
+        Markers of unions are read by profile. What the sources import from Kubernetes
+        is that of the newest bundled version. Raises DocumentError, with file and line,
+        and SchemaError.
         """
         # Imported here because the Go grammar is an extra.
-        from smp.schema.golang import generate  # noqa: PLC0415
-        from smp.schema.golang.files import read_sources  # noqa: PLC0415
+        from smp.schema.sources.golang import generate  # noqa: PLC0415
+        from smp.schema.sources.golang.files import read_sources  # noqa: PLC0415
 
         types, kinds = compile_documents(generate(read_sources(paths), profile=profile))
         return cls(kinds, _chained(types.get, kubernetes().load), source="Go")
@@ -85,24 +101,32 @@ class Catalog:
         name = self._kinds.get((api_version, kind))
         if name is None:
             raise UnknownKindError(
-                f"no schema for {api_version} {kind} in {self.source}", hint=self._like(api_version, kind)
+                f"no schema for {api_version} {kind} in {self.source}",
+                hint=self._like(api_version, kind),
             )
         return Schema(f"#{name}", self._types, api_version, kind, self.source)
 
     def schema_of(self, obj: JSON) -> Schema:
-        """Return the schema of an object, by its apiVersion and kind. Raises ObjectError and UnknownKindError."""
+        """Return the schema of an object, by its apiVersion and kind. Raises
+        ObjectError and UnknownKindError.
+        """
         return self.schema(_word_of(obj, "apiVersion"), _word_of(obj, "kind"))
 
     def merged(self, other: Catalog) -> Catalog:
-        """Return a catalog of both; where both describe a kind or a type, the other catalog counts."""
+        """Return a catalog of both; where both describe a kind or a type, the other
+        catalog counts.
+        """
         kinds = {**self._kinds, **other._kinds}
         load = _chained(other.load, self.load)
-        return Catalog(kinds, load, source=f"{self.source} + {other.source}", version=self.version)
+        return Catalog(
+            kinds, load, source=f"{self.source} + {other.source}", version=self.version
+        )
 
     __or__ = merged
 
     def with_overlay(self, document: JSON) -> Catalog:
-        """Return a catalog corrected by an overlay document: types, kinds and unions (smp.schema.overlay).
+        """Return a catalog corrected by an overlay document: types, kinds and unions
+        (smp.schema.overlay).
 
         Raises SchemaError for what is not an overlay.
         """
@@ -111,35 +135,49 @@ class Catalog:
     def _overlaid(self, document: JSON, *, source: str) -> Catalog:
         overlay = Overlay.read(document, self.version)
         kinds = {**self._kinds, **overlay.kinds}
-        return Catalog(kinds, partial(overlay.load, self.load), source=source, version=self.version)
+        return Catalog(
+            kinds, partial(overlay.load, self.load), source=source, version=self.version
+        )
 
     def _like(self, api_version: str, kind: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415  (only an error needs it)
 
         elsewhere = [" ".join(known) for known in self.kinds() if known[1] == kind]
-        close = elsewhere or get_close_matches(f"{api_version} {kind}", map(" ".join, self.kinds()), n=3)
+        close = elsewhere or get_close_matches(
+            f"{api_version} {kind}", map(" ".join, self.kinds()), n=3
+        )
         return "did you mean " + " or ".join(close) + "?" if close else ""
 
 
-def kubernetes(version: str | None = None, *, overlay: JSON | Absent = ABSENT) -> Catalog:
+def kubernetes(
+    version: str | None = None, *, overlay: JSON | Absent = ABSENT
+) -> Catalog:
     """Return the catalog of a bundled Kubernetes minor, the newest by default.
 
-    ``1.33``, ``v1.33`` and ``v1.33.4`` name the same. ``overlay`` replaces the bundled overlay, which
-    corrects the published unions and adds to them; None is none. Raises UnknownKindError (code
-    unknown-version), and SchemaError for what is not an overlay.
+    ``1.33``, ``v1.33`` and ``v1.33.4`` name the same. ``overlay`` replaces the bundled
+    overlay, which corrects the published unions and adds to them; None is none. Raises
+    UnknownKindError (code unknown-version), and SchemaError for what is not an overlay.
     """
     match = _VERSION.fullmatch(versions()[-1] if version is None else str(version))
     if match is None or match[1] not in versions():
         raise UnknownKindError(
-            f"Kubernetes {version} is not bundled", code="unknown-version", hint="there is " + ", ".join(versions())
+            f"Kubernetes {version} is not bundled",
+            code="unknown-version",
+            hint="there is " + ", ".join(versions()),
         )
     if overlay is ABSENT:
         return _corrected(match[1])
-    return _bundled(match[1]) if overlay is None else _bundled(match[1]).with_overlay(overlay)
+    return (
+        _bundled(match[1])
+        if overlay is None
+        else _bundled(match[1]).with_overlay(overlay)
+    )
 
 
 def bundled_overlay() -> JSON:
-    """Return the overlay of the bundled Kubernetes types, for a catalog of one's own or to be changed."""
+    """Return the overlay of the bundled Kubernetes types, for a catalog of one's own or
+    to be changed.
+    """
     document: JSON = msgspec.json.decode(_read("overlay.json"))
     return document
 
@@ -149,7 +187,9 @@ def versions() -> tuple[str, ...]:
     """Return the bundled Kubernetes minors, oldest first."""
     names = (entry.name for entry in os.scandir(_DATA))
     minors = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
-    return tuple(sorted(minors, key=lambda minor: [int(number) for number in minor.split(".")]))
+    return tuple(
+        sorted(minors, key=lambda minor: [int(number) for number in minor.split(".")])
+    )
 
 
 @cache
@@ -164,7 +204,8 @@ def _corrected(minor: str) -> Catalog:
 
 
 def _read(name: str) -> bytes:
-    # pathlib and importlib.resources would take longer to import than all else that this module does.
+    # pathlib and importlib.resources would take longer to import than all else that
+    # this module does.
     with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123
         return file.read()
 
@@ -175,7 +216,8 @@ def _bundled_metadata(name: str) -> TypeDocument | None:
 
 
 def compile_openapi(document: JSON, *, source: str) -> bytes:
-    """Compile an OpenAPI document, or a list of them, to the form of the bundle; equal input, equal bytes.
+    """Compile an OpenAPI document, or a list of them, to the form of the bundle; equal
+    input, equal bytes.
 
     Raises SchemaError, and DepthError.
     """
@@ -183,7 +225,9 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     index: JSON = [[*kind, name] for kind, name in sorted(kinds.items())]
     unusable = [name for name in types if not name.isprintable()]
     if unusable:
-        raise SchemaError("a type name with control characters", path=Path((unusable[0],)))
+        raise SchemaError(
+            "a type name with control characters", path=Path((unusable[0],))
+        )
     header = _compact({"source": source, "kinds": index})
     lines = (f"{name}\t{_compact(types[name])}" for name in sorted(types))
     try:
@@ -198,8 +242,12 @@ def read_compiled(data: bytes, *, version: str = "") -> Catalog:
         header, *lines = zlib.decompress(data).decode().split("\n")
         texts = dict(line.split("\t", 1) for line in lines)
         index = msgspec.json.decode(header)
-        kinds = {(api_version, kind): name for api_version, kind, name in index["kinds"]}
-        return Catalog(kinds, partial(_parsed, texts), source=index["source"], version=version)
+        kinds = {
+            (api_version, kind): name for api_version, kind, name in index["kinds"]
+        }
+        return Catalog(
+            kinds, partial(_parsed, texts), source=index["source"], version=version
+        )
     except (zlib.error, msgspec.DecodeError, ValueError, KeyError, TypeError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
 
@@ -229,5 +277,9 @@ def _word_of(obj: JSON, name: str) -> str:
         raise ObjectError(f"a Kubernetes object is expected, not {type_name(obj)}")
     word = obj.get(name)
     if not isinstance(word, str) or not word:
-        raise ObjectError("an object without it has no schema", code="missing-kind", path=Path((name,)))
+        raise ObjectError(
+            "an object without it has no schema",
+            code="missing-kind",
+            path=Path((name,)),
+        )
     return word

@@ -1,8 +1,9 @@
 """The one schema model that every source compiles to and every engine reads.
 
-A source (OpenAPI, a CRD, Go types, the bundle) compiles to *type documents*: plain JSON, small and
-without references to the source's own vocabulary. This module turns type documents into linked
-types, each only when somebody asks for it, so that a catalog of a thousand types opens at once.
+A source (OpenAPI, a CRD, Go types, the bundle) compiles to *type documents*: plain
+JSON, small and without references to the source's own vocabulary. This module turns
+type documents into linked types, each only when somebody asks for it, so that a catalog
+of a thousand types opens at once.
 
 A type document is a string or an object:
 
@@ -14,10 +15,11 @@ A type document is a string or an object:
     {"items": TYPE, "list_type": .., "map_keys": [..]}       a list
     {"type": SCALAR, "enum": [..]}                           a scalar with an enum
 
-A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "key": "name"}`` where
-the field has a patch strategy or a patch merge key of its own. Objects may also carry ``map_type``,
-``embedded`` (a whole Kubernetes object), ``unions``, as their source published them, and ``profile``, the
-one that those follow which have none of their own.
+A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "key":
+"name"}`` where the field has a patch strategy or a patch merge key of its own. Objects
+may also carry ``map_type``, ``embedded`` (a whole Kubernetes object), ``unions``, as
+their source published them, and ``profile``, the one that those follow which have none
+of their own.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from msgspec import Struct, structs
 
 from smp.errors import SchemaError, UnknownFieldError
 from smp.paths import Path
-from smp.schema.unions import UnionGroup, read_unions
+from smp.schema.union_groups import UnionGroup, read_unions
 from smp.values import JSON, JSONObject
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
@@ -39,7 +41,9 @@ SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-st
 
 
 class Strategy(Struct, frozen=True):
-    """A patch strategy: how a list or an object of a field is patched, and whether keys are retained."""
+    """A patch strategy: how a list or an object of a field is patched, and whether keys
+    are retained.
+    """
 
     merge: bool = False
     replace: bool = False
@@ -47,13 +51,19 @@ class Strategy(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Strategy:
-        """Parse ``merge``, ``replace``, ``retainKeys`` or a pair with retainKeys, in any order.
+        """Parse ``merge``, ``replace``, ``retainKeys`` or a pair with retainKeys, in
+        any order.
 
-        ``,`` separates in published schemas, ``|`` in the retainKeys proposal. Raises SchemaError.
+        ``,`` separates in published schemas, ``|`` in the retainKeys proposal. Raises
+        SchemaError.
         """
         words = text.replace("|", ",").split(",") if text else []
         known = {"merge", "replace", "retainKeys"}
-        if len(set(words)) != len(words) or not known.issuperset(words) or {"merge", "replace"} <= set(words):
+        if (
+            len(set(words)) != len(words)
+            or not known.issuperset(words)
+            or {"merge", "replace"} <= set(words)
+        ):
             raise SchemaError(
                 f"patch strategy {text!r} is not one",
                 code="invalid-strategy",
@@ -62,7 +72,11 @@ class Strategy(Struct, frozen=True):
         return cls("merge" in words, "replace" in words, "retainKeys" in words)
 
     def __str__(self) -> str:
-        words = ("merge", self.merge), ("replace", self.replace), ("retainKeys", self.retain_keys)
+        words = (
+            ("merge", self.merge),
+            ("replace", self.replace),
+            ("retainKeys", self.retain_keys),
+        )
         return ",".join(word for word, on in words if on)
 
 
@@ -70,11 +84,15 @@ NO_STRATEGY: Final = Strategy()
 
 
 class _Fields(dict[str, "Field | None"]):
-    """The fields of a type: declared ones are linked on first use and kept, ``others`` stands for the rest."""
+    """The fields of a type: declared ones are linked on first use and kept, ``others``
+    stands for the rest.
+    """
 
     __slots__ = ("declared", "others", "types")
 
-    def __init__(self, declared: JSONObject, types: Types | None, others: Field | None) -> None:
+    def __init__(
+        self, declared: JSONObject, types: Types | None, others: Field | None
+    ) -> None:
         super().__init__()
         self.declared = declared
         self.types = types
@@ -83,20 +101,28 @@ class _Fields(dict[str, "Field | None"]):
     def __missing__(self, name: str) -> Field | None:
         if self.types is None or name not in self.declared:
             return self.others
-        field = self[name] = Field(name, _type_document(self.declared[name]), self.types)
+        field = self[name] = Field(
+            name, _type_document(self.declared[name]), self.types
+        )
         return field
 
 
 class Type:
     """What every type answers: the field of a name, and the type of the elements.
 
-    ``field(name)`` is the field of that name, or None where the schema does not know it; ``others`` is the
-    field that an undeclared name stands for. No more than a look-up in a dictionary: engines ask for every field.
+    ``field(name)`` is the field of that name, or None where the schema does not know
+    it; ``others`` is the field that an undeclared name stands for. No more than a
+    look-up in a dictionary: engines ask for every field.
     """
 
     __slots__ = ("_fields", "field", "structured")
 
-    def __init__(self, others: Field | None, declared: JSONObject | None = None, types: Types | None = None) -> None:
+    def __init__(
+        self,
+        others: Field | None,
+        declared: JSONObject | None = None,
+        types: Types | None = None,
+    ) -> None:
         self._fields = _Fields(declared or {}, types, others)
         self.field: Final[Callable[[str], Field | None]] = self._fields.__getitem__
         self.structured: Final = bool(declared)
@@ -115,7 +141,9 @@ class Type:
 
     @property
     def items(self) -> Type:
-        """The type of the elements: of a list as declared, of anything else as little known as its fields."""
+        """The type of the elements: of a list as declared, of anything else as little
+        known as its fields.
+        """
         return OPAQUE if self.others is None else ANY
 
 
@@ -127,7 +155,10 @@ class ScalarType(Type):
     def __init__(self, name: str, enum: tuple[JSON, ...], others: Field | None) -> None:
         super().__init__(others)
         if name not in SCALARS:
-            raise SchemaError(f"{name!r} is not a type", hint="one of " + ", ".join(sorted({*SCALARS, "any"})))
+            raise SchemaError(
+                f"{name!r} is not a type",
+                hint="one of " + ", ".join(sorted({*SCALARS, "any"})),
+            )
         self.name = name
         self.enum = enum
 
@@ -139,12 +170,18 @@ class AnyType(Type):
 
 
 class Field:
-    """A field: its name, its patch strategy and merge key, and its type, linked on first use."""
+    """A field: its name, its patch strategy and merge key, and its type, linked on
+    first use.
+    """
 
     def __init__(self, name: str, document: TypeDocument, types: Types) -> None:
         self.name = name
         facets = document if isinstance(document, dict) and "is" in document else {}
-        self.strategy = Strategy.parse(str(facets["strategy"])) if "strategy" in facets else NO_STRATEGY
+        self.strategy = (
+            Strategy.parse(str(facets["strategy"]))
+            if "strategy" in facets
+            else NO_STRATEGY
+        )
         self.merges = self.strategy.merge
         self.replaces = self.strategy.replace
         self.retain_keys = self.strategy.retain_keys
@@ -163,17 +200,27 @@ class Field:
     @property
     def reference(self) -> str:
         """The name of the field's type where it has one, else the empty string."""
-        return self._document[1:] if isinstance(self._document, str) and self._document[:1] == "#" else ""
+        return (
+            self._document[1:]
+            if isinstance(self._document, str) and self._document[:1] == "#"
+            else ""
+        )
 
 
 class ObjectType(Type):
-    """An object: declared fields, and what an undeclared name means (``others``; None is unknown)."""
+    """An object: declared fields, and what an undeclared name means (``others``; None
+    is unknown).
+    """
 
     __slots__ = ("_profile", "_unions", "embedded", "map_type", "name")
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
         declared = document.get("fields", {})
-        super().__init__(self._undeclared(document, types), declared if isinstance(declared, dict) else {}, types)
+        super().__init__(
+            self._undeclared(document, types),
+            declared if isinstance(declared, dict) else {},
+            types,
+        )
         self.name = name
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
@@ -182,11 +229,20 @@ class ObjectType(Type):
 
     @property
     def unions(self) -> tuple[UnionGroup, ...]:
-        """The unions among the fields. Raises SchemaError for unions that contradict themselves."""
+        """The unions among the fields. Raises SchemaError for unions that contradict
+        themselves.
+        """
         if not isinstance(self._unions, tuple):
             declared = self._fields.declared
-            groups = read_unions(self._unions, {name: _enum(node) for name, node in declared.items()}, declared)
-            self._unions = tuple(structs.replace(group, profile=group.profile or self._profile) for group in groups)
+            groups = read_unions(
+                self._unions,
+                {name: _enum(node) for name, node in declared.items()},
+                declared,
+            )
+            self._unions = tuple(
+                structs.replace(group, profile=group.profile or self._profile)
+                for group in groups
+            )
         return self._unions
 
     @staticmethod
@@ -229,7 +285,9 @@ class ListType(Type):
 
 
 class Types:
-    """Named types of one source, linked on demand and kept; ``load`` answers a name with its document."""
+    """Named types of one source, linked on demand and kept; ``load`` answers a name
+    with its document.
+    """
 
     def __init__(self, load: Loader, unknown_fields: UnknownFields = "error") -> None:
         self._load = load
@@ -243,19 +301,30 @@ class Types:
         if name not in self._named:
             document = self._load(name)
             if document is None:
-                raise SchemaError(f"type {name!r} is referred to but nowhere defined", code="dangling-reference")
+                raise SchemaError(
+                    f"type {name!r} is referred to but nowhere defined",
+                    code="dangling-reference",
+                )
             self._named[name] = self.link(document, name)
         return self._named[name]
 
     def link(self, document: TypeDocument, name: str = "") -> Type:
         """Turn a type document into a type."""
         if isinstance(document, str):
-            return self.named(document[1:]) if document[:1] == "#" else self._unnamed(document)
+            return (
+                self.named(document[1:])
+                if document[:1] == "#"
+                else self._unnamed(document)
+            )
         if "items" in document:
             return ListType(document, self)
         if "type" in document:
             enum = document.get("enum", [])
-            return ScalarType(str(document["type"]), tuple(enum) if isinstance(enum, list) else (), self.unknown)
+            return ScalarType(
+                str(document["type"]),
+                tuple(enum) if isinstance(enum, list) else (),
+                self.unknown,
+            )
         return ObjectType(name, document, self)
 
     def _unnamed(self, word: str) -> Type:
@@ -280,7 +349,11 @@ class Schema(Struct, frozen=True):
     source: str = "inline"
 
     @classmethod
-    def inline(cls, document: TypeDocument, definitions: Mapping[str, TypeDocument] | None = None) -> Schema:
+    def inline(
+        cls,
+        document: TypeDocument,
+        definitions: Mapping[str, TypeDocument] | None = None,
+    ) -> Schema:
         """Make a schema of a type document and the named types that it refers to."""
         named: dict[str, TypeDocument] = {**(definitions or {}), "": document}
         return cls("#", Types(named.get))
@@ -293,20 +366,30 @@ class Schema(Struct, frozen=True):
     def with_unknown_fields(self, policy: UnknownFields) -> Schema:
         """Return this schema under a policy for fields that it does not know.
 
-        ``error`` (as the reference does) refuses to descend into an unknown object or list; ``merge``
-        continues by RFC 7396 below it.
+        ``error`` (as the reference does) refuses to descend into an unknown object or
+        list; ``merge`` continues by RFC 7396 below it.
         """
-        return Schema(self.document, self.types.with_policy(policy), self.api_version, self.kind, self.source)
+        return Schema(
+            self.document,
+            self.types.with_policy(policy),
+            self.api_version,
+            self.kind,
+            self.source,
+        )
 
     def descend(self, *names: str) -> Field:
-        """Return the field at a path of names; a list is descended through to its elements.
+        """Return the field at a path of names; a list is descended through to its
+        elements.
 
-        Raises UnknownFieldError, with the path, at the first name that the schema does not know.
+        Raises UnknownFieldError, with the path, at the first name that the schema does
+        not know.
         """
         current: Type = self.type
         field: Field | None = None
         for depth, name in enumerate(names):
-            field = (current.items if isinstance(current, ListType) else current).field(name)
+            field = (current.items if isinstance(current, ListType) else current).field(
+                name
+            )
             if field is None:
                 raise unknown_field().at(Path(names[: depth + 1]))
             current = field.type
@@ -316,7 +399,9 @@ class Schema(Struct, frozen=True):
 
 
 def unknown_field() -> UnknownFieldError:
-    """Make the error for a field that the schema does not know; the path is for the caller to add."""
+    """Make the error for a field that the schema does not know; the path is for the
+    caller to add.
+    """
     return UnknownFieldError(
         "the schema does not know this field, so there is no telling how to merge it",
         hint='a misspelled name, another version of the API, or unknown_fields="merge"',

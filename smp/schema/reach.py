@@ -1,7 +1,8 @@
-"""Which types lead to a type of interest: so that a walk over an object goes only where it must.
+"""Which types lead to a type of interest: so that a walk over an object goes only where
+it must.
 
-Types refer to each other in circles and are linked when somebody asks for them; a search links what it
-passes, once for each catalog and question.
+Types refer to each other in circles and are linked when somebody asks for them; a
+search links what it passes, once for each catalog and question.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ Predicate: TypeAlias = Callable[[Type], bool]
 
 
 class Reach:
-    """Whether a type is wanted, or leads to one that is, through fields, elements and map values.
+    """Whether a type is wanted, or leads to one that is, through fields, elements and
+    map values.
 
-    A type that is broken, or refers to something undefined, counts as wanted: whoever gets there shall hear of it.
+    A type that is broken, or refers to something undefined, counts as wanted: whoever
+    gets there shall hear of it.
     """
 
     __slots__ = ("_known", "_wanted")
@@ -34,7 +37,9 @@ class Reach:
         return self._search(start) if known is None else known
 
     def _search(self, start: Type) -> bool:
-        """Search in breadth, which circles cannot trap; keep what became certain on the way."""
+        """Search in breadth, which circles cannot trap; keep what became certain on the
+        way.
+        """
         reached_from: dict[Type, Type | None] = {start: None}
         queue = [start]
         for current in queue:
@@ -66,8 +71,12 @@ class Reach:
 
 @lru_cache(maxsize=16)
 def reach(types: Types, wanted: Predicate) -> Reach:
-    """Return the shared answers to one question about the types of one catalog; a few are remembered."""
-    del types  # it is the key: the answers hold linked types, which must not outlive their catalog for long
+    """Return the shared answers to one question about the types of one catalog; a few
+    are remembered.
+    """
+    # it is the key: the answers hold linked types, which must not outlive their catalog
+    # for long
+    del types
     return Reach(wanted)
 
 

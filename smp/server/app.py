@@ -24,7 +24,9 @@ from smp.server.store import Store
 
 
 def create_app(store: Store, settings: Settings) -> Starlette:
-    """Make the application, which closes the store when its lifespan ends; ``state.stopping`` ends watches before."""
+    """Make the application, which closes the store when its lifespan ends;
+    ``state.stopping`` ends watches before.
+    """
     api = API(store, settings)
 
     @asynccontextmanager
@@ -53,8 +55,17 @@ async def _answered(_request: Request, error: Exception) -> Response:
     """Answer what an endpoint or the router refuses."""
     if isinstance(error, SmpError):
         return refused(error)
-    if isinstance(error, HTTPException) and error.status_code == MethodNotAllowedError.status:
-        response = refused(MethodNotAllowedError("the server does not allow this method on the requested resource"))
+    if (
+        isinstance(error, HTTPException)
+        and error.status_code == MethodNotAllowedError.status
+    ):
+        response = refused(
+            MethodNotAllowedError(
+                "the server does not allow this method on the requested resource"
+            )
+        )
         response.headers.update(error.headers or {})
         return response
-    return refused(UnknownResourceError("the server could not find the requested resource"))
+    return refused(
+        UnknownResourceError("the server could not find the requested resource")
+    )

@@ -1,4 +1,6 @@
-"""What the server refuses beside what the handler does, and what makes an object invalid."""
+"""What the server refuses beside what the handler does, and what makes an object
+invalid.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from smp.paths import Path
 from smp.values import JSON
 from smp.violations import Violation
 
-__all__ = ["InvalidError", "Refusal", "UnknownResourceError", "forbidden", "invalid", "refuse", "required"]
+__all__ = [
+    "InvalidError",
+    "Refusal",
+    "UnknownResourceError",
+    "forbidden",
+    "invalid",
+    "refuse",
+    "required",
+]
 
 
 class UnknownResourceError(SmpError):
@@ -30,14 +40,29 @@ def refuse(violations: Iterable[Violation]) -> None:
 
 def invalid(path: Path, value: JSON, detail: str) -> Violation:
     """Make the violation of a malformed value (Go: field.Invalid)."""
-    return Violation("invalid-value", path, "FieldValueInvalid", f"Invalid value: {json.dumps(value)}: {detail}", value)
+    return Violation(
+        "invalid-value",
+        path,
+        "FieldValueInvalid",
+        f"Invalid value: {json.dumps(value)}: {detail}",
+        value,
+    )
 
 
 def required(path: Path, detail: str = "") -> Violation:
     """Make the violation of a value that is missing (Go: field.Required)."""
-    return Violation("required-value", path, "FieldValueRequired", "Required value" + (f": {detail}" if detail else ""))
+    return Violation(
+        "required-value",
+        path,
+        "FieldValueRequired",
+        "Required value" + (f": {detail}" if detail else ""),
+    )
 
 
 def forbidden(path: Path, detail: str) -> Violation:
-    """Make the violation of a value that is not allowed where it is (Go: field.Forbidden)."""
-    return Violation("forbidden-value", path, "FieldValueForbidden", f"Forbidden: {detail}")
+    """Make the violation of a value that is not allowed where it is (Go:
+    field.Forbidden).
+    """
+    return Violation(
+        "forbidden-value", path, "FieldValueForbidden", f"Forbidden: {detail}"
+    )

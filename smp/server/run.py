@@ -1,4 +1,6 @@
-"""A server as a process: the socket, TLS, signals, and an end that lets requests finish."""
+"""A server as a process: the socket, TLS, signals, and an end that lets requests
+finish.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from smp.server._kubeconfig import kubeconfig, write_kubeconfig
 from smp.server.app import create_app
+from smp.server.kubeconfig import kubeconfig, write_kubeconfig
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
 
@@ -26,11 +28,18 @@ _BACKLOG: Final = 1024
 
 
 def serve(
-    settings: Settings, listener: Listener, store: str, *, kubeconfig_path: Path | None, ready: Callable[[str], None]
+    settings: Settings,
+    listener: Listener,
+    store: str,
+    *,
+    kubeconfig_path: Path | None,
+    ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM; ``ready`` is called with the URL once requests are answered.
+    """Serve until SIGINT or SIGTERM; ``ready`` is called with the URL once requests are
+    answered.
 
-    Raises SettingsError, StoreError, and OSError where the address cannot be bound or a file not be read.
+    Raises SettingsError, StoreError, and OSError where the address cannot be bound or a
+    file not be read.
     """
     listener.check(settings)
     with _bound(listener) as bound:
@@ -38,15 +47,24 @@ def serve(
 
         def on_ready() -> None:
             if kubeconfig_path:
-                authority = listener.authority.read_bytes() if listener.authority else b""
-                write_kubeconfig(kubeconfig_path, kubeconfig(url, token=settings.token, authority=authority))
+                authority = (
+                    listener.authority.read_bytes() if listener.authority else b""
+                )
+                write_kubeconfig(
+                    kubeconfig_path,
+                    kubeconfig(url, token=settings.token, authority=authority),
+                )
             ready(url)
 
         asyncio.run(_serve(settings, listener, store, bound, on_ready))
 
 
 async def _serve(
-    settings: Settings, listener: Listener, store: str, bound: socket.socket, on_ready: Callable[[], None]
+    settings: Settings,
+    listener: Listener,
+    store: str,
+    bound: socket.socket,
+    on_ready: Callable[[], None],
 ) -> None:
     app = create_app(open_store(store), settings)
     server = _Server(_config(app, listener), app, on_ready)
@@ -57,7 +75,9 @@ async def _serve(
 class _Server(uvicorn.Server):
     """uvicorn, which says when it is ready and has watches end when it stops."""
 
-    def __init__(self, config: uvicorn.Config, app: Starlette, on_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: Starlette, on_ready: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._app = app
         self._on_ready = on_ready
@@ -71,7 +91,9 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  (uvicorn's signature)
-        """Stop, at the second signal at once; the signal is not raised again, for the end is an orderly one."""
+        """Stop, at the second signal at once; the signal is not raised again, for the
+        end is an orderly one.
+        """
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -92,15 +114,21 @@ def _config(app: Starlette, listener: Listener) -> uvicorn.Config:
     try:
         config.load()
     except ssl.SSLError as error:
-        raise SettingsError(f"{listener.certificate} and {listener.key} are no certificate and its key") from error
+        raise SettingsError(
+            f"{listener.certificate} and {listener.key} are no certificate and its key"
+        ) from error
     return config
 
 
 @contextmanager
 def _bound(listener: Listener) -> Iterator[socket.socket]:
-    # With the protocol said, asyncio knows that it is TCP and sends small packets at once.
+    # With the protocol said, asyncio knows that it is TCP and sends small packets at
+    # once.
     family, kind, protocol, _, address = socket.getaddrinfo(
-        listener.host or None, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        listener.host or None,
+        listener.port,
+        type=socket.SOCK_STREAM,
+        flags=socket.AI_PASSIVE,
     )[0]
     with socket.socket(family, kind, protocol) as bound:
         if os.name == "posix":

@@ -21,9 +21,10 @@ class SettingsError(SmpError):
 class Settings:
     """How a server behaves; times are in seconds.
 
-    Without a ``token`` there is no authentication, and only requests that are addressed to this very
-    machine are answered. ``max_in_flight`` bounds the requests answered at one time, watches excepted. A watcher
-    that takes nothing for ``send_timeout`` is given up.
+    Without a ``token`` there is no authentication, and only requests that are addressed
+    to this very machine are answered. ``max_in_flight`` bounds the requests answered at
+    one time, watches excepted. A watcher that takes nothing for ``send_timeout`` is
+    given up.
     """
 
     token: str = field(default="", repr=False)
@@ -39,7 +40,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """Where a server listens, and its certificate; ``authority`` is the certificate of who signed it.
+    """Where a server listens, and its certificate; ``authority`` is the certificate of
+    who signed it.
 
     Port 0 is any free one. Raises SettingsError for a certificate without a key.
     """
@@ -52,12 +54,18 @@ class Listener:
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
-            raise SettingsError("a certificate needs its key, and a key its certificate")
+            raise SettingsError(
+                "a certificate needs its key, and a key its certificate"
+            )
         if self.authority and not self.certificate:
-            raise SettingsError("a certificate authority without a certificate that it signed")
+            raise SettingsError(
+                "a certificate authority without a certificate that it signed"
+            )
 
     def check(self, settings: Settings) -> None:
-        """Refuse to be reached from other machines without a token. Raises SettingsError."""
+        """Refuse to be reached from other machines without a token. Raises
+        SettingsError.
+        """
         if not settings.token and not is_loopback(self.host):
             raise SettingsError(
                 f"listening on {self.host or 'every address'} needs a token",
@@ -67,9 +75,15 @@ class Listener:
 
     def url(self, port: int) -> str:
         """Return the URL for clients on this machine, given the port that was bound."""
-        host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (what clients cannot dial)
+        host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(
+            self.host, self.host
+        )
         scheme = "https" if self.certificate else "http"
-        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        return (
+            f"{scheme}://[{host}]:{port}"
+            if ":" in host
+            else f"{scheme}://{host}:{port}"
+        )
 
 
 def is_loopback(host: str) -> bool:

@@ -1,8 +1,8 @@
 """The strategic merge patch engine: compute, apply, compose and compare patches.
 
-Objects and patches are plain JSON values; arguments are never mutated, and results share the
-subtrees that did not change. In an object null means a present null; in a patch it deletes the
-field; an absent field says nothing. Every error is a SmpError.
+Objects and patches are plain JSON values; arguments are never mutated, and results
+share the subtrees that did not change. In an object null means a present null; in a
+patch it deletes the field; an absent field says nothing. Every error is a SmpError.
 """
 
 from __future__ import annotations
@@ -58,17 +58,23 @@ def _guarded(operation: Callable[P, R]) -> Callable[P, R]:
         try:
             return operation(*args, **kwargs)
         except RecursionError:
-            raise DepthError("the value is nested too deeply", hint="real objects nest some tens of levels") from None
+            raise DepthError(
+                "the value is nested too deeply",
+                hint="real objects nest some tens of levels",
+            ) from None
 
     return guarded
 
 
 @_guarded
-def two_way_patch(original: JSONObject, modified: JSONObject, schema: Schema) -> JSONObject:
+def two_way_patch(
+    original: JSONObject, modified: JSONObject, schema: Schema
+) -> JSONObject:
     """Compute the patch that turns the original object into the modified one.
 
-    Returns ``{}`` for equal objects. Raises ObjectError for lists that cannot be compared and
-    UnknownFieldError where unknown fields differ. Go: strategicpatch.CreateTwoWayMergePatch.
+    Returns ``{}`` for equal objects. Raises ObjectError for lists that cannot be
+    compared and UnknownFieldError where unknown fields differ. Go:
+    strategicpatch.CreateTwoWayMergePatch.
     """
     _require_objects(original=original, modified=modified)
     return Diff().objects(original, original, modified, schema.type)
@@ -86,21 +92,28 @@ def three_way_patch(
 ) -> JSONObject:
     """Compute the patch that brings the live object to the modified configuration.
 
-    What the last-applied configuration had and the modified one has no longer is deleted; fields that
-    neither mentions are left alone. ``last_applied=None`` says that there is none, so that nothing
-    can be pruned. Raises ConflictError with every path where, under ``overwrite=False``, the patch
-    would undo a change made to live since; PreconditionError where a precondition does not hold for the
-    patch. Go: strategicpatch.CreateThreeWayMergePatch.
+    What the last-applied configuration had and the modified one has no longer is
+    deleted; fields that neither mentions are left alone. ``last_applied=None`` says
+    that there is none, so that nothing can be pruned. Raises ConflictError with every
+    path where, under ``overwrite=False``, the patch would undo a change made to live
+    since; PreconditionError where a precondition does not hold for the patch. Go:
+    strategicpatch.CreateThreeWayMergePatch.
     """
     base = {} if last_applied is None else last_applied
     _require_objects(last_applied=base, modified=modified, live=live)
     patch = Diff().objects(base, live, modified, schema.type)
     for holds in preconditions:
         if not holds(patch):
-            raise PreconditionError(getattr(holds, "__doc__", None) or "a precondition does not hold for the patch")
+            raise PreconditionError(
+                getattr(holds, "__doc__", None)
+                or "a precondition does not hold for the patch"
+            )
     if not overwrite:
         changed = Diff(orders=False).objects(base, base, live, schema.type)
-        found = _sorted(_with_base(conflict, base) for conflict in conflicts(patch, changed, schema.type, Path()))
+        found = _sorted(
+            _with_base(conflict, base)
+            for conflict in conflicts(patch, changed, schema.type, Path())
+        )
         if found:
             raise ConflictError(found)
     return patch
@@ -110,9 +123,9 @@ def three_way_patch(
 def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
     """Apply a strategic merge patch to an object, as an API server stores the result.
 
-    Raises PatchError for a malformed patch, ObjectError for an object that cannot be merged into,
-    UnknownFieldError where an unknown object or list would have to be merged.
-    Go: strategicpatch.StrategicMergePatch.
+    Raises PatchError for a malformed patch, ObjectError for an object that cannot be
+    merged into, UnknownFieldError where an unknown object or list would have to be
+    merged. Go: strategicpatch.StrategicMergePatch.
     """
     _require_objects(original=original, patch=patch)
     check_depth(patch)
@@ -123,8 +136,9 @@ def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSON
 def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject:
     """Compose patches into one that has the effect of all of them applied in order.
 
-    Elements of merge lists meet by key. Raises CompositionError where no single patch has that effect.
-    Go: strategicpatch.MergeStrategicMergeMapPatchUsingLookupPatchMeta, less its losses.
+    Elements of merge lists meet by key. Raises CompositionError where no single patch
+    has that effect. Go: strategicpatch.MergeStrategicMergeMapPatchUsingLookupPatchMeta,
+    less its losses.
     """
     composed: JSONObject = {}
     for index, patch in enumerate(patches):
@@ -140,7 +154,8 @@ def _composed(before: JSONObject, patch: JSONObject, schema: Schema) -> JSONObje
     except CompositionError:
         raise
     except (ObjectError, PatchError) as error:
-        compose_objects({}, patch, schema.type)  # where the patch itself is at fault it fails alone, too
+        # where the patch itself is at fault it fails alone, too
+        compose_objects({}, patch, schema.type)
         raise CompositionError(
             f"what the patches before it may lead to cannot be patched: {error.problem}",
             path=error.path,
@@ -149,8 +164,11 @@ def _composed(before: JSONObject, patch: JSONObject, schema: Schema) -> JSONObje
 
 
 @_guarded
-def find_conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> tuple[Conflict, ...]:
-    """Find the paths at which two patches set different values, sorted; the order of application matters there.
+def find_conflicts(
+    left: JSONObject, right: JSONObject, schema: Schema
+) -> tuple[Conflict, ...]:
+    """Find the paths at which two patches set different values, sorted; the order of
+    application matters there.
 
     Go: strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
     """
@@ -164,7 +182,9 @@ def _sorted(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
 
 @_guarded
 def missing(modified: JSONObject, live: JSONObject, schema: Schema) -> JSONObject:
-    """Return what of the modified configuration does not hold in the live object: a patch of additions only."""
+    """Return what of the modified configuration does not hold in the live object: a
+    patch of additions only.
+    """
     _require_objects(modified=modified, live=live)
     return Diff(orders=False).objects({}, live, modified, schema.type)
 
@@ -182,13 +202,19 @@ def unchanged(*path: str) -> Precondition:
     return holds
 
 
-KUBECTL_PRECONDITIONS: Final = (unchanged("apiVersion"), unchanged("kind"), unchanged("metadata", "name"))
+KUBECTL_PRECONDITIONS: Final = (
+    unchanged("apiVersion"),
+    unchanged("kind"),
+    unchanged("metadata", "name"),
+)
 
 
 def _require_objects(**values: object) -> None:
     for name, value in values.items():
         if type(value) is not dict:
-            raise ObjectError(f"{name} is an object, not {type_name(value)}", code="not-an-object")
+            raise ObjectError(
+                f"{name} is an object, not {type_name(value)}", code="not-an-object"
+            )
 
 
 def _with_base(conflict: Conflict, base: JSONObject) -> Conflict:
@@ -205,5 +231,9 @@ def _step(value: JSON | Absent, step: Step) -> JSON | Absent:
         return ABSENT
     if isinstance(step, int):
         return value[step] if step < len(value) else ABSENT
-    matching = (e for e in value if isinstance(e, dict) and same(e.get(step.merge_key, ABSENT), step.value))
+    matching = (
+        e
+        for e in value
+        if isinstance(e, dict) and same(e.get(step.merge_key, ABSENT), step.value)
+    )
     return next(matching, ABSENT)

@@ -1,7 +1,7 @@
 """Applying a strategic merge patch (Go: strategicpatch.StrategicMergeMapPatch).
 
-``live`` is what the server has, ``patch`` what the client sent. Nothing is mutated; what the patch
-does not touch is shared with ``live``.
+``live`` is what the server has, ``patch`` what the client sent. Nothing is mutated;
+what the patch does not touch is shared with ``live``.
 """
 
 from __future__ import annotations
@@ -28,8 +28,23 @@ from smp.strategic._directives import (
     retained_keys,
     unknown_marker,
 )
-from smp.strategic._ordering import arranged, check_order, element_type, first_positions, keys_of
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, scalar_key, type_name
+from smp.strategic._ordering import (
+    arranged,
+    check_order,
+    element_type,
+    first_positions,
+    keys_of,
+)
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    scalar_key,
+    type_name,
+)
 
 
 def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObject:
@@ -42,7 +57,9 @@ def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObjec
     return result
 
 
-def _directed(live: JSONObject, asked: PatchObject, patch: JSONObject, schema: Type) -> JSONObject:
+def _directed(
+    live: JSONObject, asked: PatchObject, patch: JSONObject, schema: Type
+) -> JSONObject:
     if asked.marker is not ABSENT:
         return _replaced(patch, asked.marker)
     result = _retained(live, asked)
@@ -69,7 +86,9 @@ def _known(schema: Type, name: str) -> Field:
 def _declared(schema: Type, name: str) -> Field:
     field = _known(schema, name)
     if field is schema.others and field is not ANY_FIELD:
-        raise PatchError("the values of a map have no order directives", code="invalid-element-order")
+        raise PatchError(
+            "the values of a map have no order directives", code="invalid-element-order"
+        )
     return field
 
 
@@ -101,7 +120,9 @@ def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> No
         result[name] = value
 
 
-def _apply_container(result: JSONObject, name: str, value: JSONObject | JSONArray, schema: Type) -> None:
+def _apply_container(
+    result: JSONObject, name: str, value: JSONObject | JSONArray, schema: Type
+) -> None:
     live = result.get(name, ABSENT)
     if type(live) is type(value):
         try:
@@ -129,7 +150,8 @@ def _delete_values(result: JSONObject, name: str, values: JSON, schema: Type) ->
             result[name] = _without_values(live, values, _known(schema, name))
         except SmpError as error:
             raise error.within(name) from None
-    elif values is None or type(values) is type(live):  # the reference takes it for the field itself
+    # the reference takes it for the field itself
+    elif values is None or type(values) is type(live):
         _apply_field(result, name, values, schema)
 
 
@@ -153,14 +175,17 @@ class _Merge(msgspec.Struct):
 
     @property
     def slots(self) -> list[ScalarKey]:
-        """The live list as an order directive sees it: new elements stand in the slots that deletions freed."""
+        """The live list as an order directive sees it: new elements stand in the slots
+        that deletions freed.
+        """
         appended = self.keys[len(self.live) :]
         return self.live + appended[: self.freed]
 
 
 def _merged_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
     merge = _merge(live, patch, field)
-    if merge.in_place and len(set(merge.keys)) == len(merge.keys):  # twins are brought together
+    # twins are brought together
+    if merge.in_place and len(set(merge.keys)) == len(merge.keys):
         return merge.elements
     return arranged(merge.elements, merge.keys, merge.patched, merge.live)
 
@@ -171,14 +196,21 @@ def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
         return _merge_objects(live, patch, field)
     if kind is not None and field.merge_key:
         raise PatchError(
-            "scalars have no merge key", code="not-an-object", hint="the schema declares a list of objects"
+            "scalars have no merge key",
+            code="not-an-object",
+            hint="the schema declares a list of objects",
         )
     return _merge_scalars(live, patch)
 
 
 def _merge_scalars(live: JSONArray, patch: JSONArray) -> _Merge:
     values = {scalar_key(value): value for value in (*live, *patch)}
-    return _Merge(list(values.values()), list(values), list(map(scalar_key, patch)), list(map(scalar_key, live)))
+    return _Merge(
+        list(values.values()),
+        list(values),
+        list(map(scalar_key, patch)),
+        list(map(scalar_key, live)),
+    )
 
 
 def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
@@ -200,30 +232,47 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
             keys.append(key)
             continue
         try:
-            elements[at] = merged = apply_object(cast("JSONObject", elements[at]), element, known)
+            elements[at] = merged = apply_object(
+                cast("JSONObject", elements[at]), element, known
+            )
             if merge_key not in merged:
                 raise _keyless(merge_key)
         except SmpError as error:
             raise error.within(Element(at, merge_key, element[merge_key])) from None
-    return _Merge(elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place)
+    return _Merge(
+        elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place
+    )
 
 
 def _keyless(merge_key: str) -> PatchError:
-    return PatchError("a null cannot be a merge key", code="invalid-merge-key", path=Path((merge_key,)))
+    return PatchError(
+        "a null cannot be a merge key",
+        code="invalid-merge-key",
+        path=Path((merge_key,)),
+    )
 
 
-def _without(elements: JSONArray, keys: list[ScalarKey], deleted: set[ScalarKey]) -> tuple[JSONArray, list[ScalarKey]]:
+def _without(
+    elements: JSONArray, keys: list[ScalarKey], deleted: set[ScalarKey]
+) -> tuple[JSONArray, list[ScalarKey]]:
     if not deleted:
         return list(elements), keys
     kept = [at for at, key in enumerate(keys) if key not in deleted]
     return [elements[at] for at in kept], [keys[at] for at in kept]
 
 
-def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: str, field: Field) -> None:
-    live, added = _list_at(result, name, ObjectError), _list_at(patch.fields, name, PatchError)
+def _apply_ordered(
+    result: JSONObject, patch: PatchObject, order: JSON, name: str, field: Field
+) -> None:
+    live, added = (
+        _list_at(result, name, ObjectError),
+        _list_at(patch.fields, name, PatchError),
+    )
     if not isinstance(order, list):
         raise PatchError(
-            f"the order directive is a list, not {type_name(order)}", code="invalid-element-order", hint=order_of(name)
+            f"the order directive is a list, not {type_name(order)}",
+            code="invalid-element-order",
+            hint=order_of(name),
         )
     _check_order(added, order, field)
     if live is None and added is None:
@@ -232,12 +281,18 @@ def _apply_ordered(result: JSONObject, patch: PatchObject, order: JSON, name: st
     if merge.replaced:  # and still the reference orders by every live element
         keys_of(live or [], field.merge_key)
     kind = element_type(live or [], added or [], error=PatchError)
-    wanted = keys_of(order, field.merge_key if kind is dict else "", PatchError) if kind is not None else []
+    wanted = (
+        keys_of(order, field.merge_key if kind is dict else "", PatchError)
+        if kind is not None
+        else []
+    )
     result[name] = arranged(merge.elements, merge.keys, wanted, merge.slots)
 
 
 def _check_order(added: JSONArray | None, order: JSONArray, field: Field) -> None:
-    marked = [isinstance(element, dict) and MARKER in element for element in added or ()]
+    marked = [
+        isinstance(element, dict) and MARKER in element for element in added or ()
+    ]
     elements = added or []
     if field.merge_key and any(marked):
         kept = [not (isinstance(e, dict) and e.get(MARKER) == DELETE) for e in elements]
@@ -245,18 +300,30 @@ def _check_order(added: JSONArray | None, order: JSONArray, field: Field) -> Non
     check_order(elements, order, field.merge_key, marked)
 
 
-def _merge_ordered(live: JSONArray | None, added: JSONArray | None, field: Field) -> _Merge:
+def _merge_ordered(
+    live: JSONArray | None, added: JSONArray | None, field: Field
+) -> _Merge:
     if live is not None and added is not None and field.merges:
         return _merge(live, added, field)
     whole = cleaned(added, drop_marked=live is None) if added is not None else live
     elements = whole if isinstance(whole, list) else []
-    return _Merge(elements, keys_of(elements, field.merge_key), [], keys_of(live or [], field.merge_key))
+    return _Merge(
+        elements,
+        keys_of(elements, field.merge_key),
+        [],
+        keys_of(live or [], field.merge_key),
+    )
 
 
-def _list_at(members: JSONObject, name: str, error: type[ObjectError | PatchError]) -> JSONArray | None:
+def _list_at(
+    members: JSONObject, name: str, error: type[ObjectError | PatchError]
+) -> JSONArray | None:
     value = members.get(name, ABSENT)
     if value is ABSENT:
         return None
     if not isinstance(value, list):
-        raise error(f"a list is expected beside {order_of(name)}, not {type_name(value)}", code="not-a-list")
+        raise error(
+            f"a list is expected beside {order_of(name)}, not {type_name(value)}",
+            code="not-a-list",
+        )
     return value

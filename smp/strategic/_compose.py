@@ -1,9 +1,11 @@
-"""Composing two strategic merge patches into one with the effect of both, applied in order.
+"""Composing two strategic merge patches into one with the effect of both, applied in
+order.
 
-The composition must be right whether or not the live object has what the patches touch. So what the
-first patch removed and the second sets again becomes an *exact* value: with ``$retainKeys`` and a
-list-level ``$patch: replace`` it comes out the same over anything. Two patches to one element of a
-merge list that do not reduce to one stay beside each other: an element applies after the one before it.
+The composition must be right whether or not the live object has what the patches touch.
+So what the first patch removed and the second sets again becomes an *exact* value: with
+``$retainKeys`` and a list-level ``$patch: replace`` it comes out the same over
+anything. Two patches to one element of a merge list that do not reduce to one stay
+beside each other: an element applies after the one before it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,17 @@ from smp.strategic._directives import (
     retained_keys,
 )
 from smp.strategic._ordering import arranged, element_type, first_positions, keys_of
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, listed, same, scalar_key
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    listed,
+    same,
+    scalar_key,
+)
 
 
 def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSONObject:
@@ -41,7 +53,10 @@ def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSON
     if two.marker is not ABSENT:
         return second
     if one.marker is not ABSENT:
-        return {MARKER: REPLACE, **apply_object(apply_object({}, first, schema), second, schema)}
+        return {
+            MARKER: REPLACE,
+            **apply_object(apply_object({}, first, schema), second, schema),
+        }
     kept, keeps = _retained(one), _retained(two)
     composed: JSONObject = {}
     for name in _names(one, two):
@@ -55,7 +70,9 @@ def compose_objects(first: JSONObject, second: JSONObject, schema: Type) -> JSON
         except SmpError as error:
             raise error.within(name) from None
     retained = _retained_by_both(kept, keeps, two)
-    return composed if retained is None else {RETAIN_KEYS: [*sorted(retained)], **composed}
+    return (
+        composed if retained is None else {RETAIN_KEYS: [*sorted(retained)], **composed}
+    )
 
 
 def _retained(patch: PatchObject) -> frozenset[str] | None:
@@ -72,11 +89,18 @@ def _retained_by_both(
 
 
 def _names(*patches: PatchObject) -> Iterable[str]:
-    return dict.fromkeys(name for one in patches for group in (one.fields, one.orders, one.deletions) for name in group)
+    return dict.fromkeys(
+        name
+        for one in patches
+        for group in (one.fields, one.orders, one.deletions)
+        for name in group
+    )
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """All that a patch says of one field: its value, and the directives that stand beside it."""
+    """All that a patch says of one field: its value, and the directives that stand
+    beside it.
+    """
 
     value: JSON | Absent = ABSENT
     order: JSON | Absent = ABSENT
@@ -84,7 +108,12 @@ class _Part(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, patch: PatchObject, name: str) -> _Part:
-        return cls(*(group.get(name, ABSENT) for group in (patch.fields, patch.orders, patch.deletions)))
+        return cls(
+            *(
+                group.get(name, ABSENT)
+                for group in (patch.fields, patch.orders, patch.deletions)
+            )
+        )
 
     @property
     def silent(self) -> bool:
@@ -92,10 +121,16 @@ class _Part(msgspec.Struct, frozen=True):
 
     @property
     def is_list(self) -> bool:
-        return isinstance(self.value, list) or (self.value is ABSENT and not self.silent)
+        return isinstance(self.value, list) or (
+            self.value is ABSENT and not self.silent
+        )
 
     def spelled(self, name: str) -> JSONObject:
-        parts = {order_of(name): self.order, deletions_from(name): self.deleted, name: self.value}
+        parts = {
+            order_of(name): self.order,
+            deletions_from(name): self.deleted,
+            name: self.value,
+        }
         return {key: value for key, value in parts.items() if value is not ABSENT}
 
 
@@ -116,8 +151,12 @@ def _compose(first: _Part, second: _Part, field: Field | None) -> _Part:
 
 
 def _anew(second: _Part, field: Field) -> _Part:
-    """Return what the second patch makes of a field that the first one removed, or made something else."""
-    made = apply_object({}, second.spelled(field.name), Type.of(field)).get(field.name, ABSENT)
+    """Return what the second patch makes of a field that the first one removed, or made
+    something else.
+    """
+    made = apply_object({}, second.spelled(field.name), Type.of(field)).get(
+        field.name, ABSENT
+    )
     return _Part(None if made is ABSENT else exact(made, field))
 
 
@@ -125,7 +164,11 @@ def _compose_values(first: JSON | Absent, second: JSON | Absent, field: Field) -
     if not isinstance(second, dict):
         return None if second is ABSENT else second
     if not isinstance(first, dict):
-        return None if is_marked(second) else exact(cleaned(second, drop_marked=True), field)
+        return (
+            None
+            if is_marked(second)
+            else exact(cleaned(second, drop_marked=True), field)
+        )
     if field.replaces:
         return cleaned(second)
     if is_marked(first):
@@ -136,7 +179,8 @@ def _compose_values(first: JSON | Absent, second: JSON | Absent, field: Field) -
 
 
 def _after_marker(first: JSONObject, second: JSONObject, field: Field) -> JSON:
-    # A marked patch makes nothing where the live object has nothing, so two outcomes may differ.
+    # A marked patch makes nothing where the live object has nothing, so two outcomes
+    # may differ.
     present = apply_object(apply_object({}, first, field.type), second, field.type)
     if not same(present, cleaned(second, drop_marked=True)):
         raise CompositionError(
@@ -147,14 +191,19 @@ def _after_marker(first: JSONObject, second: JSONObject, field: Field) -> JSON:
 
 
 def exact(value: JSON, field: Field | None) -> JSON:
-    """Return a patch value that comes out as ``value`` whatever the live object has in its place.
+    """Return a patch value that comes out as ``value`` whatever the live object has in
+    its place.
 
-    Raises CompositionError for a merge list of scalars, which no patch can set regardless of what is there.
+    Raises CompositionError for a merge list of scalars, which no patch can set
+    regardless of what is there.
     """
     if field is None or field.replaces:
         return value
     if isinstance(value, dict):
-        members = {name: exact(member, field.type.field(name)) for name, member in value.items()}
+        members = {
+            name: exact(member, field.type.field(name))
+            for name, member in value.items()
+        }
         return {RETAIN_KEYS: [*sorted(value)], **members}
     if not isinstance(value, list) or not field.merges:
         return value
@@ -179,9 +228,14 @@ def _compose_atomic(first: _Part, second: _Part) -> _Part:
     if isinstance(second.value, list):
         return second
     if not isinstance(first.value, list):
-        return _Part(ABSENT, second.order, [*listed(first.deleted), *listed(second.deleted)])
+        return _Part(
+            ABSENT, second.order, [*listed(first.deleted), *listed(second.deleted)]
+        )
     gone = _by_value(second.deleted)
-    return _Part([value for key, value in _by_value(first.value).items() if key not in gone], first.order)
+    return _Part(
+        [value for key, value in _by_value(first.value).items() if key not in gone],
+        first.order,
+    )
 
 
 def _by_value(values: JSON | Absent) -> dict[ScalarKey, JSON]:
@@ -191,15 +245,29 @@ def _by_value(values: JSON | Absent) -> dict[ScalarKey, JSON]:
 
 def _compose_scalars(first: _Part, second: _Part) -> _Part:
     again = _by_value(second.value)
-    gone = {key: value for key, value in _by_value(first.deleted).items() if key not in again}
+    gone = {
+        key: value
+        for key, value in _by_value(first.deleted).items()
+        if key not in again
+    }
     gone |= _by_value(second.deleted)
-    added = {key: value for key, value in (_by_value(first.value) | again).items() if key not in gone}
+    added = {
+        key: value
+        for key, value in (_by_value(first.value) | again).items()
+        if key not in gone
+    }
     if len(set(map(type, (*gone.values(), *added.values())))) > 1:
-        raise CompositionError("one patch may not add and delete values of different types, as these two do in turn")
+        raise CompositionError(
+            "one patch may not add and delete values of different types, as these two do in turn"
+        )
     order = _order(first, second, list(added), "", frozenset(gone))
     values = _sorted([*added.values()], order, "")
     has_list = first.value is not ABSENT or second.value is not ABSENT
-    return _Part(values if has_list else ABSENT, ABSENT if order is None else order, [*gone.values()] or ABSENT)
+    return _Part(
+        values if has_list else ABSENT,
+        ABSENT if order is None else order,
+        [*gone.values()] or ABSENT,
+    )
 
 
 def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONArray:
@@ -218,7 +286,9 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     if after.replaces:
         return second
     if before.replaces:
-        whole = apply_object({field.name: [*before.elements]}, second.spelled(field.name), Type.of(field))
+        whole = apply_object(
+            {field.name: [*before.elements]}, second.spelled(field.name), Type.of(field)
+        )
         return _Part([{MARKER: REPLACE}, *listed(whole.get(field.name))])
     meeting = _Meeting(field, before.deleted, apart=first.order is not ABSENT)
     for element, key in zip(before.elements, before.keys, strict=True):
@@ -227,23 +297,36 @@ def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
     for element, key in zip(after.elements, after.keys, strict=True):
         meeting.meet(element, key)
     elements = meeting.elements
-    order = _order(first, second, keys_of([*elements], field.merge_key), field.merge_key, after.deleted)
+    order = _order(
+        first,
+        second,
+        keys_of([*elements], field.merge_key),
+        field.merge_key,
+        after.deleted,
+    )
     values = _sorted([*elements], order, field.merge_key)
     deletions = _deletions(first, second, field.merge_key)
     has_list = first.value is not ABSENT or second.value is not ABSENT
-    return _Part([*values, *deletions] if has_list else ABSENT, ABSENT if order is None else order)
+    return _Part(
+        [*values, *deletions] if has_list else ABSENT,
+        ABSENT if order is None else order,
+    )
 
 
 class _Meeting:
     """Where the elements of two patches of one merge list meet.
 
-    An element merges into the one of its key; where they do not reduce to one it goes after it. Two
-    elements of one key take effect in turn, but only on a list that is there (``apart``): a list that the
-    patch brings is taken as it stands. An order directive shows that the list is there. An element that the first
-    patch deletes (``gone``) and sets again is what it sets, so that what the second one makes of it is known.
+    An element merges into the one of its key; where they do not reduce to one it goes
+    after it. Two elements of one key take effect in turn, but only on a list that is
+    there (``apart``): a list that the patch brings is taken as it stands. An order
+    directive shows that the list is there. An element that the first patch deletes
+    (``gone``) and sets again is what it sets, so that what the second one makes of it
+    is known.
     """
 
-    def __init__(self, field: Field, gone: AbstractSet[ScalarKey], *, apart: bool) -> None:
+    def __init__(
+        self, field: Field, gone: AbstractSet[ScalarKey], *, apart: bool
+    ) -> None:
         self.elements: list[JSONObject] = []
         self._field = field
         self._gone = gone
@@ -261,15 +344,20 @@ class _Meeting:
         twin = self.elements[twins[-1]] if twins else {}
         if len(twins) == 1 and key in self._gone:
             self.elements[twins[0]] = self._made_anew(twin, element)
-        elif not twins or (self._apart and (len(twins) > 1 or not _reduces(twin, element, self._field))):
+        elif not twins or (
+            self._apart and (len(twins) > 1 or not _reduces(twin, element, self._field))
+        ):
             self.add(element, key)
         elif not self._apart and _takes_back(twin, element, self._field.type.items):
             raise _depends_on_the_list()
         else:
-            self.elements[twins[-1]] = compose_objects(twin, element, self._field.type.items)
+            self.elements[twins[-1]] = compose_objects(
+                twin, element, self._field.type.items
+            )
 
     def _made_anew(self, first: JSONObject, second: JSONObject) -> JSONObject:
-        if _has_marker(first):  # which makes something where the list is there, and nothing where it is not
+        # which makes something where the list is there, and nothing where it is not
+        if _has_marker(first):
             raise _depends_on_the_list()
         known = self._field.type.items
         return apply_object(apply_object({}, first, known), second, known)
@@ -283,21 +371,35 @@ def _depends_on_the_list() -> CompositionError:
 
 
 def _takes_back(first: JSONObject, second: JSONObject, schema: Type) -> bool:
-    """Tell whether the second patch deletes an element of a merge list that the first one sets."""
+    """Tell whether the second patch deletes an element of a merge list that the first
+    one sets.
+    """
     for name, value in second.items():
         mine, field = first.get(name), schema.field(name)
         if field is None or isinstance(mine, str | int | float | None):
             continue
-        if isinstance(mine, dict) and isinstance(value, dict) and _takes_back(mine, value, field.type):
+        if (
+            isinstance(mine, dict)
+            and isinstance(value, dict)
+            and _takes_back(mine, value, field.type)
+        ):
             return True
         merges = field.merges and bool(field.merge_key)
-        if merges and isinstance(mine, list) and isinstance(value, list) and _deletes_from(mine, value, field):
+        if (
+            merges
+            and isinstance(mine, list)
+            and isinstance(value, list)
+            and _deletes_from(mine, value, field)
+        ):
             return True
     return False
 
 
 def _deletes_from(first: JSONArray, second: JSONArray, field: Field) -> bool:
-    before, after = read_list(first, field.merge_key), read_list(second, field.merge_key)
+    before, after = (
+        read_list(first, field.merge_key),
+        read_list(second, field.merge_key),
+    )
     mine = dict(zip(before.keys, before.elements, strict=True))
     return not mine.keys().isdisjoint(after.deleted) or any(
         key in mine and _takes_back(mine[key], element, field.type.items)
@@ -306,7 +408,8 @@ def _deletes_from(first: JSONArray, second: JSONArray, field: Field) -> bool:
 
 
 def _reduces(first: JSONObject, second: JSONObject, field: Field) -> bool:
-    # An element that is new to the live list is taken whole, and a ``$patch`` inside is not executed.
+    # An element that is new to the live list is taken whole, and a ``$patch`` inside is
+    # not executed.
     try:
         joined = compose_objects(first, second, field.type.items)
     except CompositionError:
@@ -321,23 +424,42 @@ def _has_marker(value: JSON) -> bool:
 
 
 def _deletions(first: _Part, second: _Part, merge_key: str) -> JSONArray:
-    marked = [e for part in (first, second) for e in listed(part.value) if isinstance(e, dict) and is_marked(e)]
+    marked = [
+        e
+        for part in (first, second)
+        for e in listed(part.value)
+        if isinstance(e, dict) and is_marked(e)
+    ]
     values = {scalar_key(element[merge_key]): element[merge_key] for element in marked}
     return [delete_element(merge_key, value) for value in values.values()]
 
 
 def _order(
-    first: _Part, second: _Part, keys: list[ScalarKey], merge_key: str, deleted: AbstractSet[ScalarKey]
+    first: _Part,
+    second: _Part,
+    keys: list[ScalarKey],
+    merge_key: str,
+    deleted: AbstractSet[ScalarKey],
 ) -> JSONArray | None:
-    """Return one order directive for both: the second one's order, what it leaves out in the first one's places."""
+    """Return one order directive for both: the second one's order, what it leaves out
+    in the first one's places.
+    """
     if first.order is ABSENT and second.order is ABSENT:
         return None
     earlier = keys_of(listed(first.order), merge_key, PatchError)
     later = keys_of(listed(second.order), merge_key, PatchError)
     times = Counter(keys)
-    known = [key for key in dict.fromkeys([*earlier, *keys, *later]) if key not in deleted or key in times]
+    known = [
+        key
+        for key in dict.fromkeys([*earlier, *keys, *later])
+        if key not in deleted or key in times
+    ]
     wanted = later or [key for key in keys if key not in earlier]
-    order = [key for key in arranged(known, known, wanted, earlier) for _ in range(max(1, times[key]))]
+    order = [
+        key
+        for key in arranged(known, known, wanted, earlier)
+        for _ in range(max(1, times[key]))
+    ]
     return [_spell(key, merge_key) for key in order]
 
 

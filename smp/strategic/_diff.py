@@ -1,9 +1,10 @@
 """Computing a strategic merge patch from three objects in one walk.
 
-``base`` is the last-applied configuration, ``live`` the live object, ``modified`` the desired one.
-Additions and changes are what modified has and live has not; deletions are what base had and
-modified has no longer. A two-way patch is the case in which base and live are one object.
-(Go: strategicpatch.diffMaps, run twice and merged by CreateThreeWayMergePatch.)
+``base`` is the last-applied configuration, ``live`` the live object, ``modified`` the
+desired one. Additions and changes are what modified has and live has not; deletions are
+what base had and modified has no longer. A two-way patch is the case in which base and
+live are one object. (Go: strategicpatch.diffMaps, run twice and merged by
+CreateThreeWayMergePatch.)
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from typing import TypeAlias, TypeVar
 from smp.errors import SmpError
 from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
-from smp.strategic._directives import RETAIN_KEYS, delete_element, deletions_from, order_of
+from smp.strategic._directives import (
+    RETAIN_KEYS,
+    delete_element,
+    deletions_from,
+    order_of,
+)
 from smp.strategic._ordering import aligned, element_type, keys_of, numbered, plain_keys
 from smp.values import (
     ABSENT,
@@ -37,11 +43,13 @@ Three: TypeAlias = tuple[T, T, T]  # of the last-applied, the live and the modif
 
 
 class Diff:
-    """The walk; ``orders=False`` leaves out order directives, as the detection of conflicts wants it.
+    """The walk; ``orders=False`` leaves out order directives, as the detection of
+    conflicts wants it.
 
-    Of three values that meet, those that equal the modified one are replaced by it, so that identity tells
-    all the way down what there is nothing to do about: equal values are compared once and not looked into.
-    An object of declared fields is not compared: to walk it comes to the same, and what differs is within.
+    Of three values that meet, those that equal the modified one are replaced by it, so
+    that identity tells all the way down what there is nothing to do about: equal values
+    are compared once and not looked into. An object of declared fields is not compared:
+    to walk it comes to the same, and what differs is within.
     """
 
     def __init__(self, *, orders: bool = True) -> None:
@@ -49,7 +57,13 @@ class Diff:
         self._levels = LEVELS
 
     def objects(
-        self, base: JSONObject, live: JSONObject, modified: JSONObject, schema: Type, *, retain: bool = False
+        self,
+        base: JSONObject,
+        live: JSONObject,
+        modified: JSONObject,
+        schema: Type,
+        *,
+        retain: bool = False,
     ) -> JSONObject:
         """Return the patch for one object; empty where there is nothing to do.
 
@@ -66,7 +80,12 @@ class Diff:
             kind = type(value)
             if kind is dict or kind is list:
                 try:
-                    self._container(patch, name, (base.get(name, ABSENT), now, value), schema.field(name))
+                    self._container(
+                        patch,
+                        name,
+                        (base.get(name, ABSENT), now, value),
+                        schema.field(name),
+                    )
                 except SmpError as error:
                     raise error.within(name) from None
             elif now is not value and (type(now) is not kind or now != value):
@@ -76,12 +95,20 @@ class Diff:
                 if name not in modified:
                     patch[name] = None
         if retain and (patch or (len(live) > kept and _has_more(live, modified))):
-            retained = sorted(name for name, value in modified.items() if value is not None)
+            retained = sorted(
+                name for name, value in modified.items() if value is not None
+            )
             patch.update({RETAIN_KEYS: [*retained]} if retained else {})
         self._levels += 1
         return patch
 
-    def _container(self, patch: JSONObject, name: str, values: tuple[Value, Value, JSON], field: Field | None) -> None:
+    def _container(
+        self,
+        patch: JSONObject,
+        name: str,
+        values: tuple[Value, Value, JSON],
+        field: Field | None,
+    ) -> None:
         before, now, value = values
         kind = type(value)
         if kind is list or field is None or field.replaces or not field.type.structured:
@@ -95,7 +122,9 @@ class Diff:
                 raise unknown_field()
             patch[name] = value
         elif isinstance(value, dict) and not field.replaces:
-            child = self._members(before, now, value, field.type, retain=field.retain_keys)
+            child = self._members(
+                before, now, value, field.type, retain=field.retain_keys
+            )
             if child is not ABSENT:
                 patch[name] = child
         elif isinstance(value, list) and field.merges:
@@ -104,33 +133,64 @@ class Diff:
             patch[name] = value
 
     def _members(
-        self, before: Value, now: Value, value: JSONObject, schema: Type, *, retain: bool
+        self,
+        before: Value,
+        now: Value,
+        value: JSONObject,
+        schema: Type,
+        *,
+        retain: bool,
     ) -> JSONObject | Absent:
-        """Return the patch for an object that is there, the whole of one that is not, or ABSENT."""
+        """Return the patch for an object that is there, the whole of one that is not,
+        or ABSENT.
+        """
         base = before if isinstance(before, dict) else {}
         if isinstance(now, dict):
             return self.objects(base, now, value, schema, retain=retain) or ABSENT
-        if not self.objects(base, value, value, schema, retain=retain):  # nothing was deleted
+        # nothing was deleted
+        if not self.objects(base, value, value, schema, retain=retain):
             return value
         return self.objects(base, {}, value, schema, retain=retain)
 
-    def _lists(self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field) -> JSONObject:
-        """Return the patch for a merge list: the list itself and the directives that stand beside it."""
+    def _lists(
+        self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field
+    ) -> JSONObject:
+        """Return the patch for a merge list: the list itself and the directives that
+        stand beside it.
+        """
         live = listed(now)
         kept = base is value and not isinstance(now, list)
-        known = live or (not kept and base and self._elements(name, base, value, value, field))
+        known = live or (
+            not kept and base and self._elements(name, base, value, value, field)
+        )
         patch = self._elements(name, base, live, value, field) if known else {}
         if not isinstance(now, list):
             return {name: value, **patch}
         return patch if known or not value else {name: value}
 
-    def _elements(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray, field: Field) -> JSONObject:
+    def _elements(
+        self,
+        name: str,
+        base: JSONArray,
+        live: JSONArray,
+        value: JSONArray,
+        field: Field,
+    ) -> JSONObject:
         merge_key = field.merge_key
         keys = plain_keys(value, merge_key)
         base_keys = keys if base is value else plain_keys(base, merge_key)
-        live_keys = keys if live is value else base_keys if live is base else plain_keys(live, merge_key)
-        if keys is not None and base_keys is not None and live_keys is not None:  # then all are objects
-            return self._by_key(name, (base, live, value), (base_keys, live_keys, keys), field)
+        live_keys = (
+            keys
+            if live is value
+            else base_keys
+            if live is base
+            else plain_keys(live, merge_key)
+        )
+        # then all are objects
+        if keys is not None and base_keys is not None and live_keys is not None:
+            return self._by_key(
+                name, (base, live, value), (base_keys, live_keys, keys), field
+            )
         kind = element_type(base or live, value)
         if live and live is not value and element_type(live, value) is not kind:
             live = _of_no_account(live, merge_key)
@@ -141,14 +201,22 @@ class Diff:
         return self._by_key(name, lists, (found[1], found[2], found[0]), field)
 
     def _by_key(
-        self, name: str, lists: Three[JSONArray], keys_of_each: Three[list[ScalarKey]], field: Field
+        self,
+        name: str,
+        lists: Three[JSONArray],
+        keys_of_each: Three[list[ScalarKey]],
+        field: Field,
     ) -> JSONObject:
         base, live, value = lists
         base_keys, live_keys, keys = keys_of_each
         merge_key, known = field.merge_key, field.type.items
         befores, gone = aligned(base, base_keys, keys)
         befores = identified(befores, value)
-        nows = befores if live is base else identified(aligned(live, live_keys, keys)[0], value)
+        nows = (
+            befores
+            if live is base
+            else identified(aligned(live, live_keys, keys)[0], value)
+        )
         merged: JSONArray = []
         for index, element in enumerate(value):
             before, now = befores[index], nows[index]
@@ -156,14 +224,18 @@ class Diff:
                 try:
                     self._element(merged, (before, now, element), field, known)
                 except SmpError as error:
-                    raise error.within(Element(index, merge_key, _at(element, merge_key))) from None
+                    raise error.within(
+                        Element(index, merge_key, _at(element, merge_key))
+                    ) from None
         merged += _deletions(gone, merge_key)
         order: JSONArray = []
         if merged or live_keys != keys:
             order = [{merge_key: _at(element, merge_key)} for element in value]
         return self._parallel(name, merged, order)
 
-    def _element(self, merged: JSONArray, values: Three[Value], field: Field, known: Type) -> None:
+    def _element(
+        self, merged: JSONArray, values: Three[Value], field: Field, known: Type
+    ) -> None:
         before, now, element = values
         if not isinstance(element, dict):
             return
@@ -173,8 +245,13 @@ class Diff:
                 patch[field.merge_key] = element[field.merge_key]
             merged.append(patch)
 
-    def _scalars(self, name: str, base: JSONArray, live: JSONArray, value: JSONArray) -> JSONObject:
-        added, removed = _surplus(value, live), {scalar_key(gone): gone for gone in _surplus(base, value)}
+    def _scalars(
+        self, name: str, base: JSONArray, live: JSONArray, value: JSONArray
+    ) -> JSONObject:
+        added, removed = (
+            _surplus(value, live),
+            {scalar_key(gone): gone for gone in _surplus(base, value)},
+        )
         changed = removed or (live and not same(live, value))
         patch = self._parallel(name, added, value if changed else [])
         deletions = sorted(removed.values(), key=printed)
@@ -189,18 +266,22 @@ def _identified(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
     """Return the value itself in place of what equals it."""
     if now is value or same(now, value):
         return value if before is now or same(before, value) else before, value
-    return value if before is not now and (before is value or same(before, value)) else before, now
+    return value if before is not now and (
+        before is value or same(before, value)
+    ) else before, now
 
 
 def _of_no_account(live: JSONArray, merge_key: str) -> JSONArray:
-    """Check a live list of another type: modified is empty, so there is nothing to add, whatever stands there."""
+    """Check a live list of another type: modified is empty, so there is nothing to add,
+    whatever stands there.
+    """
     if isinstance(live[0], dict):
         keys_of(live, merge_key)
     return []
 
 
 def _has_more(live: JSONObject, modified: JSONObject) -> bool:
-    for name, value in live.items():  # noqa: SIM110  (a generator costs more than the look)
+    for name, value in live.items():
         if value is not None and name not in modified:
             return True
     return False
@@ -218,4 +299,8 @@ def _at(element: JSON, merge_key: str) -> JSON:
 def _surplus(elements: JSONArray, others: JSONArray) -> JSONArray:
     """Return the scalars that one list has more often than another, in their order."""
     left = set(numbered(keys_of(others, "")))
-    return [value for value, key in zip(elements, numbered(keys_of(elements, "")), strict=True) if key not in left]
+    return [
+        value
+        for value, key in zip(elements, numbered(keys_of(elements, "")), strict=True)
+        if key not in left
+    ]

@@ -1,6 +1,7 @@
 """The words of a strategic merge patch: the only module that spells a ``$``.
 
-A patch object is read once into its directives and its fields; engines see no magic key.
+A patch object is read once into its directives and its fields; engines see no magic
+key.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _ORDER: Final = "$setElementOrder"
 _DELETIONS: Final = "$deleteFromPrimitiveList"
 _PREFIXES: Final = (_ORDER, _DELETIONS)
 _NONE: Final[JSONObject] = {}
-_NO_NAMES: Final = frozenset({bool, int, float, type(None)})  # which the reference takes for names all the same
+# which the reference takes for names all the same
+_NO_NAMES: Final = frozenset({bool, int, float, type(None)})
 _CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
 
 
@@ -45,12 +47,19 @@ class PatchObject:
 
 
 class PatchList:
-    """The elements of a merge list in a patch: to merge, to delete (by key), and whether to drop all others."""
+    """The elements of a merge list in a patch: to merge, to delete (by key), and
+    whether to drop all others.
+    """
 
     __slots__ = ("deleted", "elements", "keys", "replaces")
 
     def __init__(
-        self, elements: list[JSONObject], keys: list[ScalarKey], deleted: set[ScalarKey], *, replaces: bool
+        self,
+        elements: list[JSONObject],
+        keys: list[ScalarKey],
+        deleted: set[ScalarKey],
+        *,
+        replaces: bool,
     ) -> None:
         self.elements = elements
         self.keys = keys
@@ -70,18 +79,25 @@ def deletions_from(name: str) -> str:
 
 def is_directive(name: str) -> bool:
     """Tell whether a key is a directive and not a field."""
-    return name != "" and name[0] == "$" and (name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES))
+    return (
+        name != ""
+        and name[0] == "$"
+        and (name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES))
+    )
 
 
 def is_marked(value: JSON) -> bool:
-    """Tell whether a value is an object that carries ``$patch``; a null there says nothing."""
+    """Tell whether a value is an object that carries ``$patch``; a null there says
+    nothing.
+    """
     return isinstance(value, dict) and value.get(MARKER) is not None
 
 
 def read_object(patch: JSONObject) -> PatchObject:
     """Split an object of a patch into fields and directives.
 
-    Raises PatchError for a directive that does not name its list (Go: strategicpatch.extractKey).
+    Raises PatchError for a directive that does not name its list (Go:
+    strategicpatch.extractKey).
     """
     return read_directives(patch) if has_directives(patch) else PatchObject(patch)
 
@@ -121,7 +137,10 @@ def _target(name: str, prefix: str) -> str:
     word, slash, target = name.partition("/")
     if word != prefix or not slash:
         raise PatchError(
-            f"{name!r} is not a directive", code=_CODES[prefix], path=Path((name,)), hint=f"{prefix}/<list>"
+            f"{name!r} is not a directive",
+            code=_CODES[prefix],
+            path=Path((name,)),
+            hint=f"{prefix}/<list>",
         )
     return target
 
@@ -129,11 +148,13 @@ def _target(name: str, prefix: str) -> str:
 def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     """Split the elements of a merge list in a patch by what they ask for.
 
-    Raises PatchError for an unknown ``$patch`` word, and for an element without its merge key
-    (Go: strategicpatch.mergeSliceWithSpecialElements).
+    Raises PatchError for an unknown ``$patch`` word, and for an element without its
+    merge key (Go: strategicpatch.mergeSliceWithSpecialElements).
     """
     plain = plain_keys(patch, merge_key)
-    if plain is not None and not any(isinstance(element, dict) and MARKER in element for element in patch):
+    if plain is not None and not any(
+        isinstance(element, dict) and MARKER in element for element in patch
+    ):
         return PatchList(cast("list[JSONObject]", patch), plain, set(), replaces=False)
     elements: list[JSONObject] = []
     keys: list[ScalarKey] = []
@@ -168,8 +189,9 @@ def unknown_marker(marker: JSON | Absent) -> PatchError:
 def retained_keys(patch: PatchObject) -> set[str]:
     """Return the keys that ``$retainKeys`` lists.
 
-    Raises PatchError where it is no list of names, or where the patch sets a key outside it: the
-    server rejects such a patch (retainKeys proposal; Go: strategicpatch.applyRetainKeysDirective).
+    Raises PatchError where it is no list of names, or where the patch sets a key
+    outside it: the server rejects such a patch (retainKeys proposal; Go:
+    strategicpatch.applyRetainKeysDirective).
     """
     listed = patch.retained
     if not isinstance(listed, list):
@@ -205,11 +227,12 @@ def delete_element(merge_key: str, value: JSON) -> JSONObject:
 
 
 def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
-    """Return a patch value as it is stored: without nulls in objects and without directives.
+    """Return a patch value as it is stored: without nulls in objects and without
+    directives.
 
-    With ``drop_marked`` whatever carries ``$patch`` goes as a whole, as in a value for which the live
-    object has no place yet; without it only the word goes, as a typed server decodes it. The
-    value itself comes back where nothing had to go.
+    With ``drop_marked`` whatever carries ``$patch`` goes as a whole, as in a value for
+    which the live object has no place yet; without it only the word goes, as a typed
+    server decodes it. The value itself comes back where nothing had to go.
     """
     if isinstance(value, dict):
         return _cleaned_object(value, drop_marked)

@@ -21,9 +21,11 @@ _UNFIT: Final[dict[type, tuple[str, str]]] = {
 
 
 def element_type(*lists: JSONArray, error: ListError = ObjectError) -> type | None:
-    """Return the one JSON type of all elements of all lists; None where there is no element.
+    """Return the one JSON type of all elements of all lists; None where there is no
+    element.
 
-    Raises ``error`` for mixed types, lists and nulls (Go: strategicpatch.sliceElementType).
+    Raises ``error`` for mixed types, lists and nulls (Go:
+    strategicpatch.sliceElementType).
     """
     found: type | None = None
     for elements in lists:
@@ -41,23 +43,33 @@ def _unmergeable(lists: tuple[JSONArray, ...], error: ListError) -> SmpError:
     for kind, (code, problem) in _UNFIT.items():
         if kind in types:
             return error(problem, code=code)
-    names = sorted(type_name(next(v for es in lists for v in es if type(v) is kind)) for kind in types)
+    names = sorted(
+        type_name(next(v for es in lists for v in es if type(v) is kind))
+        for kind in types
+    )
     return error(f"elements of different types: {', '.join(names)}", code="mixed-list")
 
 
-def merge_key_of(element: JSON, index: int, merge_key: str, error: ListError = ObjectError) -> ScalarKey:
+def merge_key_of(
+    element: JSON, index: int, merge_key: str, error: ListError = ObjectError
+) -> ScalarKey:
     """Return what identifies an element of a merge list.
 
-    Raises ``error`` where the element is no object, lacks its merge key or has an object or a list there.
+    Raises ``error`` where the element is no object, lacks its merge key or has an
+    object or a list there.
     """
     if not isinstance(element, dict):
-        raise error(f"an object is expected, not {type_name(element)}", code="not-an-object").within(index)
+        raise error(
+            f"an object is expected, not {type_name(element)}", code="not-an-object"
+        ).within(index)
     if merge_key not in element:
         raise _missing(merge_key, error).within(index)
     value = element[merge_key]
     if isinstance(value, (dict, list)):
         raise (
-            error(f"an {type_name(value)} cannot be a merge key", code="invalid-merge-key")
+            error(
+                f"an {type_name(value)} cannot be a merge key", code="invalid-merge-key"
+            )
             .within(merge_key)
             .within(index)
         )
@@ -79,7 +91,9 @@ def _missing(merge_key: str, error: ListError) -> SmpError:
 
 
 def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
-    """Return the merge keys of objects that all have one, a string or an integer; None where any has not."""
+    """Return the merge keys of objects that all have one, a string or an integer; None
+    where any has not.
+    """
     keys: list[ScalarKey] = []
     for element in elements:
         key = element.get(merge_key) if isinstance(element, dict) else None
@@ -90,20 +104,30 @@ def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
     return keys
 
 
-def keys_of(elements: JSONArray, merge_key: str, error: ListError = ObjectError) -> list[ScalarKey]:
-    """Return what identifies each element: its merge key, or, without one, the scalar itself."""
+def keys_of(
+    elements: JSONArray, merge_key: str, error: ListError = ObjectError
+) -> list[ScalarKey]:
+    """Return what identifies each element: its merge key, or, without one, the scalar
+    itself.
+    """
     keys = plain_keys(elements, merge_key)
     if keys is not None:
         return keys
-    if not merge_key and not any(isinstance(element, (dict, list)) for element in elements):
+    if not merge_key and not any(
+        isinstance(element, (dict, list)) for element in elements
+    ):
         return list(map(scalar_key, elements))
-    return [merge_key_of(element, index, merge_key, error) for index, element in enumerate(elements)]
+    return [
+        merge_key_of(element, index, merge_key, error)
+        for index, element in enumerate(elements)
+    ]
 
 
 def aligned(
     elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
 ) -> tuple[list[JSON | Absent], Iterable[JSON]]:
-    """Pair elements with wanted keys: the element for each (or ABSENT), and the elements that nobody wants.
+    """Pair elements with wanted keys: the element for each (or ABSENT), and the
+    elements that nobody wants.
 
     Elements of one key pair up in their order.
     """
@@ -114,7 +138,9 @@ def aligned(
 
 
 def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
-    """Tell equal keys apart by occurrence, so that the elements of one key pair up in order."""
+    """Tell equal keys apart by occurrence, so that the elements of one key pair up in
+    order.
+    """
     if len(set(keys)) == len(keys):
         return [*keys]
     seen: Counter[ScalarKey] = Counter()
@@ -125,7 +151,9 @@ def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
     return unique
 
 
-def first_positions(keys: list[ScalarKey], wanted: set[ScalarKey]) -> dict[ScalarKey, int]:
+def first_positions(
+    keys: list[ScalarKey], wanted: set[ScalarKey]
+) -> dict[ScalarKey, int]:
     """Map each wanted key that there is to where it stands first."""
     places: dict[ScalarKey, int] = {}
     for at in range(len(keys) - 1, -1, -1):
@@ -134,21 +162,36 @@ def first_positions(keys: list[ScalarKey], wanted: set[ScalarKey]) -> dict[Scala
     return places
 
 
-def arranged(elements: list[T], keys: list[ScalarKey], wanted: list[ScalarKey], live: list[ScalarKey]) -> list[T]:
+def arranged(
+    elements: list[T],
+    keys: list[ScalarKey],
+    wanted: list[ScalarKey],
+    live: list[ScalarKey],
+) -> list[T]:
     """Put the elements of a merged list in order.
 
-    The wanted keys keep their order, the others (known to the server only) keep the live order. The
-    two are merged by one scan: a server-only element goes before a wanted one only where both stand
-    in the live list and it stands earlier there (Go: strategicpatch.normalizeElementOrder).
+    The wanted keys keep their order, the others (known to the server only) keep the
+    live order. The two are merged by one scan: a server-only element goes before a
+    wanted one only where both stand in the live list and it stands earlier there (Go:
+    strategicpatch.normalizeElementOrder).
     """
     present = set(keys)
     if keys == wanted and len(present) == len(keys):
         return [*elements]
     rank, place = first_positions(wanted, present), first_positions(live, present)
-    ours = sorted((at for at, key in enumerate(keys) if key in rank), key=lambda at: rank[keys[at]])
+    ours = sorted(
+        (at for at, key in enumerate(keys) if key in rank),
+        key=lambda at: rank[keys[at]],
+    )
     last = len(live)
-    theirs = sorted((at for at, key in enumerate(keys) if key not in rank), key=lambda at: place.get(keys[at], last))
-    return [elements[at] for at in _scanned(theirs, ours, [place.get(key, -1) for key in keys])]
+    theirs = sorted(
+        (at for at, key in enumerate(keys) if key not in rank),
+        key=lambda at: place.get(keys[at], last),
+    )
+    return [
+        elements[at]
+        for at in _scanned(theirs, ours, [place.get(key, -1) for key in keys])
+    ]
 
 
 def _scanned(theirs: list[int], ours: list[int], places: list[int]) -> Iterable[int]:
@@ -161,10 +204,14 @@ def _scanned(theirs: list[int], ours: list[int], places: list[int]) -> Iterable[
     yield from theirs[left:]
 
 
-def check_order(elements: JSONArray, order: JSONArray, merge_key: str, marks: Sequence[bool]) -> None:
-    """Check that the elements of a patch stand in the same relative order in its order directive.
+def check_order(
+    elements: JSONArray, order: JSONArray, merge_key: str, marks: Sequence[bool]
+) -> None:
+    """Check that the elements of a patch stand in the same relative order in its order
+    directive.
 
-    Raises PatchError where one does not (Go: strategicpatch.validatePatchWithSetOrderList).
+    Raises PatchError where one does not (Go:
+    strategicpatch.validatePatchWithSetOrderList).
     """
     if not order or not elements:
         return

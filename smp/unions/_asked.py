@@ -13,13 +13,17 @@ from smp.values import ABSENT
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """The part of a patch for one place; ``replaced``: what it does not set there is gone on purpose."""
+    """The part of a patch for one place; ``replaced``: what it does not set there is
+    gone on purpose.
+    """
 
     patch: Value = ABSENT
     replaced: bool = False
 
     def _read(self) -> PatchObject:
-        return read_object(self.patch) if isinstance(self.patch, dict) else PatchObject({})
+        return (
+            read_object(self.patch) if isinstance(self.patch, dict) else PatchObject({})
+        )
 
     def member(self, name: str, field: Field) -> Asked:
         """Return what the patch asks for a field."""
@@ -29,8 +33,14 @@ class Asked(msgspec.Struct, frozen=True):
 
     def elements(self, keys: tuple[str, ...]) -> Callable[[Key], Asked]:
         """Return what the patch asks for the elements of a list, by their keys."""
-        listed = [e for e in self.patch if isinstance(e, dict)] if isinstance(self.patch, list) else []
-        marked = [(key_of(element, keys), read_object(element).marker) for element in listed]
+        listed = (
+            [e for e in self.patch if isinstance(e, dict)]
+            if isinstance(self.patch, list)
+            else []
+        )
+        marked = [
+            (key_of(element, keys), read_object(element).marker) for element in listed
+        ]
         everything = self.replaced or any(marker == REPLACE for _, marker in marked)
         deleted = {key for key, marker in marked if marker is not ABSENT}
         found = by_key([e for e in listed if read_object(e).marker is ABSENT], keys)
@@ -39,10 +49,17 @@ class Asked(msgspec.Struct, frozen=True):
     def wants(self, name: str) -> bool:
         """Tell whether the patch sets or retains a field."""
         here = self._read()
-        return here.fields.get(name) is not None or (isinstance(here.retained, list) and name in here.retained)
+        return here.fields.get(name) is not None or (
+            isinstance(here.retained, list) and name in here.retained
+        )
 
     def drops(self, name: str) -> bool:
         """Tell whether the patch removed a field, so that nothing may bring it back."""
         here = self._read()
         gone = isinstance(here.retained, list) and name not in here.retained
-        return gone or self.replaced or here.marker is not ABSENT or here.fields.get(name, ABSENT) is None
+        return (
+            gone
+            or self.replaced
+            or here.marker is not ABSENT
+            or here.fields.get(name, ABSENT) is None
+        )

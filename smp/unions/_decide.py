@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from smp.schema.unions import Member, UnionGroup
+from smp.schema.union_groups import Member, UnionGroup
 from smp.unions._asked import Asked
 from smp.unions._pairs import Value
 from smp.unions._profiles import Action, Choice, Profile, Situation
@@ -33,7 +33,11 @@ def _keep_selected(case: Case) -> dict[str, Value]:
 def _restore(case: Case) -> dict[str, Value]:
     made = _keep_selected(case)
     selected = case.now.selected.name if case.now.selected else ""
-    if selected not in case.now.members and case.old.get(selected) is not None and not case.asked.drops(selected):
+    if (
+        selected not in case.now.members
+        and case.old.get(selected) is not None
+        and not case.asked.drops(selected)
+    ):
         made[selected] = case.old[selected]
     return made
 
@@ -54,11 +58,19 @@ def _said(case: Case, name: str) -> dict[str, Value]:
     union = case.now.union
     if not union.discriminator or not (union.deduce or case.profile.always_deduces):
         return {}
-    return {union.discriminator: next(member.value for member in union.members if member.name == name)}
+    return {
+        union.discriminator: next(
+            member.value for member in union.members if member.name == name
+        )
+    }
 
 
 def _clear_carried_over(case: Case) -> dict[str, Value]:
-    return {name: ABSENT for name in case.now.members if same(case.old.get(name, ABSENT), case.new[name])}
+    return {
+        name: ABSENT
+        for name in case.now.members
+        if same(case.old.get(name, ABSENT), case.new[name])
+    }
 
 
 ACTIONS: Final[Mapping[Action, Callable[[Case], dict[str, Value]]]] = {
@@ -73,7 +85,9 @@ ACTIONS: Final[Mapping[Action, Callable[[Case], dict[str, Value]]]] = {
 }
 
 
-def situation(union: UnionGroup, profile: Profile, old: Value, new: JSONObject) -> Situation:
+def situation(
+    union: UnionGroup, profile: Profile, old: Value, new: JSONObject
+) -> Situation:
     """Say how a union stands, as a profile reads it."""
     before = old if isinstance(old, dict) else {}
     then, now = (discriminator(union, profile, value) for value in (before, new))
@@ -91,12 +105,15 @@ def situation(union: UnionGroup, profile: Profile, old: Value, new: JSONObject) 
 
 
 def discriminator(union: UnionGroup, profile: Profile, obj: JSONObject) -> str | None:
-    """Return the discriminator's value, defaulted; None where there is none, as distinct from "" as a value."""
+    """Return the discriminator's value, defaulted; None where there is none, as
+    distinct from "" as a value.
+    """
     value = obj.get(union.discriminator) if union.discriminator else None
     if isinstance(value, str) and value:
         return value
     if profile.empty_is_a_value and (
-        "" in (union.allowed or ()) or (value == "" and union.closed and not union.default)
+        "" in (union.allowed or ())
+        or (value == "" and union.closed and not union.default)
     ):
         return ""
     return union.default or None
@@ -119,5 +136,9 @@ def selected(union: UnionGroup, value: str | None, profile: Profile) -> Member |
     """Return the member that a value selects."""
     if value is None:
         return None
-    by_name = next((m for m in union.members if m.name == value), None) if profile.names_select else None
+    by_name = (
+        next((m for m in union.members if m.name == value), None)
+        if profile.names_select
+        else None
+    )
     return union.by_value.get(value, by_name)

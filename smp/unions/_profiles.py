@@ -1,7 +1,8 @@
 """Profiles: what to do with a union, as one decision table each.
 
-A rule has a name (that of its row in the documents), the conditions under which it holds, and an action. The
-first rule that holds decides; where none holds nothing is done. Conditions that are left out do not matter.
+A rule has a name (that of its row in the documents), the conditions under which it
+holds, and an action. The first rule that holds decides; where none holds nothing is
+done. Conditions that are left out do not matter.
 
     discriminated   the union has a discriminator
     fresh           there was no such object before (create)
@@ -22,7 +23,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp.errors import UnionError
-from smp.schema.unions import Member, UnionGroup
+from smp.schema.union_groups import Member, UnionGroup
 
 Range: TypeAlias = tuple[int, int]
 MANY: Final = 1_000_000
@@ -35,7 +36,8 @@ class Choice(Enum):
     NONE = "none"  # nothing is chosen
     EMPTY = "empty"  # a member that needs no field
     MEMBER = "member"
-    UNMAPPED = "unmapped"  # no member; perhaps an empty one, for nobody listed the values
+    # no member; perhaps an empty one, for nobody listed the values
+    UNMAPPED = "unmapped"
     UNKNOWN = "unknown"  # none of the listed values
 
 
@@ -68,7 +70,9 @@ class Situation(msgspec.Struct, frozen=True):
     @property
     def mismatch(self) -> bool:
         """Whether the only added member is not the selected one."""
-        return len(self.added) == 1 and (self.selected is None or self.added[0] != self.selected.name)
+        return len(self.added) == 1 and (
+            self.selected is None or self.added[0] != self.selected.name
+        )
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -97,7 +101,10 @@ class Rule(msgspec.Struct, frozen=True):
             (self.changed, now.changed),
             (self.chosen, now.chosen),
             (self.mismatch, now.mismatch),
-            (self.selected_is_set, now.selected is not None and now.selected.name in now.members),
+            (
+                self.selected_is_set,
+                now.selected is not None and now.selected.name in now.members,
+            ),
         )
         return (
             all(wanted is None or wanted is fact for wanted, fact in facts)
@@ -112,11 +119,16 @@ class Profile(msgspec.Struct, frozen=True):
 
     name: str
     rules: tuple[Rule, ...] = ()
-    empty_is_a_value: bool = True  # "" counts as a value of its own where it is an allowed one
-    names_select: bool = False  # a value that is mapped to nothing selects the member of that name
-    into_atomic: bool = True  # the elements of atomic lists are looked at, as if they were new
-    only_on_change: bool = False  # a discriminated union that did not change is left alone
-    always_deduces: bool = True  # the discriminator may be written even where the union does not ask for it
+    # "" counts as a value of its own where it is an allowed one
+    empty_is_a_value: bool = True
+    # a value that is mapped to nothing selects the member of that name
+    names_select: bool = False
+    # the elements of atomic lists are looked at, as if they were new
+    into_atomic: bool = True
+    # a discriminated union that did not change is left alone
+    only_on_change: bool = False
+    # the discriminator may be written even where the union does not ask for it
+    always_deduces: bool = True
 
 
 A: Final = Action
@@ -138,13 +150,26 @@ KEP_2019: Final = Profile(
 KEP_1027_DRAFT: Final = Profile(
     "kep1027-draft",
     (
-        Rule("L2", A.REFUSE, "the discriminator is required", discriminated=True, required=True, selects=_NOTHING),
+        Rule(
+            "L2",
+            A.REFUSE,
+            "the discriminator is required",
+            discriminated=True,
+            required=True,
+            selects=_NOTHING,
+        ),
         Rule("L1", A.CLEAR, discriminated=True, selects=_NOTHING),
         Rule("L4", A.RESTORE, selects=frozenset({C.MEMBER}), selected_is_set=False),
         Rule("L3", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
         Rule("L5", A.CLEAR, discriminated=True),
         Rule("L6", A.KEEP_ADDED, members=(2, MANY), added=(1, 1)),
-        Rule("L7", A.REFUSE, "more than one member is newly set", members=(2, MANY), added=(2, MANY)),
+        Rule(
+            "L7",
+            A.REFUSE,
+            "more than one member is newly set",
+            members=(2, MANY),
+            added=(2, MANY),
+        ),
         Rule("L9", A.LEAVE, members=(2, MANY), added=(0, 0)),
         Rule("L10", A.LEAVE),
     ),
@@ -158,7 +183,12 @@ KEP_1027: Final = Profile(
         Rule("M1", A.LEAVE, changed=False),
         Rule("M2", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
         Rule("M3", A.CLEAR, selects=frozenset({C.EMPTY, C.NONE})),
-        Rule("M3", A.CLEAR_CARRIED_OVER, "the discriminator's values are not known", selects=frozenset({C.UNMAPPED})),
+        Rule(
+            "M3",
+            A.CLEAR_CARRIED_OVER,
+            "the discriminator's values are not known",
+            selects=frozenset({C.UNMAPPED}),
+        ),
         Rule("M4", A.LEAVE, selects=frozenset({C.UNKNOWN})),
         Rule("M5", A.LEAVE, selects=frozenset({C.MISSING})),
     ),
@@ -167,8 +197,21 @@ KEP_1027: Final = Profile(
 SMD: Final = Profile(
     "smd",
     (
-        Rule("1", A.REFUSE, "the discriminator and the new member disagree", chosen=True, added=(1, 1), mismatch=True),
-        Rule("2", A.REFUSE, "more than one member is newly set", chosen=True, added=(2, MANY)),
+        Rule(
+            "1",
+            A.REFUSE,
+            "the discriminator and the new member disagree",
+            chosen=True,
+            added=(1, 1),
+            mismatch=True,
+        ),
+        Rule(
+            "2",
+            A.REFUSE,
+            "more than one member is newly set",
+            chosen=True,
+            added=(2, MANY),
+        ),
         Rule("3", A.KEEP_SELECTED, chosen=True),
         Rule("4", A.REFUSE, "more than one member is set", members=(2, MANY)),
         Rule("5", A.SAY_SO, members=(1, 1)),
@@ -183,21 +226,28 @@ VALIDATE_ONLY: Final = Profile("validate-only")
 OFF: Final = Profile("off")
 
 PROFILES: Final[Mapping[str, Profile]] = {
-    profile.name: profile for profile in (KEP_1027, KEP_1027_DRAFT, KEP_2019, SMD, VALIDATE_ONLY, OFF)
+    profile.name: profile
+    for profile in (KEP_1027, KEP_1027_DRAFT, KEP_2019, SMD, VALIDATE_ONLY, OFF)
 }
 
 
 def profile_named(name: str) -> Profile:
     """Return a profile by its name. Raises UnionError for a name that there is not."""
     if name not in PROFILES:
-        raise UnionError(f"there is no union profile {name!r}", code="unknown-profile", hint=", ".join(PROFILES))
+        raise UnionError(
+            f"there is no union profile {name!r}",
+            code="unknown-profile",
+            hint=", ".join(PROFILES),
+        )
     return PROFILES[name]
 
 
 def profile_of(union: UnionGroup, asked: Profile) -> Profile:
-    """Return the profile that a union follows: its own, then the one asked for, then what its shape suggests.
+    """Return the profile that a union follows: its own, then the one asked for, then
+    what its shape suggests.
 
-    ``validate-only`` and ``off`` are gates: where they are asked for, no union is normalized.
+    ``validate-only`` and ``off`` are gates: where they are asked for, no union is
+    normalized.
     """
     if asked in (VALIDATE_ONLY, OFF):
         return asked
@@ -210,7 +260,9 @@ def may_act_unasked(union: UnionGroup, asked: Profile) -> bool:
     """Tell whether a union may be normalized though nothing in its object changed."""
     profile = profile_of(union, asked)
     # Without a discriminator a draft union is cleared only where a member was added.
-    quiet = profile.only_on_change or (profile is KEP_1027_DRAFT and not union.discriminator)
+    quiet = profile.only_on_change or (
+        profile is KEP_1027_DRAFT and not union.discriminator
+    )
     return bool(profile.rules) and not quiet
 
 

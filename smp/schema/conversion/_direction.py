@@ -1,4 +1,6 @@
-"""What both directions of a conversion share: the words that both versions have, references, paths."""
+"""What both directions of a conversion share: the words that both versions have,
+references, paths.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,42 @@ Located: TypeAlias = tuple[JSONObject, Path]
 
 DOCUMENT: Final = ("info", "tags", "externalDocs", "security")
 _VERBS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
-OPERATION: Final = ("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security")
+OPERATION: Final = (
+    "tags",
+    "summary",
+    "description",
+    "externalDocs",
+    "operationId",
+    "deprecated",
+    "security",
+)
 PARAMETER: Final = ("name", "in", "description", "required", "allowEmptyValue")
 BODY: Final = ("description", "required")
 PLAIN: Final = (  # what v2 says of a parameter itself, and v3 in the parameter's schema
-    *("type", "format", "items", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
-    *("maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "enum", "multipleOf"),
+    *(
+        "type",
+        "format",
+        "items",
+        "default",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+    ),
+    *(
+        "maxLength",
+        "minLength",
+        "pattern",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "enum",
+        "multipleOf",
+    ),
 )
-STRUCTURE: Final = frozenset({"properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf", "not"})
+STRUCTURE: Final = frozenset(
+    {"properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf", "not"}
+)
 
 
 class Direction(ABC):
@@ -52,10 +82,24 @@ class Direction(ABC):
     def schema_node(self, node: JSONObject) -> JSONObject:
         """Convert a schema, when the schemas inside it are done."""
 
-    def kept(self, node: JSONObject, path: Path, words: Iterable[str], reworded: Iterable[str] = ()) -> JSONObject:
-        """Keep the words that both versions have, and extensions; what is not reworded either is lost."""
-        kept = {word: value for word, value in node.items() if word in words or word.startswith("x-")}
-        self.lost += [path / word for word in node if word not in kept and word not in reworded]
+    def kept(
+        self,
+        node: JSONObject,
+        path: Path,
+        words: Iterable[str],
+        reworded: Iterable[str] = (),
+    ) -> JSONObject:
+        """Keep the words that both versions have, and extensions; what is not reworded
+        either is lost.
+        """
+        kept = {
+            word: value
+            for word, value in node.items()
+            if word in words or word.startswith("x-")
+        }
+        self.lost += [
+            path / word for word in node if word not in kept and word not in reworded
+        ]
         return kept
 
     def lose(self, path: Path) -> None:
@@ -72,7 +116,8 @@ class Direction(ABC):
     def each(self, nodes: JSON, path: Path, convert: Convert) -> JSONObject:
         """Convert the members of an object."""
         converted = {
-            name: convert(as_object(node, path / name), path / name) for name, node in as_object(nodes, path).items()
+            name: convert(as_object(node, path / name), path / name)
+            for name, node in as_object(nodes, path).items()
         }
         return {name: node for name, node in converted.items() if node is not None}
 
@@ -80,35 +125,55 @@ class Direction(ABC):
         """Convert the members of a section of the source."""
         return self.each(self.section(path), path, convert)
 
-    def each_but_extensions(self, nodes: JSON, path: Path, convert: Convert) -> JSONObject:
+    def each_but_extensions(
+        self, nodes: JSON, path: Path, convert: Convert
+    ) -> JSONObject:
         """Convert the members of an object that may have extensions."""
         members = as_object(nodes, path)
-        extensions = {name: value for name, value in members.items() if name.startswith("x-")}
-        others: JSONObject = {name: value for name, value in members.items() if name not in extensions}
+        extensions = {
+            name: value for name, value in members.items() if name.startswith("x-")
+        }
+        others: JSONObject = {
+            name: value for name, value in members.items() if name not in extensions
+        }
         return extensions | self.each(others, path, convert)
 
     def resolved(self, node: JSONObject, path: Path, section: Path) -> Located:
-        """Follow a reference into a section of the source; any other node is returned as it is."""
+        """Follow a reference into a section of the source; any other node is returned
+        as it is.
+        """
         reference, prefix = node.get("$ref"), f"#{section.pointer}/"
         if not isinstance(reference, str) or not reference.startswith(prefix):
             return node, path
         name = reference.removeprefix(prefix).replace("~1", "/").replace("~0", "~")
         shared = self.section(section)
         if name not in shared:
-            raise SchemaError(f"{reference:.80} is nowhere defined", code="dangling-reference", path=path / "$ref")
+            raise SchemaError(
+                f"{reference:.80} is nowhere defined",
+                code="dangling-reference",
+                path=path / "$ref",
+            )
         self._written_out.add(section / name)
         return as_object(shared[name], section / name), section / name
 
     def lose_unused(self, section: Path, names: Iterable[str]) -> None:
-        """Note shared parts that are to be written out where they are used, and that nothing uses."""
-        self.lost += [section / name for name in names if section / name not in self._written_out]
+        """Note shared parts that are to be written out where they are used, and that
+        nothing uses.
+        """
+        self.lost += [
+            section / name for name in names if section / name not in self._written_out
+        ]
 
     def lose_beside_reference(self, node: JSONObject, path: Path) -> None:
-        """Note what stands beside a reference that is no schema, where it means nothing."""
+        """Note what stands beside a reference that is no schema, where it means
+        nothing.
+        """
         self.lost += [path / word for word in node if word != "$ref" and "$ref" in node]
 
     def moved(self, reference: JSON) -> JSON:
-        """Convert a reference. Raises SchemaError for one that leads out of the document."""
+        """Convert a reference. Raises SchemaError for one that leads out of the
+        document.
+        """
         for prefix, other in self.references.items():
             if isinstance(reference, str) and reference.startswith(prefix):
                 return other + reference.removeprefix(prefix)
@@ -125,10 +190,15 @@ class Direction(ABC):
 
     def schemas(self, path: Path) -> JSONObject:
         """Convert the schemas that the document names."""
-        return {name: self.schema(node, path / name) for name, node in self.section(path).items()}
+        return {
+            name: self.schema(node, path / name)
+            for name, node in self.section(path).items()
+        }
 
     def security_scheme(self, node: JSONObject, path: Path) -> JSONObject | None:
-        """Convert a security scheme: a key, which both versions write alike and Kubernetes alone has."""
+        """Convert a security scheme: a key, which both versions write alike and
+        Kubernetes alone has.
+        """
         if node.get("type") == "apiKey" and node.get("in") != "cookie":
             return node
         self.lose(path)
@@ -137,18 +207,30 @@ class Direction(ABC):
     def paths(self) -> JSONObject:
         """Convert the paths, where there are any."""
         paths = self.source.get("paths")
-        return {} if paths is None else {"paths": self.each_but_extensions(paths, Path(("paths",)), self.path_item)}
+        return (
+            {}
+            if paths is None
+            else {
+                "paths": self.each_but_extensions(
+                    paths, Path(("paths",)), self.path_item
+                )
+            }
+        )
 
     def path_item(self, node: JSONObject, path: Path) -> JSONObject:
         """Convert a path: its verbs, and the parameters of them all."""
         item = self.kept(node, path, (), (*_VERBS, "parameters"))
         verbs: JSONObject = {verb: node[verb] for verb in _VERBS if verb in node}
-        parameters: JSONObject = {"parameters": self.parameters(node, path)} if "parameters" in node else {}
+        parameters: JSONObject = (
+            {"parameters": self.parameters(node, path)} if "parameters" in node else {}
+        )
         return item | self.each(verbs, path, self.operation) | parameters
 
     def parameters(self, node: JSONObject, path: Path) -> JSONArray:
         """Convert the parameters of a path or of an operation."""
-        converted = [self.parameter_or_reference(*one) for one in parameters_of(node, path)]
+        converted = [
+            self.parameter_or_reference(*one) for one in parameters_of(node, path)
+        ]
         return [one for one in converted if one is not None]
 
     def parameter_or_reference(self, node: JSONObject, path: Path) -> JSONObject | None:
@@ -166,7 +248,9 @@ def parameters_of(node: JSONObject, path: Path) -> list[Located]:
     """Return the parameters of a path or of an operation, and where they are."""
     path /= "parameters"
     nodes = as_list(node.get("parameters", []), path)
-    return [(as_object(one, path / index), path / index) for index, one in enumerate(nodes)]
+    return [
+        (as_object(one, path / index), path / index) for index, one in enumerate(nodes)
+    ]
 
 
 def filled(sections: JSONObject) -> JSONObject:

@@ -33,13 +33,29 @@ class ToV2(Direction):
 
     def document(self) -> JSONObject:
         """Convert the whole document."""
-        kept = self.kept(self.source, Path(), DOCUMENT, ("openapi", "paths", "components"))
-        known = ("schemas", "parameters", "securitySchemes", "responses", "requestBodies")
-        self.lost += [_COMPONENTS / word for word in self.section(_COMPONENTS) if word not in known]
+        kept = self.kept(
+            self.source, Path(), DOCUMENT, ("openapi", "paths", "components")
+        )
+        known = (
+            "schemas",
+            "parameters",
+            "securitySchemes",
+            "responses",
+            "requestBodies",
+        )
+        self.lost += [
+            _COMPONENTS / word
+            for word in self.section(_COMPONENTS)
+            if word not in known
+        ]
         sections: JSONObject = {
             "definitions": self.schemas(_COMPONENTS / "schemas"),
-            "parameters": self.each_of_section(_COMPONENTS / "parameters", self.parameter),
-            "securityDefinitions": self.each_of_section(_COMPONENTS / "securitySchemes", self.security_scheme),
+            "parameters": self.each_of_section(
+                _COMPONENTS / "parameters", self.parameter
+            ),
+            "securityDefinitions": self.each_of_section(
+                _COMPONENTS / "securitySchemes", self.security_scheme
+            ),
         }
         converted = {"swagger": "2.0", **kept, **self.paths(), **filled(sections)}
         for section in (_RESPONSES, _BODIES):
@@ -56,12 +72,17 @@ class ToV2(Direction):
             case [{"$ref": reference, **others}] if (
                 not others and len(node) > 1 and node.keys() & STRUCTURE == {"allOf"}
             ):
-                return {**{word: value for word, value in node.items() if word != "allOf"}, "$ref": reference}
+                return {
+                    **{word: value for word, value in node.items() if word != "allOf"},
+                    "$ref": reference,
+                }
         return node
 
     def operation(self, node: JSONObject, path: Path) -> JSONObject:
         """Convert an operation: its body is a parameter, and media types are its own."""
-        kept = self.kept(node, path, OPERATION, ("requestBody", "parameters", "responses"))
+        kept = self.kept(
+            node, path, OPERATION, ("requestBody", "parameters", "responses")
+        )
         consumes, bodies = self.body(node, path / "requestBody")
         if bodies or "parameters" in node:
             kept["parameters"] = [*bodies, *self.parameters(node, path)]
@@ -70,7 +91,9 @@ class ToV2(Direction):
         return kept | self.responses(node, path)
 
     def body(self, node: JSONObject, path: Path) -> tuple[JSONArray, JSONArray]:
-        """Convert the body of an operation to what it consumes and to a parameter; none to nothing."""
+        """Convert the body of an operation to what it consumes and to a parameter; none
+        to nothing.
+        """
         if "requestBody" not in node:
             return [], []
         body = as_object(node["requestBody"], path)
@@ -78,7 +101,9 @@ class ToV2(Direction):
         body, path = self.resolved(body, path, _BODIES)
         kept = self.kept(body, path, BODY, ("content",))
         media_types, schema = self.content(body, path / "content")
-        return media_types, [{"name": "body", "in": "body", "schema": {}, **kept, **schema}]
+        return media_types, [
+            {"name": "body", "in": "body", "schema": {}, **kept, **schema}
+        ]
 
     def parameter(self, node: JSONObject, path: Path) -> JSONObject | None:
         """Convert a parameter; a cookie has no counterpart."""
@@ -89,7 +114,10 @@ class ToV2(Direction):
 
     def without_schema(self, node: JSONObject, path: Path) -> JSONObject:
         """Say of a parameter or a header itself what its schema says, if that is plain."""
-        kept, schema = self.kept(node, path, PARAMETER, ("schema",)), node.get("schema", {})
+        kept, schema = (
+            self.kept(node, path, PARAMETER, ("schema",)),
+            node.get("schema", {}),
+        )
         if isinstance(schema, dict) and _is_plain(schema):
             return kept | schema
         self.lose(path / "schema")
@@ -101,41 +129,78 @@ class ToV2(Direction):
             return {}
         contents: dict[Path, JSONArray] = {}
         convert = partial(self.response, contents=contents)
-        responses = self.each_but_extensions(node["responses"], path / "responses", convert)
-        produces = list(dict.fromkeys(str(media_type) for content in contents.values() for media_type in content))
-        self.lost += [where for where, content in contents.items() if len(content) < len(produces)]
-        return {"responses": responses, **({"produces": [*produces]} if produces else {})}
+        responses = self.each_but_extensions(
+            node["responses"], path / "responses", convert
+        )
+        produces = list(
+            dict.fromkeys(
+                str(media_type)
+                for content in contents.values()
+                for media_type in content
+            )
+        )
+        self.lost += [
+            where for where, content in contents.items() if len(content) < len(produces)
+        ]
+        return {
+            "responses": responses,
+            **({"produces": [*produces]} if produces else {}),
+        }
 
-    def response(self, node: JSONObject, path: Path, contents: dict[Path, JSONArray]) -> JSONObject:
+    def response(
+        self, node: JSONObject, path: Path, contents: dict[Path, JSONArray]
+    ) -> JSONObject:
         """Convert a response."""
         self.lose_beside_reference(node, path)
         node, path = self.resolved(node, path, _RESPONSES)
         kept = self.kept(node, path, ("description",), ("content", "headers"))
         if "headers" in node:
-            kept["headers"] = self.each(node["headers"], path / "headers", self.without_schema)
+            kept["headers"] = self.each(
+                node["headers"], path / "headers", self.without_schema
+            )
         if "content" not in node:
             return kept
         contents[path / "content"], schema = self.content(node, path / "content")
         return kept | schema
 
     def content(self, node: JSONObject, path: Path) -> tuple[JSONArray, JSONObject]:
-        """Return the media types of a content, and the schema of the first; a different one is lost."""
-        content = {name: as_object(one, path / name) for name, one in as_object(node.get("content", {}), path).items()}
-        self.lost += [path / name / word for name, one in content.items() for word in one if word != "schema"]
+        """Return the media types of a content, and the schema of the first; a different
+        one is lost.
+        """
+        content = {
+            name: as_object(one, path / name)
+            for name, one in as_object(node.get("content", {}), path).items()
+        }
+        self.lost += [
+            path / name / word
+            for name, one in content.items()
+            for word in one
+            if word != "schema"
+        ]
         schemas = {name: one.get("schema", ABSENT) for name, one in content.items()}
         first = next(iter(schemas.values()), ABSENT)
-        self.lost += [path / name for name, schema in schemas.items() if not same(schema, first)]
+        self.lost += [
+            path / name for name, schema in schemas.items() if not same(schema, first)
+        ]
         name = next(iter(schemas), "")
-        return [*content], {} if first is ABSENT else {"schema": self.schema(first, path / name / "schema")}
+        return [*content], {} if first is ABSENT else {
+            "schema": self.schema(first, path / name / "schema")
+        }
 
 
 def _is_plain(schema: JSONObject) -> bool:
     items = schema.get("items", {})
-    return all(word in PLAIN for word in schema) and isinstance(items, dict) and (not items or _is_plain(items))
+    return (
+        all(word in PLAIN for word in schema)
+        and isinstance(items, dict)
+        and (not items or _is_plain(items))
+    )
 
 
 def _property_name(discriminator: JSON) -> JSON:
     match discriminator:
         case {"propertyName": str(name), **others} if not others:
             return name
-    raise SchemaError("a discriminator with a mapping is not for v2", path=Path(("discriminator",)))
+    raise SchemaError(
+        "a discriminator with a mapping is not for v2", path=Path(("discriminator",))
+    )

@@ -8,25 +8,27 @@ from typing import Final
 
 from starlette.responses import Response
 
-from smp import wire
+from smp import codec
 from smp.documents import dump_yaml
 from smp.errors import SmpError
 from smp.handler import Refused, refusal, warning_headers
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, Answer, Form
+from smp.server.objects.tables import include_of, table
 from smp.server.registry.envelope import partial
 from smp.server.registry.target import Target
-from smp.server.tables import include_of, table
 from smp.values import JSONObject
 
 _RETRY_AFTER: Final = {429: "1", 503: "1", 504: "1"}  # seconds
 
 
-def answer(call: Call, body: bytes, *, code: int = 200, warnings: Iterable[str] = ()) -> Response:
+def answer(
+    call: Call, body: bytes, *, code: int = 200, warnings: Iterable[str] = ()
+) -> Response:
     """Answer an object, given as JSON."""
     if call.answer == Answer():
         return respond(body, code=code, warnings=warnings)
-    obj = wire.decode(body)
+    obj = codec.decode(body)
     whole = obj if isinstance(obj, dict) else {}
     content_type = call.answer.content_type
     printed_ = printed(shown(call, whole), content_type)
@@ -40,13 +42,23 @@ def shown(call: Call, obj: JSONObject) -> JSONObject:
 
 def printed(obj: JSONObject, content_type: str) -> bytes:
     """Print an object as JSON or YAML."""
-    return dump_yaml([obj]).encode() if content_type == YAML_TYPE else wire.encode(obj)
+    return dump_yaml([obj]).encode() if content_type == YAML_TYPE else codec.encode(obj)
 
 
-def respond(body: bytes, *, code: int = 200, content_type: str = JSON_TYPE, warnings: Iterable[str] = ()) -> Response:
+def respond(
+    body: bytes,
+    *,
+    code: int = 200,
+    content_type: str = JSON_TYPE,
+    warnings: Iterable[str] = (),
+) -> Response:
     """Make a response."""
-    response = Response(body, code, {"cache-control": "no-cache, private"}, content_type)
-    response.raw_headers.extend((b"warning", value) for value in warning_headers(warnings))
+    response = Response(
+        body, code, {"cache-control": "no-cache, private"}, content_type
+    )
+    response.raw_headers.extend(
+        (b"warning", value) for value in warning_headers(warnings)
+    )
     return response
 
 
@@ -55,7 +67,15 @@ def refused(error: SmpError, target: Target | None = None) -> Response:
     if target is None:
         return refuse(refusal(error))
     resource = target.resource
-    return refuse(refusal(error, name=target.name, group=resource.group, kind=resource.kind, resource=resource.plural))
+    return refuse(
+        refusal(
+            error,
+            name=target.name,
+            group=resource.group,
+            kind=resource.kind,
+            resource=resource.plural,
+        )
+    )
 
 
 def refuse(refused: Refused) -> Response:
@@ -71,7 +91,13 @@ def refuse(refused: Refused) -> Response:
 def rows(call: Call, objects: Iterable[JSONObject], metadata: JSONObject) -> JSONObject:
     """Return the table of objects."""
     include = include_of(call.query.get("includeObject", ""))
-    return table(objects, call.kind.columns, now=datetime.now(UTC), include=include, metadata=metadata)
+    return table(
+        objects,
+        call.kind.columns,
+        now=datetime.now(UTC),
+        include=include,
+        metadata=metadata,
+    )
 
 
 def _row(call: Call, obj: JSONObject) -> JSONObject:

@@ -36,7 +36,9 @@ class Guard:
     token: str
 
     def check(self, path: str, headers: Headers) -> None:
-        """Raise UnauthorizedError or StrangerError where a request is not to be answered. Health is public."""
+        """Raise UnauthorizedError or StrangerError where a request is not to be
+        answered. Health is public.
+        """
         if path in _OPEN:
             return
         if self.token:
@@ -46,16 +48,22 @@ class Guard:
 
     def _authenticate(self, headers: Headers) -> None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not compare_digest(token.strip().encode(), self.token.encode()):
+        if scheme.lower() != "bearer" or not compare_digest(
+            token.strip().encode(), self.token.encode()
+        ):
             raise UnauthorizedError("Unauthorized")
 
 
 def _refuse_browsers(headers: Headers) -> None:
-    """Refuse what a page from elsewhere has a browser ask for: by an Origin, or by a name rebound to this machine."""
+    """Refuse what a page from elsewhere has a browser ask for: by an Origin, or by a
+    name rebound to this machine.
+    """
     host, origin = headers.get("host"), headers.get("origin")
     for url in (host and f"//{host}", origin):
         if url and not is_loopback(_host(url)):
-            raise StrangerError(f"without a token only this machine is served, not {url.removeprefix('//'):.100}")
+            raise StrangerError(
+                f"without a token only this machine is served, not {url.removeprefix('//'):.100}"
+            )
 
 
 def _host(url: str) -> str:

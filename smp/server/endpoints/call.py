@@ -10,21 +10,36 @@ from typing import ClassVar, Final
 
 from starlette.requests import Request
 
-from smp import wire
+from smp import codec
 from smp.documents import read_one
-from smp.handler import Options, Refusal, TooLargeError, UnsupportedMediaTypeError, requested
-from smp.server._metrics import Labels
-from smp.server.crds.structural import defaulted
-from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, Answer, media_type, negotiate
+from smp.handler import (
+    Options,
+    Refusal,
+    TooLargeError,
+    UnsupportedMediaTypeError,
+    requested,
+)
+from smp.server.endpoints.negotiation import (
+    JSON_TYPE,
+    YAML_TYPE,
+    Answer,
+    media_type,
+    negotiate,
+)
+from smp.server.metrics import Labels
+from smp.server.objects.crds.structural import defaulted
 from smp.server.registry.api import API
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import Target
 from smp.server.registry.turns import apart
 
 _PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
-_PROTOBUF_HINT: Final = "with kubectl, append: --dry-run=client -o yaml | kubectl apply -f -"
+_PROTOBUF_HINT: Final = (
+    "with kubectl, append: --dry-run=client -o yaml | kubectl apply -f -"
+)
 
-CALL: Final = "smp.call"  # where the scope of a request has its Call, if it is about objects
+# where the scope of a request has its Call, if it is about objects
+CALL: Final = "smp.call"
 
 
 class SlowBodyError(Refusal):
@@ -58,7 +73,13 @@ class Call:
     def labels(self) -> Labels:
         """What metrics say of it."""
         resource = self.target.resource
-        return self.verb, resource.group, resource.version, resource.plural, self.target.subresource
+        return (
+            self.verb,
+            resource.group,
+            resource.version,
+            resource.plural,
+            self.target.subresource,
+        )
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -84,7 +105,9 @@ class Call:
         return media_type(self.request.headers.get("content-type", ""))
 
     async def body(self) -> bytes:
-        """Read the body. Raises TooLargeError as soon as it is longer than the limit, and SlowBodyError."""
+        """Read the body. Raises TooLargeError as soon as it is longer than the limit,
+        and SlowBodyError.
+        """
         stated = self.request.headers.get("content-length", "")
         self._check_length(int(stated) if stated.isdecimal() else 0)
         body = bytearray()
@@ -94,7 +117,9 @@ class Call:
                     body += chunk
                     self._check_length(len(body))
         except TimeoutError:
-            raise SlowBodyError("the body of the request did not arrive in time") from None
+            raise SlowBodyError(
+                "the body of the request did not arrive in time"
+            ) from None
         return bytes(body)
 
     def _check_length(self, length: int) -> None:
@@ -103,7 +128,9 @@ class Call:
             raise TooLargeError(f"limit is {limit}")
 
     async def whole(self) -> bytes:
-        """Read the body as the JSON of an object. Raises UnsupportedMediaTypeError, DocumentError, and as ``body``."""
+        """Read the body as the JSON of an object. Raises UnsupportedMediaTypeError,
+        DocumentError, and as ``body``.
+        """
         if self.content_type not in ("", JSON_TYPE, YAML_TYPE):
             accepted = f"{JSON_TYPE}, {YAML_TYPE}"
             raise UnsupportedMediaTypeError(
@@ -111,8 +138,12 @@ class Call:
                 hint=_PROTOBUF_HINT if self.content_type == _PROTOBUF else "",
             )
         body = await self.body()
-        return await apart(len(body), _as_json, body) if self.content_type == YAML_TYPE else body
+        return (
+            await apart(len(body), _as_json, body)
+            if self.content_type == YAML_TYPE
+            else body
+        )
 
 
 def _as_json(body: bytes) -> bytes:
-    return wire.encode(read_one(body, source="the body").value)
+    return codec.encode(read_one(body, source="the body").value)

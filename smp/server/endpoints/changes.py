@@ -18,7 +18,9 @@ _INITIAL_END: Final = "k8s.io/initial-events-end"
 
 
 class Lines:
-    """The events of one watch, in the form that the client asked for; tables say their columns once."""
+    """The events of one watch, in the form that the client asked for; tables say their
+    columns once.
+    """
 
     def __init__(self, call: Call, options: ListOptions) -> None:
         self._call = call
@@ -28,7 +30,9 @@ class Lines:
 
     def initial(self, items: Iterable[Stored]) -> Iterator[bytes]:
         """Yield the events of what was there when the watch began."""
-        return (self._line("ADDED", item) for item in items if self._selects(item.value))
+        return (
+            self._line("ADDED", item) for item in items if self._selects(item.value)
+        )
 
     def end_of_initial(self, revision: int) -> Iterator[bytes]:
         """Yield the bookmark that a client waits for who asked for initial events."""
@@ -36,7 +40,9 @@ class Lines:
             yield self._bookmark(revision, {"annotations": {_INITIAL_END: "true"}})
 
     def of(self, event: Event) -> Iterator[bytes]:
-        """Yield the event of a change, if it is about what is selected; what no longer is selected is deleted."""
+        """Yield the event of a change, if it is about what is selected; what no longer
+        is selected is deleted.
+        """
         if event.kind == "progress":
             if self._options.bookmarks:
                 yield self._bookmark(event.revision, {})
@@ -51,11 +57,16 @@ class Lines:
     def _bookmark(self, revision: int, members: JSONObject) -> bytes:
         resource = self._call.target.resource
         about: JSONObject = {"kind": resource.kind, "apiVersion": resource.api_version}
-        return self._shown("BOOKMARK", {**about, "metadata": {"resourceVersion": str(revision), **members}})
+        return self._shown(
+            "BOOKMARK",
+            {**about, "metadata": {"resourceVersion": str(revision), **members}},
+        )
 
     def _line(self, kind: str, item: Stored) -> bytes:
         resource = self._call.target.resource
-        self._call.api.metrics.events.add(resource.group, resource.version, resource.kind)
+        self._call.api.metrics.events.add(
+            resource.group, resource.version, resource.kind
+        )
         if self._call.answer.form == "object":
             return event_line(kind, served(item, resource))
         return self._shown(kind, unpacked(item, resource))

@@ -50,14 +50,18 @@ class DeadlineError(SmpError):
     status = 504
 
 
-async def dispatch(api: API, request: Request, group: str, version: str, path: str) -> ASGIApp:
+async def dispatch(
+    api: API, request: Request, group: str, version: str, path: str
+) -> ASGIApp:
     """Do what a request asks for, and return the answer. Raises UnknownResourceError."""
     target = await api.kinds.locate(group, version, path)
     try:
         return await _call(api, request, target)
     except MethodNotAllowedError as error:
         response = refused(error, target)
-        response.headers["allow"] = ", ".join(method for method in METHODS if target.verb(method))
+        response.headers["allow"] = ", ".join(
+            method for method in METHODS if target.verb(method)
+        )
         return response
     except MissingContainerError as error:
         return refused(error, error.target)
@@ -68,7 +72,9 @@ async def dispatch(api: API, request: Request, group: str, version: str, path: s
 async def _call(api: API, request: Request, target: Target) -> ASGIApp:
     verb = target.verb(request.method)
     if verb is None:
-        raise MethodNotAllowedError("the server does not allow this method on the requested resource")
+        raise MethodNotAllowedError(
+            "the server does not allow this method on the requested resource"
+        )
     is_watch = verb == "list" and ListOptions.read(request.query_params).watch
     call = Call(api, request, target, "watch" if is_watch else verb)
     request.scope[CALL] = call
@@ -79,7 +85,9 @@ async def _call(api: API, request: Request, target: Target) -> ASGIApp:
             async with asyncio.timeout(api.settings.request_timeout):
                 return await _OPERATIONS[verb](call)
         except TimeoutError:
-            raise DeadlineError("the request did not complete within the allotted time") from None
+            raise DeadlineError(
+                "the request did not complete within the allotted time"
+            ) from None
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""What surrounds every request: the guard, the log, the metrics, and the answer to errors that nobody expects."""
+"""What surrounds every request: the guard, the log, the metrics, and the answer to
+errors that nobody expects.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,15 @@ from smp.server.endpoints.call import CALL, Call
 from smp.server.registry.api import API
 
 _LOG: Final = logging.getLogger("smp.server")
-_METHODS: Final = {"GET": "get", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
-_UNANSWERED: Final = 499  # what the log says where there was no answer: the client went away
+_METHODS: Final = {
+    "GET": "get",
+    "POST": "post",
+    "PUT": "put",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+# what the log says where there was no answer: the client went away
+_UNANSWERED: Final = 499
 
 
 class InternalError(SmpError):
@@ -53,9 +62,13 @@ class Front:
         except ClientDisconnect:
             return
         except Exception:  # noqa: BLE001  (the last resort: it is logged, and answered as a Status)
-            _LOG.exception("a request failed", extra={"fields": {"path": scope["path"]}})
+            _LOG.exception(
+                "a request failed", extra={"fields": {"path": scope["path"]}}
+            )
             if code == _UNANSWERED:
-                await refused(InternalError("Internal error occurred"))(scope, receive, noting)
+                await refused(InternalError("Internal error occurred"))(
+                    scope, receive, noting
+                )
         finally:
             self._note(scope, code, perf_counter() - started)
 
@@ -69,15 +82,23 @@ class Front:
 
     def _note(self, scope: Scope, code: int, seconds: float) -> None:
         call: Call | None = scope.get(CALL)
-        labels = call.labels if call else (_METHODS.get(scope["method"], "other"), "", "", "", "")
+        labels = (
+            call.labels
+            if call
+            else (_METHODS.get(scope["method"], "other"), "", "", "", "")
+        )
         self._api.metrics.requests.add(*labels, str(code))
         if labels[0] != "watch":
             self._api.metrics.durations.observe(seconds, *labels)
         if _LOG.isEnabledFor(logging.INFO):
-            _LOG.info("request", extra={"fields": _fields(scope, labels[0], code, seconds)})
+            _LOG.info(
+                "request", extra={"fields": _fields(scope, labels[0], code, seconds)}
+            )
 
 
-def _fields(scope: Scope, verb: str, code: int, seconds: float) -> dict[str, str | int | float]:
+def _fields(
+    scope: Scope, verb: str, code: int, seconds: float
+) -> dict[str, str | int | float]:
     return {
         "method": scope["method"],
         "path": scope["path"],

@@ -39,7 +39,9 @@ async def list_objects(call: Call) -> Response:
     form, content_type = call.answer
     if (form, content_type) == ("object", JSON_TYPE):
         return respond(served_list(listed.items, listed.metadata, call.target.resource))
-    body = await apart(sum(len(one.value) for one in listed.items), _printed, call, listed)
+    body = await apart(
+        sum(len(one.value) for one in listed.items), _printed, call, listed
+    )
     return respond(body, content_type=content_type)
 
 
@@ -55,7 +57,12 @@ def _shown(call: Call, objects: list[JSONObject], metadata: JSONObject) -> JSONO
         return {**_PARTIAL, "metadata": metadata, "items": [*map(partial, objects)]}
     resource = call.target.resource
     items: list[JSON] = [*objects]
-    return {"apiVersion": resource.api_version, "kind": resource.list_kind, "metadata": metadata, "items": items}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.list_kind,
+        "metadata": metadata,
+        "items": items,
+    }
 
 
 async def selected(api: API, target: Target, options: ListOptions) -> Selected:
@@ -71,17 +78,24 @@ async def selected(api: API, target: Target, options: ListOptions) -> Selected:
                         found.append(item)
                     if options.limit and len(found) == options.limit:
                         left = page.remaining + len(page.items) - index
-                        return Selected(tuple(found), _metadata(options, page.revision, item.key, left))
+                        return Selected(
+                            tuple(found),
+                            _metadata(options, page.revision, item.key, left),
+                        )
     return Selected(tuple(found), _metadata(options, page.revision, "", 0))
 
 
-def _read(store: Store, target: Target, options: ListOptions) -> AsyncGenerator[Page, None]:
+def _read(
+    store: Store, target: Target, options: ListOptions
+) -> AsyncGenerator[Page, None]:
     after, revision = "", (options.revision or 0) if options.exact else 0
     if options.after:
         after, revision = options.after.after, options.after.revision
     prefix = scope(target, options)
     if options.limit and not options.selects:
-        return snapshot(store, prefix, after=after, revision=revision, size=options.limit)
+        return snapshot(
+            store, prefix, after=after, revision=revision, size=options.limit
+        )
     return snapshot(store, prefix, after=after, revision=revision)
 
 

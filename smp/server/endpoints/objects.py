@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 
 from starlette.responses import Response
 
-from smp import handler, wire
+from smp import codec, handler
 from smp.errors import SmpError
 from smp.handler import AlreadyExistsError, NotFoundError, Refused, refusal
-from smp.server import subresources
-from smp.server.crds import Definition
 from smp.server.endpoints.answers import answer, refuse, refused
 from smp.server.endpoints.call import Call
 from smp.server.errors import InvalidError
-from smp.server.metadata import metadata_of
+from smp.server.objects import subresources
+from smp.server.objects.crds import Definition
+from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
 from smp.server.registry.containers import require_containers
 from smp.server.registry.envelope import served, unpacked
@@ -39,7 +39,7 @@ def shown(call: Call, stored: Stored) -> bytes:
     """Return what a path shows of a stored object, as JSON."""
     resource = call.target.resource
     if call.target.subresource == "scale":
-        return wire.encode(subresources.scale_of(unpacked(stored, resource), resource))
+        return codec.encode(subresources.scale_of(unpacked(stored, resource), resource))
     return served(stored, resource)
 
 
@@ -47,7 +47,10 @@ def told(call: Call, stored: Stored, warnings: tuple[str, ...]) -> tuple[str, ..
     """Return the warnings about what was written; a definition has its own."""
     if call.target.resource.key != CRDS:
         return warnings
-    return (*warnings, *Definition.read(unpacked(stored, call.target.resource)).warnings)
+    return (
+        *warnings,
+        *Definition.read(unpacked(stored, call.target.resource)).warnings,
+    )
 
 
 async def create(call: Call) -> Response:
@@ -59,10 +62,15 @@ async def create(call: Call) -> Response:
         if isinstance(draft, Refused):
             return refuse(draft)
         target = call.target.named(_name(draft.obj))
-        stored = await (_try if call.options.dry_run else _insert)(call, target, draft.obj)
+        stored = await (_try if call.options.dry_run else _insert)(
+            call, target, draft.obj
+        )
         if stored:
             return answer(
-                call, served(stored, target.resource), code=_CREATED, warnings=told(call, stored, draft.warnings)
+                call,
+                served(stored, target.resource),
+                code=_CREATED,
+                warnings=told(call, stored, draft.warnings),
             )
         if not draft.is_generated:
             break
@@ -83,9 +91,13 @@ def _new(call: Call, body: bytes) -> _New | Refused:
         return outcome
     given, resource = outcome.object, call.target.resource
     try:
-        obj = admit_new(given, call.kind, call.target.namespace, call.api.circumstances())
+        obj = admit_new(
+            given, call.kind, call.target.namespace, call.api.circumstances()
+        )
     except InvalidError as error:
-        return refusal(error, name=_name(given), group=resource.group, kind=resource.kind)
+        return refusal(
+            error, name=_name(given), group=resource.group, kind=resource.kind
+        )
     return _New(obj, not _name(given), outcome.warnings)
 
 
@@ -96,7 +108,9 @@ async def _try(call: Call, target: Target, obj: JSONObject) -> Stored | None:
 
 
 async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
-    """Store a new object; but not where its namespace, or its definition, began to go meanwhile."""
+    """Store a new object; but not where its namespace, or its definition, began to go
+    meanwhile.
+    """
     stored = await insert(call.api, target, obj)
     try:
         await require_containers(call.api, target)

@@ -1,4 +1,6 @@
-"""The query of a list or a watch as options (Go: metav1.ListOptions). Unknown parameters mean nothing."""
+"""The query of a list or a watch as options (Go: metav1.ListOptions). Unknown
+parameters mean nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from typing import Annotated, Final, Self
 import msgspec
 
 from smp.server.errors import Refusal
-from smp.server.selectors import FieldSelector, LabelSelector, field_selector, label_selector
+from smp.server.objects.selectors import (
+    FieldSelector,
+    LabelSelector,
+    field_selector,
+    label_selector,
+)
 
 _MATCHES: Final = ("", "Exact", "NotOlderThan")
 _DIGITS: Final = 18  # so that a number fits the 64 bits that stores count in
@@ -38,7 +45,9 @@ class Continue(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """What to list or watch, from where, and for how long; a ``revision`` of None is the newest."""
+    """What to list or watch, from where, and for how long; a ``revision`` of None is
+    the newest.
+    """
 
     labels: LabelSelector
     fields: FieldSelector
@@ -64,7 +73,9 @@ class ListOptions:
             fields=field_selector(query.get("fieldSelector", "")),
             limit=_number(query, "limit"),
             after=Continue.read(query["continue"]) if query.get("continue") else None,
-            revision=_number(query, "resourceVersion") if query.get("resourceVersion") else None,
+            revision=_number(query, "resourceVersion")
+            if query.get("resourceVersion")
+            else None,
             exact=query.get("resourceVersionMatch") == "Exact",
             watch=_flag(query, "watch"),
             bookmarks=_flag(query, "allowWatchBookmarks"),
@@ -78,32 +89,44 @@ class ListOptions:
 def _check(options: ListOptions, query: Mapping[str, str]) -> None:
     match = query.get("resourceVersionMatch", "")
     if match not in _MATCHES:
-        raise Refusal(f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"')
+        raise Refusal(
+            f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
+        )
     if options.watch:
         _check_watch(query, match)
     elif "sendInitialEvents" in query:
         raise Refusal("sendInitialEvents is forbidden for list")
     elif match and options.revision is None:
-        raise Refusal("resourceVersionMatch is forbidden unless resourceVersion is provided")
+        raise Refusal(
+            "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        )
     elif match and options.after:
         raise Refusal("resourceVersionMatch is forbidden when continue is provided")
     elif options.exact and not options.revision:
-        raise Refusal('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
+        raise Refusal(
+            'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+        )
     elif options.after and options.revision:
         raise Refusal("specifying resource version is not allowed when using continue")
 
 
 def _check_watch(query: Mapping[str, str], match: str) -> None:
     if match and "sendInitialEvents" not in query:
-        raise Refusal("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+        raise Refusal(
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        )
     if "sendInitialEvents" in query and match != "NotOlderThan":
-        raise Refusal("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+        raise Refusal(
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        )
 
 
 def _number(query: Mapping[str, str], name: str) -> int:
     text = query.get(name) or "0"
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise Refusal(f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected')
+        raise Refusal(
+            f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected'
+        )
     return int(text)
 
 

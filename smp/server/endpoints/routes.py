@@ -12,25 +12,32 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from smp import wire
+from smp import codec
 from smp.errors import SmpError
-from smp.server import discovery, openapi
-from smp.server._metrics import CONTENT_TYPE
+from smp.server import openapi
 from smp.server.endpoints.answers import respond
 from smp.server.endpoints.dispatch import dispatch
 from smp.server.endpoints.negotiation import JSON_TYPE
+from smp.server.metrics import CONTENT_TYPE
+from smp.server.objects import discovery
 from smp.server.registry.api import API
 from smp.server.registry.target import METHODS
 from smp.values import JSONObject
 
 Endpoint: TypeAlias = Callable[[API, Request], Awaitable[ASGIApp]]
 
-_IMMUTABLE: Final = {"cache-control": "public, immutable", "expires": "Thu, 31 Dec 2037 23:55:55 GMT"}
+_IMMUTABLE: Final = {
+    "cache-control": "public, immutable",
+    "expires": "Thu, 31 Dec 2037 23:55:55 GMT",
+}
 
 
 def routes(api: API) -> list[Route]:
     """Return the routes of the server."""
-    return [Route(path, partial(endpoint, api), methods=methods) for path, endpoint, methods in _ROUTES]
+    return [
+        Route(path, partial(endpoint, api), methods=methods)
+        for path, endpoint, methods in _ROUTES
+    ]
 
 
 async def _live(_api: API, _request: Request) -> Response:
@@ -38,7 +45,9 @@ async def _live(_api: API, _request: Request) -> Response:
 
 
 async def _ready(api: API, _request: Request) -> Response:
-    """Answer whether requests are welcome: the server is not about to end, and the store can be read."""
+    """Answer whether requests are welcome: the server is not about to end, and the
+    store can be read.
+    """
     if api.stopping.is_set():
         return PlainTextResponse("shutting down", 503)
     try:
@@ -69,8 +78,10 @@ async def _groups(api: API, request: Request) -> Response:
 
 
 def _aggregated(request: Request, document: JSONObject) -> Response:
-    body = wire.encode(document)
-    return _cacheable(request, body, hashlib.sha256(body).hexdigest(), discovery.AGGREGATED)
+    body = codec.encode(document)
+    return _cacheable(
+        request, body, hashlib.sha256(body).hexdigest(), discovery.AGGREGATED
+    )
 
 
 async def _group(api: API, request: Request) -> Response:
@@ -78,7 +89,10 @@ async def _group(api: API, request: Request) -> Response:
 
 
 async def _resources(api: API, request: Request) -> Response:
-    group, version = request.path_params.get("group", ""), request.path_params["version"]
+    group, version = (
+        request.path_params.get("group", ""),
+        request.path_params["version"],
+    )
     return _json(discovery.api_resources(api.kinds.resources, group, version))
 
 
@@ -100,15 +114,21 @@ async def _openapi_document(api: API, request: Request) -> Response:
 
 async def _objects(api: API, request: Request) -> ASGIApp:
     names = request.path_params
-    return await dispatch(api, request, names.get("group", ""), names["version"], names["path"])
+    return await dispatch(
+        api, request, names.get("group", ""), names["version"], names["path"]
+    )
 
 
 def _json(document: JSONObject) -> Response:
-    return respond(wire.encode(document))
+    return respond(codec.encode(document))
 
 
-def _cacheable(request: Request, body: bytes, digest: str, content_type: str) -> Response:
-    """Answer with an ETag, and without the body where the client has it (RFC 9110, 13.1.2)."""
+def _cacheable(
+    request: Request, body: bytes, digest: str, content_type: str
+) -> Response:
+    """Answer with an ETag, and without the body where the client has it (RFC 9110,
+    13.1.2).
+    """
     tag = f'"{digest}"'
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={"etag": tag})

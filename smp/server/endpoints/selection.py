@@ -16,10 +16,18 @@ Selects: TypeAlias = Callable[[bytes], bool]
 
 def scope(target: Target, options: ListOptions) -> str:
     """Return what the keys of all that can be selected begin with."""
-    namespace = options.fields.pinned("metadata.namespace") if target.resource.namespaced else None
+    namespace = (
+        options.fields.pinned("metadata.namespace")
+        if target.resource.namespaced
+        else None
+    )
     narrowed = replace(target, namespace=target.namespace or namespace or "")
     all_namespaces = target.resource.namespaced and not narrowed.namespace
-    return narrowed.prefix if all_namespaces else narrowed.prefix + (options.fields.pinned("metadata.name") or "")
+    return (
+        narrowed.prefix
+        if all_namespaces
+        else narrowed.prefix + (options.fields.pinned("metadata.name") or "")
+    )
 
 
 def selection(options: ListOptions) -> Selects:

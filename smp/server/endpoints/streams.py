@@ -1,4 +1,6 @@
-"""A response without a fixed end: lines, for as long as the client, the server and the clock like."""
+"""A response without a fixed end: lines, for as long as the client, the server and the
+clock like.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,20 @@ from starlette.types import Message, Receive, Scope, Send
 _START: Final[Message] = {
     "type": "http.response.start",
     "status": 200,
-    "headers": [(b"content-type", b"application/json"), (b"cache-control", b"no-cache, private")],
+    "headers": [
+        (b"content-type", b"application/json"),
+        (b"cache-control", b"no-cache, private"),
+    ],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An ASGI response that sends each line as soon as it is there, and holds no more than one.
+    """An ASGI response that sends each line as soon as it is there, and holds no more
+    than one.
 
-    It ends with the lines, after ``seconds``, when ``stopping`` is set, when the client goes away, and when the client
-    takes nothing for ``send_timeout`` seconds.
+    It ends with the lines, after ``seconds``, when ``stopping`` is set, when the client
+    goes away, and when the client takes nothing for ``send_timeout`` seconds.
     """
 
     lines: AsyncGenerator[bytes, None]
@@ -34,9 +40,14 @@ class Stream:
         """Answer one request."""
         await send(_START)
         pump = asyncio.create_task(self._pump(send))
-        ends = [asyncio.create_task(_disconnected(receive)), asyncio.create_task(self._stopping())]
+        ends = [
+            asyncio.create_task(_disconnected(receive)),
+            asyncio.create_task(self._stopping()),
+        ]
         try:
-            await asyncio.wait([pump, *ends], timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                [pump, *ends], timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
             for task in (pump, *ends):
                 task.cancel()

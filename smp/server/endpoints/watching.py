@@ -19,12 +19,21 @@ def watch(call: Call) -> Stream:
     """Answer a watch; what goes wrong is an event of it, as for API servers."""
     settings, options = call.api.settings, ListOptions.read(call.query)
     lines = _lines(call, options)
-    return Stream(lines, call.api.stopping, options.timeout or settings.watch_timeout, settings.send_timeout)
+    return Stream(
+        lines,
+        call.api.stopping,
+        options.timeout or settings.watch_timeout,
+        settings.send_timeout,
+    )
 
 
 async def _lines(call: Call, options: ListOptions) -> AsyncGenerator[bytes, None]:
     lines = Lines(call, options)
-    store, prefix, since = call.api.store, scope(call.target, options), options.revision or 0
+    store, prefix, since = (
+        call.api.store,
+        scope(call.target, options),
+        options.revision or 0,
+    )
     try:
         with _counted(call), from_another_store():
             if options.initial_events or not since:

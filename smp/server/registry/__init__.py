@@ -1,1 +1,3 @@
-"""What becomes of objects: admission, storing, removal; and which kinds there are at this moment."""
+"""What becomes of objects: admission, storing, removal; and which kinds there are at
+this moment.
+"""

@@ -1,4 +1,6 @@
-"""What the parts of a running server share: its store, what it serves, its settings, its background work."""
+"""What the parts of a running server share: its store, what it serves, its settings,
+its background work.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
-from smp.server._metrics import Metrics
-from smp.server.metadata import random_suffix
+from smp.server.metrics import Metrics
+from smp.server.objects.metadata import random_suffix
 from smp.server.registry.admission import Circumstances
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
@@ -26,8 +28,8 @@ _LOG: Final = logging.getLogger("smp.server")
 class API:
     """A server's state.
 
-    ``stopping`` is set when it is to end; ``leaving`` has the containers whose contents may have to go; ``turns`` are
-    for the writers of an object.
+    ``stopping`` is set when it is to end; ``leaving`` has the containers whose contents
+    may have to go; ``turns`` are for the writers of an object.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -41,7 +43,12 @@ class API:
 
     def circumstances(self) -> Circumstances:
         """Return the time, what is served, and the draw of chance for a new object."""
-        return Circumstances(datetime.now(UTC), self.kinds.resources, str(uuid4()), random_suffix(random.choice))
+        return Circumstances(
+            datetime.now(UTC),
+            self.kinds.resources,
+            str(uuid4()),
+            random_suffix(random.choice),
+        )
 
 
 @asynccontextmanager

@@ -1,7 +1,9 @@
-"""How the store has an object, and how clients get it: what differs is its apiVersion and its resourceVersion.
+"""How the store has an object, and how clients get it: what differs is its apiVersion
+and its resourceVersion.
 
-The revision of the store is the resourceVersion, so what is stored has none. It begins with apiVersion, kind and
-metadata, in this order, so that an answer is made of its bytes without reading them.
+The revision of the store is the resourceVersion, so what is stored has none. It begins
+with apiVersion, kind and metadata, in this order, so that an answer is made of its
+bytes without reading them.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from smp.server.metadata import stored, with_resource_version
-from smp.server.resources import Resource
+from smp.server.objects.metadata import stored, with_resource_version
+from smp.server.objects.resources import Resource
 from smp.server.store import Stored
 from smp.values import JSON, JSONObject
 from smp.wire import decode, encode
@@ -22,8 +24,14 @@ _METADATA: Final = b'"metadata":{'
 def packed(obj: JSONObject, resource: Resource) -> bytes:
     """Return an object, whose metadata has a name at least, as the store keeps it."""
     bare = stored(obj)
-    head = {"apiVersion": resource.storage_api_version, "kind": resource.kind, "metadata": bare["metadata"]}
-    return encode({**head, **{name: value for name, value in bare.items() if name not in head}})
+    head = {
+        "apiVersion": resource.storage_api_version,
+        "kind": resource.kind,
+        "metadata": bare["metadata"],
+    }
+    return encode(
+        {**head, **{name: value for name, value in bare.items() if name not in head}}
+    )
 
 
 def unpacked(item: Stored, resource: Resource) -> JSONObject:
@@ -31,17 +39,27 @@ def unpacked(item: Stored, resource: Resource) -> JSONObject:
     obj = decode(item.value)
     if not isinstance(obj, dict):
         raise TypeError(f"what the store has at {item.key} is no object")
-    return with_resource_version({**obj, "apiVersion": resource.api_version}, item.revision)
+    return with_resource_version(
+        {**obj, "apiVersion": resource.api_version}, item.revision
+    )
 
 
 def served(item: Stored, resource: Resource) -> bytes:
-    """Return a stored object as the JSON that clients get; what is of revision 0 was never stored."""
+    """Return a stored object as the JSON that clients get; what is of revision 0 was
+    never stored.
+    """
     version = b'"resourceVersion":"%d",' % item.revision if item.revision else b""
     rest = item.value[item.value.index(_METADATA) + len(_METADATA) :]
-    return b'%b"metadata":{%b%b' % (_head(resource.api_version, resource.kind), version, rest)
+    return b'%b"metadata":{%b%b' % (
+        _head(resource.api_version, resource.kind),
+        version,
+        rest,
+    )
 
 
-def served_list(items: Iterable[Stored], metadata: JSONObject, resource: Resource) -> bytes:
+def served_list(
+    items: Iterable[Stored], metadata: JSONObject, resource: Resource
+) -> bytes:
     """Return stored objects as the JSON of a list."""
     head = _head(resource.api_version, resource.list_kind)
     return b'%b"metadata":%b,"items":[%b]}' % (
@@ -59,4 +77,8 @@ def _head(api_version: str, kind: str) -> bytes:
 def partial(obj: JSONObject) -> JSONObject:
     """Return an object's metadata only, as PartialObjectMetadata."""
     metadata: JSON = obj.get("metadata", {})
-    return {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata}
+    return {
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata",
+        "metadata": metadata,
+    }

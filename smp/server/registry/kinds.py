@@ -1,7 +1,9 @@
-"""What is served at this moment: the built-in kinds, and those that the CustomResourceDefinitions in the store add.
+"""What is served at this moment: the built-in kinds, and those that the
+CustomResourceDefinitions in the store add.
 
-Every server on one store follows its definitions. One that has just been asked for a resource that it does not
-know looks into the store, so that nobody is told that what was acknowledged elsewhere is not there.
+Every server on one store follows its definitions. One that has just been asked for a
+resource that it does not know looks into the store, so that nobody is told that what
+was acknowledged elsewhere is not there.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from typing import Final
 from smp.errors import SmpError, UnknownKindError
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.server.crds import DefinedVersion, Definition, is_established
 from smp.server.errors import UnknownResourceError
+from smp.server.objects.crds import DefinedVersion, Definition, is_established
+from smp.server.objects.resources import Resource, Resources
+from smp.server.objects.tables import Column, columns_of
 from smp.server.openapi import OpenAPI
 from smp.server.registry.target import CRDS, Target, locate
-from smp.server.resources import Resource, Resources
 from smp.server.store import Event, Expired, FutureRevisionError, Store, StoreError
-from smp.server.tables import Column, columns_of
 from smp.wire import decode
 
 _LOG: Final = logging.getLogger("smp.server")
@@ -30,7 +32,9 @@ _PAUSE: Final = 0.5  # seconds before another try
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What handling the objects of a resource takes; ``defined`` is there for custom resources."""
+    """What handling the objects of a resource takes; ``defined`` is there for custom
+    resources.
+    """
 
     resource: Resource
     schema: Schema | None
@@ -39,7 +43,9 @@ class Kind:
 
 
 class Kinds:
-    """The kinds that are served, each change of a CustomResourceDefinition included at once."""
+    """The kinds that are served, each change of a CustomResourceDefinition included at
+    once.
+    """
 
     def __init__(self, store: Store, catalog: Catalog) -> None:
         self._store = store
@@ -64,10 +70,14 @@ class Kinds:
         return page.revision
 
     async def follow(self, since: int) -> None:
-        """Learn every change of a definition after a revision, until the store is closed."""
+        """Learn every change of a definition after a revision, until the store is
+        closed.
+        """
         while True:
             try:
-                async with aclosing(self._store.watch(self.crds.prefix, since)) as events:
+                async with aclosing(
+                    self._store.watch(self.crds.prefix, since)
+                ) as events:
                     async for event in events:
                         self._follow(event)
                         since = event.revision
@@ -80,10 +90,14 @@ class Kinds:
 
     def _follow(self, event: Event) -> None:
         if event.kind != "progress":
-            self.learn(event.key, event.value if event.kind == "put" else None, event.revision)
+            self.learn(
+                event.key, event.value if event.kind == "put" else None, event.revision
+            )
 
     def learn(self, key: str, value: bytes | None, revision: int) -> None:
-        """Take a definition, or with None its end, as of a revision; what is older than known is ignored."""
+        """Take a definition, or with None its end, as of a revision; what is older than
+        known is ignored.
+        """
         name = self._name(key)
         if revision <= self._revisions.get(name, 0):
             return
@@ -109,7 +123,9 @@ class Kinds:
         if self._is_current:
             return
         definitions = self._definitions.values()
-        self._resources = self._builtin.with_resources(one for each in definitions for one in each.resources)
+        self._resources = self._builtin.with_resources(
+            one for each in definitions for one in each.resources
+        )
         self._openapi = self._openapi.with_resources(self._resources, definitions)
         self._kinds = {}
         self._is_current = True
@@ -124,7 +140,9 @@ class Kinds:
         return locate(self.resources, group, version, path)
 
     async def _look_up(self, group: str, path: str) -> bool:
-        """Learn the definitions of a group for a path in which one of them may be named; tell whether any is new."""
+        """Learn the definitions of a group for a path in which one of them may be
+        named; tell whether any is new.
+        """
         before = dict(self._revisions)
         for plural in {*path.split("/")[:3:2]} if group else ():
             stored = await self._store.get(self.crds.named(f"{plural}.{group}").key)
@@ -142,12 +160,21 @@ class Kinds:
 
     def _kind(self, resource: Resource) -> Kind:
         if not resource.custom:
-            return Kind(resource, self._schema(self._catalog, resource), columns_of(resource))
+            return Kind(
+                resource, self._schema(self._catalog, resource), columns_of(resource)
+            )
         definition = self._definitions.get(resource.qualified)
         if definition is None:  # it has gone meanwhile
-            raise UnknownResourceError(f"no resource {resource.plural} in {resource.api_version}")
+            raise UnknownResourceError(
+                f"no resource {resource.plural} in {resource.api_version}"
+            )
         defined = definition.version(resource.version)
-        return Kind(resource, self._schema(definition.catalog, resource), defined.columns, defined)
+        return Kind(
+            resource,
+            self._schema(definition.catalog, resource),
+            defined.columns,
+            defined,
+        )
 
     @staticmethod
     def _schema(catalog: Catalog, resource: Resource) -> Schema | None:
@@ -167,5 +194,8 @@ def _established(name: str, value: bytes) -> Definition | None:
         if isinstance(document, dict) and is_established(document):
             return Definition.read(document)
     except SmpError as error:  # written by another version of this program
-        _LOG.warning("a CustomResourceDefinition is not served", extra={"fields": {"name": name, "error": str(error)}})
+        _LOG.warning(
+            "a CustomResourceDefinition is not served",
+            extra={"fields": {"name": name, "error": str(error)}},
+        )
     return None

@@ -1,4 +1,6 @@
-"""How an object goes: at once, or when its finalizers are gone; a container, when its contents are."""
+"""How an object goes: at once, or when its finalizers are gone; a container, when its
+contents are.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from smp.handler import ForbiddenError, aretry
-from smp.server.deletion import deleting
+from smp.server.objects.deletion import deleting
 from smp.server.registry.admission import terminating
 from smp.server.registry.api import API
 from smp.server.registry.containers import PERMANENT
@@ -18,23 +20,32 @@ from smp.values import JSONObject
 
 
 class Removal(NamedTuple):
-    """What a deletion led to: the object as it was or is stored, and whether it is ``gone``."""
+    """What a deletion led to: the object as it was or is stored, and whether it is
+    ``gone``.
+    """
 
     stored: Stored
     gone: bool
 
 
 class _Marked(NamedTuple):
-    """An object that is being deleted, and whether that is new; None where it goes at once."""
+    """An object that is being deleted, and whether that is new; None where it goes at
+    once.
+    """
 
     obj: JSONObject | None
     is_new: bool
 
 
 async def remove(
-    api: API, target: Target, *, check: Callable[[JSONObject, int], None] | None = None, dry_run: bool = False
+    api: API,
+    target: Target,
+    *,
+    check: Callable[[JSONObject, int], None] | None = None,
+    dry_run: bool = False,
 ) -> Removal:
-    """Delete an object, or mark it as being deleted; ``check`` sees it, and its revision, first.
+    """Delete an object, or mark it as being deleted; ``check`` sees it, and its
+    revision, first.
 
     Raises NotFoundError, ForbiddenError, ModifiedError, and what ``check`` does.
     """
@@ -49,14 +60,20 @@ async def remove(
         if check:
             check(obj, stored.revision)
         when = api.circumstances()
-        marked = terminating(obj, when) if target.is_container else deleting(obj, when.now)
+        marked = (
+            terminating(obj, when) if target.is_container else deleting(obj, when.now)
+        )
         return _Marked(marked, is_new=marked is not obj)
 
     async def write(stored: Stored, marked: _Marked) -> Removal | None:
         if marked.obj is None:
             gone = stored if dry_run else await delete(api, target, stored)
             return Removal(gone, gone=True) if gone else None
-        written = await replace(api, target, stored, marked.obj) if marked.is_new and not dry_run else stored
+        written = (
+            await replace(api, target, stored, marked.obj)
+            if marked.is_new and not dry_run
+            else stored
+        )
         return Removal(written, gone=False) if written else None
 
     async with api.turns.of(target.key):

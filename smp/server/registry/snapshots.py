@@ -14,9 +14,11 @@ _PAGE: Final = 500
 
 
 class LostRevisionError(SmpError):
-    """A revision that a client knows and the store does not: it is not the store that the client has seen.
+    """A revision that a client knows and the store does not: it is not the store that
+    the client has seen.
 
-    API servers, whose stores lose nothing, answer a timeout; this tells the client to list again.
+    API servers, whose stores lose nothing, answer a timeout; this tells the client to
+    list again.
     """
 
     default_code = "lost-revision"
@@ -26,13 +28,19 @@ class LostRevisionError(SmpError):
 async def snapshot(
     store: Store, prefix: str, *, after: str = "", revision: int = 0, size: int = _PAGE
 ) -> AsyncGenerator[Page, None]:
-    """Yield the pages of a snapshot: one at least, which may be empty. Raises Expired and FutureRevisionError."""
+    """Yield the pages of a snapshot: one at least, which may be empty. Raises Expired
+    and FutureRevisionError.
+    """
     more = True
     while more:
         page = await store.list(prefix, limit=size, after=after, revision=revision)
         yield page
         await asyncio.sleep(0)  # others may have their turn, whatever the store does
-        after, revision, more = page.items[-1].key if page.items else after, page.revision, page.more
+        after, revision, more = (
+            page.items[-1].key if page.items else after,
+            page.revision,
+            page.more,
+        )
 
 
 def check_reached(revision: int | None, store_revision: int) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from smp.handler import NotFoundError, TooLargeError
-from smp.server.deletion import is_finished
-from smp.server.metadata import metadata_of
+from smp.server.objects.deletion import is_finished
+from smp.server.objects.metadata import metadata_of
 from smp.server.registry.api import API
 from smp.server.registry.containers import containers
 from smp.server.registry.envelope import packed
@@ -22,10 +22,14 @@ async def find(api: API, target: Target) -> Stored:
 
 
 def sized(api: API, target: Target, obj: JSONObject, old: bytes = b"") -> bytes:
-    """Return an object as it is stored. Raises TooLargeError for what no request could say, unless it shrinks."""
+    """Return an object as it is stored. Raises TooLargeError for what no request could
+    say, unless it shrinks.
+    """
     value, limit = packed(obj, target.resource), api.settings.limits.body
     if len(value) > max(limit, len(old)):
-        raise TooLargeError(f"the object would have {len(value)} bytes, limit is {limit}")
+        raise TooLargeError(
+            f"the object would have {len(value)} bytes, limit is {limit}"
+        )
     return value
 
 
@@ -36,8 +40,11 @@ async def insert(api: API, target: Target, obj: JSONObject) -> Stored | None:
     return _written(api, target, value, revision) if revision else None
 
 
-async def replace(api: API, target: Target, old: Stored, obj: JSONObject) -> Stored | None:
-    """Store an object in the place of another; None where somebody was faster. Raises TooLargeError.
+async def replace(
+    api: API, target: Target, old: Stored, obj: JSONObject
+) -> Stored | None:
+    """Store an object in the place of another; None where somebody was faster. Raises
+    TooLargeError.
 
     What was being deleted, and has lost its last finalizer, goes.
     """
@@ -45,7 +52,11 @@ async def replace(api: API, target: Target, old: Stored, obj: JSONObject) -> Sto
         gone = await delete(api, target, old)
         for container in containers(api, target) if gone else ():
             api.leaving.put_nowait(container)
-        return Stored(old.key, packed(obj, target.resource), gone.revision) if gone else None
+        return (
+            Stored(old.key, packed(obj, target.resource), gone.revision)
+            if gone
+            else None
+        )
     value = sized(api, target, obj, old.value)
     revision = await api.store.swap(target.key, value, old.revision)
     if revision is None:
@@ -57,7 +68,9 @@ async def replace(api: API, target: Target, old: Stored, obj: JSONObject) -> Sto
 
 
 async def delete(api: API, target: Target, old: Stored) -> Stored | None:
-    """Delete an object and return what it was, as of its end; None where somebody was faster."""
+    """Delete an object and return what it was, as of its end; None where somebody was
+    faster.
+    """
     revision = await api.store.delete(target.key, old.revision)
     if revision is None:
         _count_conflict(api, target)
@@ -77,4 +90,6 @@ def _learn(api: API, target: Target, value: bytes | None, revision: int) -> None
 
 
 def _count_conflict(api: API, target: Target) -> None:
-    api.metrics.conflicts.add(target.resource.group, target.resource.version, target.resource.plural)
+    api.metrics.conflicts.add(
+        target.resource.group, target.resource.version, target.resource.plural
+    )

@@ -1,4 +1,6 @@
-"""Containers that are being deleted are emptied in the background, and deleted when they are empty."""
+"""Containers that are being deleted are emptied in the background, and deleted when
+they are empty.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Final
 
 from smp.errors import SmpError
 from smp.handler import ModifiedError, NotFoundError
-from smp.server.metadata import metadata_of
+from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
 from smp.server.registry.api import API
 from smp.server.registry.containers import PERMANENT, contents
@@ -26,11 +28,19 @@ _PAUSE: Final = 1.0  # seconds before another try
 
 
 async def prepare(api: API) -> None:
-    """Create the namespaces that every cluster has, and go on with deletions that another process left unfinished."""
+    """Create the namespaces that every cluster has, and go on with deletions that
+    another process left unfinished.
+    """
     namespaces = Target(api.kinds.resources.find("", "v1", "namespaces"))
     for name in _INITIAL:
-        given: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        obj = admit_new(given, api.kinds.of(namespaces.resource), "", api.circumstances())
+        given: JSONObject = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name},
+        }
+        obj = admit_new(
+            given, api.kinds.of(namespaces.resource), "", api.circumstances()
+        )
         await insert(api, namespaces.named(name), obj)
     for collection in (namespaces, api.kinds.crds):
         for stored in (await api.store.list(collection.prefix)).items:
@@ -60,7 +70,11 @@ async def _sweep(api: API, container: Target) -> None:
     waiting = 0
     for collection in contents(api, container):
         waiting += await _remove_all(api, collection)
-    if not waiting and not metadata.get("finalizers") and not await delete(api, container, stored):
+    if (
+        not waiting
+        and not metadata.get("finalizers")
+        and not await delete(api, container, stored)
+    ):
         raise ModifiedError
 
 

@@ -1,4 +1,6 @@
-"""What the path of a request names: a collection, an object or a subresource; and where the store has it."""
+"""What the path of a request names: a collection, an object or a subresource; and where
+the store has it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from smp.server.errors import UnknownResourceError
-from smp.server.resources import SUBRESOURCE_VERBS, Resource, Resources
+from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource, Resources
 
 CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final = ("", "namespaces")
@@ -26,7 +28,9 @@ _VERBS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a path names; without a ``name`` a collection, without a ``namespace`` too that of all namespaces."""
+    """What a path names; without a ``name`` a collection, without a ``namespace`` too
+    that of all namespaces.
+    """
 
     resource: Resource
     namespace: str = ""
@@ -35,7 +39,9 @@ class Target:
 
     @property
     def prefix(self) -> str:
-        """What the keys of the collection begin with: GROUP/RESOURCE/[NAMESPACE/]; the core group is ``core``."""
+        """What the keys of the collection begin with: GROUP/RESOURCE/[NAMESPACE/]; the
+        core group is ``core``.
+        """
         collection = f"{self.resource.group or 'core'}/{self.resource.plural}/"
         return f"{collection}{self.namespace}/" if self.namespace else collection
 
@@ -64,13 +70,20 @@ class Target:
         if self.subresource:
             return verb if verb in SUBRESOURCE_VERBS else None
         everywhere = self.resource.namespaced and not self.namespace
-        return None if verb not in self.resource.verbs or (verb == "create" and everywhere) else verb
+        return (
+            None
+            if verb not in self.resource.verbs or (verb == "create" and everywhere)
+            else verb
+        )
 
 
 def locate(resources: Resources, group: str, version: str, path: str) -> Target:
     """Return what a path below a group and version names. Raises UnknownResourceError."""
     match path.split("/"):
-        case ["namespaces", namespace, plural, *rest] if (group, plural) not in _OF_NAMESPACES:
+        case ["namespaces", namespace, plural, *rest] if (
+            group,
+            plural,
+        ) not in _OF_NAMESPACES:
             pass
         case [plural, *rest]:
             namespace = ""

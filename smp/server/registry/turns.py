@@ -1,4 +1,6 @@
-"""How requests share the server: writers of one object take turns, and big work leaves the event loop."""
+"""How requests share the server: writers of one object take turns, and big work leaves
+the event loop.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _SMALL: Final = 32 * 1024  # bytes that are handled at once: some milliseconds o
 
 
 class Turns:
-    """A lock for each key that somebody holds, so that the writers of one server do not meet in the store."""
+    """A lock for each key that somebody holds, so that the writers of one server do not
+    meet in the store.
+    """
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -24,8 +28,12 @@ class Turns:
         return self._locks.setdefault(key, asyncio.Lock())
 
 
-async def apart(size: int, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Do work on so many bytes, in a thread where they are many, so that others are answered meanwhile."""
+async def apart(
+    size: int, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """Do work on so many bytes, in a thread where they are many, so that others are
+    answered meanwhile.
+    """
     if size <= _SMALL:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)

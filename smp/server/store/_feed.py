@@ -1,7 +1,9 @@
-"""Watching: the last changes in memory, and watchers that read them, each at its own pace.
+"""Watching: the last changes in memory, and watchers that read them, each at its own
+pace.
 
-One task follows the source of changes, whatever the number of watchers. A watcher owns nothing that it could
-leak: it is a position in the log. One that falls behind the log reads the source itself until it has caught up.
+One task follows the source of changes, whatever the number of watchers. A watcher owns
+nothing that it could leak: it is a position in the log. One that falls behind the log
+reads the source itself until it has caught up.
 """
 
 from __future__ import annotations
@@ -13,7 +15,12 @@ from contextlib import aclosing, suppress
 from time import monotonic
 from typing import Final, Protocol, TypeAlias
 
-from smp.server.store.errors import ClosedError, Expired, FutureRevisionError, StoreError
+from smp.server.store.errors import (
+    ClosedError,
+    Expired,
+    FutureRevisionError,
+    StoreError,
+)
 from smp.server.store.model import FIRST_REVISION, Event
 
 # Changes in order, and the revision up to which they are complete.
@@ -37,17 +44,24 @@ class Source(Protocol):
         ...
 
     def changes(self, since: int) -> AsyncGenerator[Batch, None]:
-        """Follow every change after a revision, without end. Raises Expired and StoreError."""
+        """Follow every change after a revision, without end. Raises Expired and
+        StoreError.
+        """
         ...
 
 
 class Log:
-    """The changes after ``start`` up to ``revision``, bounded in number and in bytes of values."""
+    """The changes after ``start`` up to ``revision``, bounded in number and in bytes of
+    values.
+    """
 
-    def __init__(self, revision: int, *, events: int = HISTORY, size: int = 64 << 20) -> None:
+    def __init__(
+        self, revision: int, *, events: int = HISTORY, size: int = 64 << 20
+    ) -> None:
         self.start = self.revision = revision
         self.closed = False
-        self.changed = asyncio.Event()  # set once, then replaced: whoever holds it misses nothing
+        # set once, then replaced: whoever holds it misses nothing
+        self.changed = asyncio.Event()
         self._events: list[Event] = []
         self._size = 0
         self._limits = events, size
@@ -106,7 +120,11 @@ class Feed:
         """Follow the keys with a prefix, see ``Store.watch``."""
         check_present(since, await self._source.revision())
         await self._start()
-        async with aclosing(watch(self._log, self._source.changes, prefix, since, progress=self._progress)) as events:
+        async with aclosing(
+            watch(
+                self._log, self._source.changes, prefix, since, progress=self._progress
+            )
+        ) as events:
             async for event in events:
                 yield event
 
@@ -149,9 +167,13 @@ class Feed:
 async def watch(
     log: Log, older: Changes | None, prefix: str, since: int, *, progress: float
 ) -> AsyncGenerator[Event, None]:
-    """Give the changes of the keys with a prefix, and after so many quiet seconds a progress."""
+    """Give the changes of the keys with a prefix, and after so many quiet seconds a
+    progress.
+    """
     due = monotonic() + progress
-    async with aclosing(_batches(log, older, max(since, FIRST_REVISION), progress)) as batches:
+    async with aclosing(
+        _batches(log, older, max(since, FIRST_REVISION), progress)
+    ) as batches:
         async for events, revision in batches:
             for event in events:
                 if event.key.startswith(prefix):
@@ -162,7 +184,9 @@ async def watch(
                 due = monotonic() + progress
 
 
-async def _batches(log: Log, older: Changes | None, since: int, seconds: float) -> AsyncGenerator[Batch, None]:
+async def _batches(
+    log: Log, older: Changes | None, since: int, seconds: float
+) -> AsyncGenerator[Batch, None]:
     while not log.closed:
         if since < log.start:
             if not older:

@@ -1,4 +1,6 @@
-"""etcd's own API as JSON over HTTP, as its gRPC gateway speaks it: 64 bit numbers as text, bytes in base64."""
+"""etcd's own API as JSON over HTTP, as its gRPC gateway speaks it: 64 bit numbers as
+text, bytes in base64.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ class TxnResponse(msgspec.Struct):
 
 
 class WatchEvent(msgspec.Struct):
-    """A change; ``prev_kv`` is missing where there was nothing, or where its history is gone."""
+    """A change; ``prev_kv`` is missing where there was nothing, or where its history is
+    gone.
+    """
 
     kv: KeyValue
     type: str = "PUT"
@@ -65,7 +69,9 @@ class WatchEvent(msgspec.Struct):
 
 
 class WatchResponse(msgspec.Struct):
-    """All changes of one or more revisions, or the news that the watch is created or cancelled."""
+    """All changes of one or more revisions, or the news that the watch is created or
+    cancelled.
+    """
 
     events: list[WatchEvent] = []
     created: bool = False
@@ -95,39 +101,50 @@ _FAILURE: Final = msgspec.json.Decoder(_Failure, strict=False)
 
 _CONNECTIONS: Final = 16
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout)
-# gRPC codes with which a request is turned away: invalid, denied, no room or too many, not possible now, who are you.
+# gRPC codes with which a request is turned away: invalid, denied, no room or too many,
+# not possible now, who are you.
 _TURNED_AWAY: Final = {3, 7, 8, 9, 16}
 _TOO_LARGE: Final = ("request is too large", "message larger than max")
 
 
 class Gateway:
-    """The calls that a store needs, with a time limit in seconds for each; nothing is ever sent twice.
+    """The calls that a store needs, with a time limit in seconds for each; nothing is
+    ever sent twice.
 
-    Each connection is a client of its own: the time that httpx takes for a request grows with the connections and
-    the requests of a client.
+    Each connection is a client of its own: the time that httpx takes for a request
+    grows with the connections and the requests of a client.
     """
 
     def __init__(self, url: str, *, timeout: float, silence: float) -> None:
-        no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # reading the certificates of the system takes a while
-        client = partial(httpx.AsyncClient, base_url=url, trust_env=False, verify=no_tls)
+        # reading the certificates of the system takes a while
+        no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client = partial(
+            httpx.AsyncClient, base_url=url, trust_env=False, verify=no_tls
+        )
         self._timeout = timeout
         self._clients = [client(timeout=timeout) for _ in range(_CONNECTIONS)]
         self._idle = list(self._clients)
         self._free = asyncio.Semaphore(_CONNECTIONS)
-        self._streams = client(timeout=httpx.Timeout(timeout, read=silence), limits=httpx.Limits())
+        self._streams = client(
+            timeout=httpx.Timeout(timeout, read=silence), limits=httpx.Limits()
+        )
 
     async def range(self, request: Message) -> RangeResponse:
         """Read. Raises StoreError, Expired and FutureRevisionError."""
         return await self._call("/v3/kv/range", request, _RANGE, StoreError)
 
     async def txn(self, request: Message) -> TxnResponse:
-        """Compare and write. Raises StoreError where nothing was written, OutcomeUnknownError where nobody knows."""
+        """Compare and write. Raises StoreError where nothing was written,
+        OutcomeUnknownError where nobody knows.
+        """
         return await self._call("/v3/kv/txn", request, _TXN, OutcomeUnknownError)
 
     async def watch(self, request: Message) -> AsyncGenerator[WatchResponse, None]:
         """Give what a watch says, until it is silent for too long. Raises StoreError."""
         try:
-            async with self._streams.stream("POST", "/v3/watch", content=_body(request)) as response:
+            async with self._streams.stream(
+                "POST", "/v3/watch", content=_body(request)
+            ) as response:
                 async for line in response.aiter_lines():
                     yield _result(line)
         except httpx.ReadTimeout:
@@ -142,7 +159,11 @@ class Gateway:
             await client.aclose()
 
     async def _call(
-        self, path: str, request: Message, decoder: msgspec.json.Decoder[T], unknown: type[StoreError]
+        self,
+        path: str,
+        request: Message,
+        decoder: msgspec.json.Decoder[T],
+        unknown: type[StoreError],
     ) -> T:
         try:
             async with self._client() as client:
@@ -180,7 +201,9 @@ def _described(error: Exception) -> str:
     return f"etcd: {type(error).__name__} {error}".rstrip()
 
 
-def _refusal(response: httpx.Response, request: Message, unknown: type[StoreError]) -> SmpError:
+def _refusal(
+    response: httpx.Response, request: Message, unknown: type[StoreError]
+) -> SmpError:
     """Make the error that an answer other than success stands for."""
     failure = _Failure(response.reason_phrase)
     with suppress(msgspec.MsgspecError):
@@ -191,7 +214,9 @@ def _refusal(response: httpx.Response, request: Message, unknown: type[StoreErro
         return FutureRevisionError(request["revision"])
     if any(words in failure.message for words in _TOO_LARGE):
         return TooLargeError(failure.message)
-    return (StoreError if failure.code in _TURNED_AWAY else unknown)(f"etcd: {failure.message}")
+    return (StoreError if failure.code in _TURNED_AWAY else unknown)(
+        f"etcd: {failure.message}"
+    )
 
 
 def _result(line: str) -> WatchResponse:

@@ -1,4 +1,6 @@
-"""Keys as bytes: UTF-8, in which the order of the bytes is the order of the code points."""
+"""Keys as bytes: UTF-8, in which the order of the bytes is the order of the code
+points.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,8 @@ def following(key: bytes) -> bytes:
 
 
 def key_range(prefix: str, after: str = "") -> tuple[bytes, bytes]:
-    """Return the first key with a prefix that comes after a key, and the end: no UTF-8 has the byte 0xff."""
+    """Return the first key with a prefix that comes after a key, and the end: no UTF-8
+    has the byte 0xff.
+    """
     start = encoded(prefix)
     return max(start, following(encoded(after))) if after else start, start + b"\xff"

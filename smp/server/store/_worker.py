@@ -1,7 +1,8 @@
-"""A thread that owns a SQLite connection, so that the event loop never waits for a disk.
+"""A thread that owns a SQLite connection, so that the event loop never waits for a
+disk.
 
-Whatever is asked for while a transaction runs goes into the next one. For writes this is group commit: one flush
-to the disk for many of them.
+Whatever is asked for while a transaction runs goes into the next one. For writes this
+is group commit: one flush to the disk for many of them.
 """
 
 from __future__ import annotations
@@ -44,19 +45,26 @@ class _Call:
 class Worker:
     """Runs jobs in the order in which they come, many in one transaction.
 
-    An error of SQLite undoes the whole transaction; a job that raises any other has written nothing.
+    An error of SQLite undoes the whole transaction; a job that raises any other has
+    written nothing.
     """
 
-    def __init__(self, connection: sqlite3.Connection, begin: Literal["BEGIN", "BEGIN IMMEDIATE"]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, begin: Literal["BEGIN", "BEGIN IMMEDIATE"]
+    ) -> None:
         self._connection = connection
         self._begin = begin
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._closed = False
-        self._thread = threading.Thread(target=self._run, name=f"sqlite {begin}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"sqlite {begin}", daemon=True
+        )
         self._thread.start()
 
     async def run(self, job: Job[T]) -> T:
-        """Run a job and return what it returns, or raise what it raises. Raises StoreError."""
+        """Run a job and return what it returns, or raise what it raises. Raises
+        StoreError.
+        """
         if self._closed:
             raise ClosedError
         loop = asyncio.get_running_loop()
@@ -82,7 +90,10 @@ class Worker:
     def _take(self) -> Sequence[_Call | None]:
         """Wait for a call, and take those behind it too; None is the end."""
         first = self._calls.get()
-        return [first, *(self._calls.get() for _ in range(min(self._calls.qsize(), _BATCH)))]
+        return [
+            first,
+            *(self._calls.get() for _ in range(min(self._calls.qsize(), _BATCH))),
+        ]
 
     def _transact(self, jobs: Sequence[Job[Any]]) -> Sequence[object]:
         """Return what each job returned or raised."""
@@ -119,7 +130,9 @@ def _settle(calls: Sequence[_Call], outcomes: Sequence[object]) -> None:
             loop.call_soon_threadsafe(_settle_here, loop, calls, outcomes)
 
 
-def _settle_here(loop: asyncio.AbstractEventLoop, calls: Sequence[_Call], outcomes: Sequence[object]) -> None:
+def _settle_here(
+    loop: asyncio.AbstractEventLoop, calls: Sequence[_Call], outcomes: Sequence[object]
+) -> None:
     for call, outcome in zip(calls, outcomes, strict=True):
         if call.loop is loop:
             call.settle(outcome)

@@ -6,7 +6,9 @@ from smp.errors import SmpError
 
 
 class StoreError(SmpError):
-    """A store that cannot be reached, read or written; a write that it answers did not happen."""
+    """A store that cannot be reached, read or written; a write that it answers did not
+    happen.
+    """
 
     default_code = "store-unavailable"
     status = 503
@@ -42,7 +44,10 @@ class Expired(SmpError):  # noqa: N818  (the reason that API servers give is thi
     status = 410
 
     def __init__(self, revision: int) -> None:
-        super().__init__(f"the history of revision {revision} is gone", hint="list again and watch from there")
+        super().__init__(
+            f"the history of revision {revision} is gone",
+            hint="list again and watch from there",
+        )
         self.revision = revision
 
 

@@ -12,7 +12,9 @@ from smp.server.store.model import FIRST_REVISION, Event, Page, Stored, Writes, 
 
 
 class MemoryStore(Writes):
-    """A dictionary, its keys in order, and the log of the last changes, from which snapshots are made."""
+    """A dictionary, its keys in order, and the log of the last changes, from which
+    snapshots are made.
+    """
 
     def __init__(self, *, history: int = HISTORY, progress: float = PROGRESS) -> None:
         self._stored: dict[str, Stored] = {}
@@ -25,16 +27,33 @@ class MemoryStore(Writes):
         self._check_open()
         return self._stored.get(key)
 
-    async def list(self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0) -> Page:
+    async def list(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
         """Return a page of a snapshot."""
         self._check_open()
         replaced = self._replaced_since(revision) if revision else {}
         keys = self._keys_from(prefix, after)
         if replaced:
-            keys = sorted({*keys, *(key for key in replaced if key.startswith(prefix) and key > after)})
-        items = [item for key in keys if (item := replaced.get(key, self._stored.get(key)))]
+            keys = sorted(
+                {
+                    *keys,
+                    *(
+                        key
+                        for key in replaced
+                        if key.startswith(prefix) and key > after
+                    ),
+                }
+            )
+        items = [
+            item for key in keys if (item := replaced.get(key, self._stored.get(key)))
+        ]
         size = limit or len(items)
-        return Page(tuple(items[:size]), revision or self._log.revision, max(0, len(items) - size))
+        return Page(
+            tuple(items[:size]),
+            revision or self._log.revision,
+            max(0, len(items) - size),
+        )
 
     async def revision(self) -> int:
         """Return the revision of the last write."""
@@ -44,7 +63,9 @@ class MemoryStore(Writes):
     async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix."""
         check_present(since, await self.revision())
-        async with aclosing(watch(self._log, None, prefix, since, progress=self._progress)) as events:
+        async with aclosing(
+            watch(self._log, None, prefix, since, progress=self._progress)
+        ) as events:
             async for event in events:
                 yield event
 
@@ -72,7 +93,10 @@ class MemoryStore(Writes):
         self._stored[key] = stored
 
     def _keys_from(self, prefix: str, after: str) -> Sequence[str]:
-        start = max(bisect_left(self._keys, prefix), bisect_right(self._keys, after) if after else 0)
+        start = max(
+            bisect_left(self._keys, prefix),
+            bisect_right(self._keys, after) if after else 0,
+        )
         end = bisect_right(self._keys, prefix, key=lambda key: key[: len(prefix)])
         return self._keys[start:end]
 
@@ -81,7 +105,9 @@ class MemoryStore(Writes):
         check_present(revision, self._log.revision)
         if revision < self._log.start:
             raise Expired(revision)
-        return {event.key: event.before for event in reversed(self._log.after(revision))}
+        return {
+            event.key: event.before for event in reversed(self._log.after(revision))
+        }
 
     def _check_open(self) -> None:
         if self._log.closed:

@@ -1,4 +1,6 @@
-"""What every store is: keys to bytes, every change with a revision of its own, and a history to watch."""
+"""What every store is: keys to bytes, every change with a revision of its own, and a
+history to watch.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class Stored:
 class Event:
     """A change, and what was there before it.
 
-    The value of a delete is the last one. A ``progress`` has no key: it says that every change up to its
-    revision has been given.
+    The value of a delete is the last one. A ``progress`` has no key: it says that every
+    change up to its revision has been given.
     """
 
     kind: Literal["put", "delete", "progress"]
@@ -47,7 +49,9 @@ class Event:
         return self.before.value if self.before else None
 
 
-def changed(key: str, value: bytes | None, revision: int, before: Stored | None) -> Event:
+def changed(
+    key: str, value: bytes | None, revision: int, before: Stored | None
+) -> Event:
     """Make the event of a change; no value is a delete."""
     if value is None:
         return Event("delete", key, before.value if before else b"", revision, before)
@@ -56,7 +60,9 @@ def changed(key: str, value: bytes | None, revision: int, before: Stored | None)
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a snapshot: its revision, and how many keys ``remaining`` come after the last item."""
+    """A part of a snapshot: its revision, and how many keys ``remaining`` come after
+    the last item.
+    """
 
     items: tuple[Stored, ...]
     revision: int
@@ -71,19 +77,24 @@ class Page:
 class Store(Protocol):
     """Keys and values with optimistic concurrency, snapshots and watches.
 
-    A key is any text but the empty one, ordered by code points. Revisions grow with every write to the store. A
-    read that starts after a write was acknowledged sees it. Any method may raise StoreError, a write
-    OutcomeUnknownError or TooLargeError; a write whose task is cancelled may or may not happen.
+    A key is any text but the empty one, ordered by code points. Revisions grow with
+    every write to the store. A read that starts after a write was acknowledged sees it.
+    Any method may raise StoreError, a write OutcomeUnknownError or TooLargeError; a
+    write whose task is cancelled may or may not happen.
     """
 
     async def get(self, key: str) -> Stored | None:
         """Return the present value of a key."""
         ...
 
-    async def list(self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0) -> Page:
-        """Return the keys with a prefix, in order, that come after a key; at most ``limit`` where it is not 0.
+    async def list(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
+        """Return the keys with a prefix, in order, that come after a key; at most
+        ``limit`` where it is not 0.
 
-        A revision other than 0 pins the snapshot. Raises Expired and FutureRevisionError.
+        A revision other than 0 pins the snapshot. Raises Expired and
+        FutureRevisionError.
         """
         ...
 
@@ -92,18 +103,23 @@ class Store(Protocol):
         ...
 
     async def swap(self, key: str, value: bytes, revision: int) -> int | None:
-        """Replace the value last written at a revision; None where that is not the present one."""
+        """Replace the value last written at a revision; None where that is not the
+        present one.
+        """
         ...
 
     async def delete(self, key: str, revision: int) -> int | None:
-        """Delete the value last written at a revision and return the new one; None where it is not the present one."""
+        """Delete the value last written at a revision and return the new one; None
+        where it is not the present one.
+        """
         ...
 
     def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix: every change after a revision, once, in order.
 
-        A progress event comes after some quiet seconds. Ends when the store is closed. Raises Expired, at any time,
-        where the history is gone, and FutureRevisionError at the start.
+        A progress event comes after some quiet seconds. Ends when the store is closed.
+        Raises Expired, at any time, where the history is gone, and FutureRevisionError
+        at the start.
         """
         ...
 
@@ -117,7 +133,9 @@ class Store(Protocol):
 
 
 class Writes(ABC):
-    """The three writes as one: a change of a key whose last write is known, 0 where there is none."""
+    """The three writes as one: a change of a key whose last write is known, 0 where
+    there is none.
+    """
 
     @abstractmethod
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None: ...

@@ -1,7 +1,8 @@
 """A store in a SQLite file, for one machine: several processes may use it at a time.
 
-Every change is a row, a delete too; the present value of a key is its last row. A row is dropped when the change
-that replaced it leaves the history, so every snapshot and every watch within the history can be answered.
+Every change is a row, a delete too; the present value of a key is its last row. A row
+is dropped when the change that replaced it leaves the history, so every snapshot and
+every watch within the history can be answered.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _EVENTS: Final = 100  # changes read at a time
 
 _APPLICATION: Final = 0x736D7031  # what the header of the file says that it is
 _WHOSE: Final = "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
-# FULL: a commit is on the disk when it is acknowledged. NORMAL would lose the last ones with the power.
+# FULL: a commit is on the disk when it is acknowledged. NORMAL would lose the last ones
+# with the power.
 _PREPARE: Final = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -45,9 +47,14 @@ COMMIT;
 """
 # 1 is the revision of a store that was never written.
 _PRESENT: Final = "SELECT coalesce(max(revision), 1) FROM changes"
-_INSERT: Final = "INSERT INTO changes SELECT coalesce(max(revision), 1) + 1, ?, ?, ? FROM changes"
-_GET: Final = "SELECT value, revision FROM changes WHERE key = ? ORDER BY revision DESC LIMIT 1"
-# In the order of the keys, in which the groups come: CROSS JOIN keeps SQLite from looking for another.
+_INSERT: Final = (
+    "INSERT INTO changes SELECT coalesce(max(revision), 1) + 1, ?, ?, ? FROM changes"
+)
+_GET: Final = (
+    "SELECT value, revision FROM changes WHERE key = ? ORDER BY revision DESC LIMIT 1"
+)
+# In the order of the keys, in which the groups come: CROSS JOIN keeps SQLite from
+# looking for another.
 _LIST: Final = """
 SELECT changes.key, changes.value, changes.revision
 FROM (SELECT max(revision) AS last FROM changes WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key) AS latest
@@ -75,9 +82,13 @@ _COMPACT: Final = (
 
 
 class SQLiteStore(Writes):
-    """A file with the last ``history`` changes, or a tenth more, and the values that they need."""
+    """A file with the last ``history`` changes, or a tenth more, and the values that
+    they need.
+    """
 
-    def __init__(self, path: str, *, history: int = HISTORY, progress: float = PROGRESS) -> None:
+    def __init__(
+        self, path: str, *, history: int = HISTORY, progress: float = PROGRESS
+    ) -> None:
         writing, reading = _open(path), _open(path)
         self._history = history
         self._writer = Worker(writing, "BEGIN IMMEDIATE")
@@ -89,9 +100,15 @@ class SQLiteStore(Writes):
         """Return the present value of a key."""
         return await self._reader.run(partial(_get, key=key))
 
-    async def list(self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0) -> Page:
+    async def list(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
         """Return a page of a snapshot."""
-        return await self._reader.run(partial(_page, keys=key_range(prefix, after), limit=limit, revision=revision))
+        return await self._reader.run(
+            partial(
+                _page, keys=key_range(prefix, after), limit=limit, revision=revision
+            )
+        )
 
     async def revision(self) -> int:
         """Return the revision of the last write."""
@@ -117,7 +134,9 @@ class SQLiteStore(Writes):
     origin = revision
 
     async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
-        """Follow every change after a revision: one's own at once, those of other processes soon."""
+        """Follow every change after a revision: one's own at once, those of other
+        processes soon.
+        """
         while True:
             written = self._written
             batch = await self._reader.run(partial(_changes, since=since))
@@ -129,12 +148,19 @@ class SQLiteStore(Writes):
 
 
 def _open(path: str) -> sqlite3.Connection:
-    """Open the file and make it ready; again where others are just doing so, which SQLite does not wait for."""
+    """Open the file and make it ready; again where others are just doing so, which
+    SQLite does not wait for.
+    """
     deadline = monotonic() + _BUSY
     while True:
         try:
-            Path(path).touch(mode=0o600)  # there may be Secrets in it; the files that SQLite adds get the same mode
-            return _prepared(sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False))
+            # there may be Secrets in it; the files that SQLite adds get the same mode
+            Path(path).touch(mode=0o600)
+            return _prepared(
+                sqlite3.connect(
+                    path, timeout=_BUSY, isolation_level=None, check_same_thread=False
+                )
+            )
         except (OSError, sqlite3.Error) as error:
             busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
             if not busy or monotonic() > deadline:
@@ -164,22 +190,41 @@ def _get(connection: sqlite3.Connection, *, key: str) -> Stored | None:
     return Stored(key, *row) if row and row[0] is not None else None
 
 
-def _page(connection: sqlite3.Connection, *, keys: tuple[bytes, bytes], limit: int, revision: int) -> Page:
+def _page(
+    connection: sqlite3.Connection,
+    *,
+    keys: tuple[bytes, bytes],
+    limit: int,
+    revision: int,
+) -> Page:
     start, end = keys
-    revision = _within_history(connection, revision) if revision else _present(connection)
+    revision = (
+        _within_history(connection, revision) if revision else _present(connection)
+    )
     rows = connection.execute(_LIST, (start, end, revision, limit or -1)).fetchall()
     items = tuple(Stored(decoded(key), value, written) for key, value, written in rows)
     if not items or len(items) != limit:
         return Page(items, revision)
-    (remaining,) = connection.execute(_COUNT, (following(rows[-1][0]), end, revision)).fetchone()
+    (remaining,) = connection.execute(
+        _COUNT, (following(rows[-1][0]), end, revision)
+    ).fetchone()
     return Page(items, revision, remaining)
 
 
-def _change(connection: sqlite3.Connection, *, key: str, value: bytes | None, last: int, history: int) -> int | None:
+def _change(
+    connection: sqlite3.Connection,
+    *,
+    key: str,
+    value: bytes | None,
+    last: int,
+    history: int,
+) -> int | None:
     present = _get(connection, key=key)
     if (present.revision if present else 0) != last:
         return None
-    revision = connection.execute(_INSERT, (encoded(key), value, last or None)).lastrowid or 0
+    revision = (
+        connection.execute(_INSERT, (encoded(key), value, last or None)).lastrowid or 0
+    )
     if revision % max(1, history // 10) == 0:
         for statement in _COMPACT:
             connection.execute(statement, (revision - history,))
@@ -193,9 +238,13 @@ def _changes(connection: sqlite3.Connection, *, since: int) -> Batch:
     return events, events[-1].revision if events else _present(connection)
 
 
-def _event(revision: int, key: bytes, value: bytes | None, previous: int | None, held: bytes) -> Event:
+def _event(
+    revision: int, key: bytes, value: bytes | None, previous: int | None, held: bytes
+) -> Event:
     name = decoded(key)
-    return changed(name, value, revision, Stored(name, held, previous) if previous else None)
+    return changed(
+        name, value, revision, Stored(name, held, previous) if previous else None
+    )
 
 
 def _within_history(connection: sqlite3.Connection, revision: int) -> int:

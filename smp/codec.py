@@ -1,0 +1,39 @@
+"""JSON text to values and back, as an API server reads and writes it.
+
+UTF-8, the last of two equal keys wins, integers of any size stay integers; NaN,
+Infinity and numbers beyond a double are refused.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from smp.errors import DepthError, DocumentError
+from smp.values import JSON
+
+
+def decode(data: bytes | str) -> JSON:
+    """Parse JSON. Raises DocumentError for anything else, DepthError for nesting beyond
+    the interpreter's stack.
+    """
+    try:
+        value: JSON = msgspec.json.decode(data)
+    except RecursionError:
+        raise DepthError("the document is nested too deeply") from None
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise DocumentError(f"not JSON: {error}", code="invalid-json") from None
+    return value
+
+
+def encode(value: JSON) -> bytes:
+    """Print a value as compact JSON, keys in their order. Raises DocumentError for what
+    JSON cannot say.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except RecursionError:
+        raise DepthError("the value is nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise DocumentError(
+            f"not expressible in JSON: {error}", code="not-json"
+        ) from None

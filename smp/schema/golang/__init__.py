@@ -1,5 +1,0 @@
-"""Go types with tags and markers as a source of schemas (extra ``go``: tree-sitter)."""
-
-from smp.schema.golang._generate import generate
-
-__all__ = ["generate"]

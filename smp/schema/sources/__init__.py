@@ -1,0 +1,1 @@
+"""Where schemas come from: each module compiles one source to type documents."""

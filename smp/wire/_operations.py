@@ -1,0 +1,71 @@
+"""The engine over bytes: JSON in, JSON out, as a client and a server exchange it.
+
+JSON is read as an API server reads it: UTF-8, the last of two equal keys wins, integers
+of any size stay integers; NaN, Infinity and numbers beyond a double are refused.
+
+What a small patch does not touch is checked, but neither decoded nor printed anew: it
+goes from input to output with the spelling of its numbers, which may be beyond a
+double, and, below the members of spec and the like, byte by byte.
+"""
+
+from __future__ import annotations
+
+from smp import strategic
+from smp.codec import decode, encode
+from smp.errors import ObjectError
+from smp.schema.model import Schema
+from smp.values import JSONObject, type_name
+from smp.wire._lazy import decoded_along, decoded_together
+
+
+def two_way_patch(original: bytes, modified: bytes, schema: Schema) -> bytes:
+    """Compute a two-way patch; see smp.two_way_patch."""
+    before, after = _objects([original, modified], schema)
+    return encode(strategic.two_way_patch(before, after, schema))
+
+
+def three_way_patch(
+    last_applied: bytes | None,
+    modified: bytes,
+    live: bytes,
+    schema: Schema,
+    *,
+    overwrite: bool = True,
+) -> bytes:
+    """Compute a three-way patch; see smp.three_way_patch."""
+    documents = (
+        [live, modified] if last_applied is None else [last_applied, live, modified]
+    )
+    *base, now, after = (
+        _objects(documents, schema) if overwrite else map(_object, documents)
+    )
+    return encode(
+        strategic.three_way_patch(
+            base[0] if base else None, after, now, schema, overwrite=overwrite
+        )
+    )
+
+
+def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
+    """Apply a strategic merge patch; see smp.apply_patch."""
+    change = _object(patch)
+    live = decoded_along(change, original, schema, length=len(patch))
+    return encode(
+        strategic.apply_patch(
+            _object(original) if live is None else live, change, schema
+        )
+    )
+
+
+def _objects(documents: list[bytes], schema: Schema) -> list[JSONObject]:
+    found = decoded_together(documents, schema)
+    return [_object(data) for data in documents] if found is None else found
+
+
+def _object(data: bytes) -> JSONObject:
+    value = decode(data)
+    if isinstance(value, dict):
+        return value
+    raise ObjectError(
+        f"an object is expected, not {type_name(value)}", code="not-an-object"
+    )

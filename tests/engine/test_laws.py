@@ -1,0 +1,283 @@
+"""What must hold for any object, whatever the reference does."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+
+from smp.errors import CompositionError, SmpError
+from smp.schema.catalog import kubernetes
+from smp.strategic import compose_patches, find_conflicts
+from smp.values import JSON, JSONObject, same
+from tests.support.differential import stored
+from tests.support.engines import apply_patch, three_way_patch, two_way_patch
+from tests.support.strategies import Maker, makers
+
+DEPLOYMENT = kubernetes().schema("apps/v1", "Deployment")
+law = settings(max_examples=300, deadline=None)
+
+
+@law
+@given(makers(keyless=0))
+def test_applying_the_patch_of_two_objects_gives_the_second(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    modified = maker.changed(original, schema)
+    assert same(
+        apply_patch(original, two_way_patch(original, modified, schema), schema),
+        modified,
+    )
+
+
+@law
+@given(makers(keyless=0))
+def test_the_patch_of_an_object_and_itself_is_empty(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    assert two_way_patch(original, copy.deepcopy(original), schema) == {}
+    assert (
+        three_way_patch(
+            original, copy.deepcopy(original), copy.deepcopy(original), schema
+        )
+        == {}
+    )
+
+
+@law
+@given(makers(keyless=0))
+def test_a_patch_applied_twice_changes_nothing_more(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    modified = maker.changed(original, schema)
+    patch = two_way_patch(original, modified, schema)
+    assert same(apply_patch(modified, patch, schema), modified)
+
+
+@law
+@given(makers(keyless=0))
+def test_what_nobody_manages_is_left_alone(maker: Maker) -> None:
+    base = maker.object(DEPLOYMENT)
+    modified = maker.changed(base, DEPLOYMENT)
+    foreign: JSONObject = {
+        "metadata": {"annotations": {"foreign": "x"}, "finalizers": ["foreign"]}
+    }
+    foreign |= {
+        "spec": {
+            "template": {"spec": {"containers": [{"name": "foreign", "image": "x"}]}}
+        }
+    }
+    live = with_lists(base, foreign)
+    result = apply_patch(
+        live, three_way_patch(base, modified, live, DEPLOYMENT), DEPLOYMENT
+    )
+    assume(kept_parents(base, modified))
+    containers, finalizers = (
+        at(result, ("spec", "template", "spec", "containers")),
+        at(result, ("metadata", "finalizers")),
+    )
+    assert at(result, ("metadata", "annotations", "foreign")) == "x"
+    assert isinstance(finalizers, list)
+    assert "foreign" in finalizers
+    assert isinstance(containers, list)
+    assert {"name": "foreign", "image": "x"} in containers
+
+
+def with_lists(value: JSONObject, extra: JSONObject) -> JSONObject:
+    made: JSONObject = {**extra, **value}
+    for name in value.keys() & extra.keys():
+        one, other = value[name], extra[name]
+        if isinstance(one, dict) and isinstance(other, dict):
+            made[name] = with_lists(one, other)
+        elif isinstance(one, list) and isinstance(other, list):
+            made[name] = [*other, *one]
+    return made
+
+
+def kept_parents(base: JSONObject, modified: JSONObject) -> bool:
+    """Tell whether no object or list above the foreign values was dropped: that drops
+    them, too.
+    """
+    deepest = ("spec", "template", "spec", "containers")
+    paths = [deepest[:depth] for depth in range(1, 5)] + [
+        ("metadata",),
+        ("metadata", "annotations"),
+        ("metadata", "finalizers"),
+    ]
+    return all(
+        at(base, path) is None or at(modified, path) is not None for path in paths
+    )
+
+
+def at(value: JSON, path: tuple[str, ...]) -> JSON:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+@law
+@given(makers(keyless=0))
+def test_without_drift_three_ways_do_what_two_do(maker: Maker) -> None:
+    schema = maker.subject().schema
+    base = maker.object(schema)
+    modified = maker.changed(base, schema)
+    patch = three_way_patch(base, modified, base, schema)
+    assert same(
+        apply_patch(base, patch, schema),
+        apply_patch(base, two_way_patch(base, modified, schema), schema),
+    )
+    assert same(patch, three_way_patch(base, modified, base, schema, overwrite=False))
+
+
+@law
+@given(makers(keyless=0))
+def test_a_three_way_patch_arrives(maker: Maker) -> None:
+    """After an apply, another apply of the same configuration has nothing to change."""
+    schema = maker.subject().schema
+    last_applied, modified, live = maker.triple(schema)
+    result = apply_patch(
+        live, three_way_patch(last_applied, modified, live, schema), schema
+    )
+    again = three_way_patch(modified, modified, result, schema)
+    assert same(apply_patch(result, again, schema), result)
+
+
+@law
+@given(makers(keyless=0))
+def test_a_composition_of_diffs_arrives_where_they_arrive(maker: Maker) -> None:
+    schema = maker.subject().schema
+    original = maker.object(schema)
+    between = maker.changed(original, schema)
+    modified = maker.changed(between, schema)
+    patches = (
+        two_way_patch(original, between, schema),
+        two_way_patch(between, modified, schema),
+    )
+    try:
+        composed = compose_patches(patches, schema)
+    except CompositionError:
+        assume(condition=False)
+    assert same(apply_patch(original, composed, schema), modified)
+
+
+@law
+@given(makers(keyless=0))
+def test_arguments_stay_as_they_are(maker: Maker) -> None:
+    schema = maker.subject().schema
+    last_applied, modified, live = maker.triple(schema)
+    patch, other = (
+        maker.patch(live, schema),
+        maker.spoiled(maker.patch(live, schema), schema, patch=True),
+    )
+    arguments: JSON = [last_applied, modified, live, patch, other]
+    before = copy.deepcopy(arguments)
+    for operation in (
+        lambda: apply_patch(live, patch, schema),
+        lambda: apply_patch(live, other, schema),
+        lambda: two_way_patch(live, modified, schema),
+        lambda: three_way_patch(last_applied, modified, live, schema, overwrite=False),
+        lambda: compose_patches([patch, other], schema),
+        lambda: find_conflicts(patch, other, schema),
+    ):
+        try:
+            operation()
+        except SmpError:
+            continue
+        finally:
+            assert same(arguments, before)
+
+
+def test_what_does_not_change_is_shared() -> None:
+    environment: JSON = [{"name": "A"}]
+    proxy: JSON = {"name": "proxy", "args": ["-v"]}
+    labels: JSON = {"a": "b"}
+    containers: JSON = [{"name": "app", "image": "a", "env": environment}, proxy]
+    live: JSONObject = {
+        "metadata": {"labels": labels},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+    patch: JSONObject = {
+        "spec": {"template": {"spec": {"containers": [{"name": "app", "image": "b"}]}}}
+    }
+    result = apply_patch(live, patch, DEPLOYMENT)
+    assert at(result, ("metadata", "labels")) is labels
+    merged = at(result, ("spec", "template", "spec", "containers"))
+    assert isinstance(merged, list)
+    assert merged[1] is proxy
+    assert at(merged[0], ("image",)) == "b"
+    assert at(merged[0], ("env",)) is environment
+
+
+@law
+@given(makers(keyless=0))
+def test_an_empty_patch_shares_everything(maker: Maker) -> None:
+    schema = maker.subject().schema
+    live = maker.object(schema)
+    result = apply_patch(live, {}, schema)
+    assert same(result, live)
+    assert all(result[name] is live[name] for name in live)
+
+
+@law
+@given(makers(keyless=0))
+def test_no_directive_and_no_null_survives(maker: Maker) -> None:
+    schema = maker.subject().schema
+    live = maker.object(schema)
+    patch = maker.patch(live, schema)
+    try:
+        result = apply_patch(live, patch, schema)
+    except SmpError:
+        assume(condition=False)
+    assert same(result, stored(result))
+
+
+def answers(maker: Maker) -> Iterator[JSON]:
+    schema = maker.subject().schema
+    last_applied, modified, live = maker.triple(schema)
+    left, right = maker.patch(live, schema), maker.patch(live, schema)
+    operations: tuple[Callable[[], JSON], ...] = (
+        lambda: apply_patch(live, left, schema),
+        lambda: three_way_patch(last_applied, modified, live, schema),
+        lambda: compose_patches([left, right], schema),
+        lambda: [str(conflict) for conflict in find_conflicts(left, right, schema)],
+    )
+    for operation in operations:
+        try:
+            yield operation()
+        except SmpError as error:
+            yield str(error)
+
+
+def digest() -> str:
+    """Compute a digest over what all operations make of some random objects, order of
+    keys included.
+    """
+    results = [[*answers(Maker(seed))] for seed in range(60)]
+    return hashlib.sha256(json.dumps(results).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_equal_inputs_give_equal_outputs_in_every_process(seed: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    command = [
+        sys.executable,
+        "-c",
+        "from tests.engine.test_laws import digest; print(digest())",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == digest()

@@ -1,0 +1,168 @@
+"""Three-way apply: what it returns, reports and takes for last-applied."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import smp
+from smp.three_way import LAST_APPLIED
+from smp.values import JSONObject, same
+from tests.support.oracles import capture_apply, needs_kubectl
+
+SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
+
+
+def deployment(**spec: object) -> JSONObject:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"template": {"spec": spec}},  # type: ignore[dict-item]  # keyword arguments are JSON here
+    }
+
+
+def container(name: str, **fields: object) -> JSONObject:
+    return {"name": name, **fields}  # type: ignore[dict-item]  # keyword arguments are JSON here
+
+
+def test_the_object_is_what_the_patch_makes_of_live() -> None:
+    last = deployment(
+        containers=[container("app", image="a:1", env=[container("A", value="1")])]
+    )
+    modified = deployment(containers=[container("app", image="a:2")])
+    app = container("app", image="a:1", env=[container("A", value="1")])
+    live = deployment(containers=[container("mesh", image="m"), app])
+    before = copy.deepcopy((last, modified, live))
+    result = smp.three_way_apply(last, modified, live, SCHEMA)
+    assert result.patch == smp.three_way_patch(last, modified, live, SCHEMA)
+    assert same(result.object, smp.apply_patch(live, result.patch, SCHEMA))
+    assert result.object == deployment(
+        containers=[container("mesh", image="m"), container("app", image="a:2")]
+    )
+    assert result.converged
+    assert result.warnings == ()
+    assert (last, modified, live) == before
+
+
+def test_a_missing_last_applied_configuration_is_reported() -> None:
+    live = deployment(
+        containers=[container("app", image="a:1", env=[container("A", value="1")])]
+    )
+    modified = deployment(containers=[container("app", image="a:1")])
+    missing = smp.three_way_apply(None, modified, live, SCHEMA)
+    empty = smp.three_way_apply({}, modified, live, SCHEMA)
+    assert [warning.code for warning in missing.warnings] == ["no-last-applied"]
+    assert empty.warnings == ()
+    assert same(missing.object, live)
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+def test_identity_must_not_change(field: str) -> None:
+    live = deployment(containers=[])
+    with pytest.raises(smp.PreconditionError) as caught:
+        smp.three_way_apply(None, {**live, field: "other"}, live, SCHEMA)
+    assert caught.value.problem == f"{field} must not change"
+
+
+def test_the_name_must_not_change() -> None:
+    live = deployment(containers=[])
+    with pytest.raises(smp.PreconditionError) as caught:
+        smp.three_way_apply(None, {**live, "metadata": {"name": "other"}}, live, SCHEMA)
+    assert caught.value.problem == "metadata.name must not change"
+
+
+def test_what_does_not_hold_after_the_apply_is_named() -> None:
+    # Both ports are 53, so the change meant for the second one hits the first.
+    last: JSONObject = {
+        "spec": {
+            "ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
+        }
+    }
+    modified: JSONObject = {
+        "spec": {
+            "ports": [
+                {"port": 53, "protocol": "UDP"},
+                {"port": 53, "protocol": "TCP", "name": "dns-tcp"},
+            ]
+        }
+    }
+    result = smp.three_way_apply(
+        last, modified, last, smp.kubernetes().schema("v1", "Service")
+    )
+    assert not result.converged
+    assert [str(path) for path in result.unmet] == ["spec.ports[port=53].name"]
+
+
+def test_unknown_fields_merge_on_request_and_are_reported() -> None:
+    kept: JSONObject = {"kept": 1, "list": [1]}
+    live: JSONObject = {**deployment(containers=[]), "extra": kept}
+    extra: JSONObject = {"list": [2]}
+    modified: JSONObject = {**deployment(containers=[]), "extra": extra}
+    with pytest.raises(smp.UnknownFieldError) as caught:
+        smp.three_way_apply(None, modified, live, SCHEMA)
+    assert str(caught.value.path) == "extra"
+    result = smp.three_way_apply(None, modified, live, SCHEMA, unknown_fields="merge")
+    assert result.object["extra"] == {"kept": 1, "list": [2]}
+    assert [(w.code, str(w.path)) for w in result.warnings] == [
+        ("no-last-applied", ""),
+        ("unknown-field", "extra"),
+    ]
+
+
+def test_conflicts_stop_the_apply_when_asked() -> None:
+    last = deployment(containers=[container("app", image="a:1")])
+    live = deployment(containers=[container("app", image="a:1-hotfix")])
+    modified = deployment(containers=[container("app", image="a:2")])
+    with pytest.raises(smp.ConflictError) as caught:
+        smp.three_way_apply(last, modified, live, SCHEMA, overwrite=False)
+    (conflict,) = caught.value.conflicts
+    assert str(conflict.path) == "spec.template.spec.containers[name=app].image"
+    assert conflict.path.pointer == "/spec/template/spec/containers/0/image"
+    assert (conflict.base, conflict.ours, conflict.theirs) == (
+        "a:1",
+        "a:2",
+        "a:1-hotfix",
+    )
+
+
+def test_the_annotation_comes_back_as_it_went_in() -> None:
+    modified = deployment(containers=[container("app", image="a<b>&\u2028é")])
+    annotated = smp.with_last_applied(modified)
+    assert smp.last_applied_configuration(modified) is None
+    metadata: JSONObject = {"name": "web", "namespace": "shop", "annotations": {}}
+    assert smp.last_applied_configuration(annotated) == {
+        **modified,
+        "metadata": metadata,
+    }
+    assert smp.with_last_applied(annotated) == annotated
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", 5])
+def test_a_broken_annotation_is_an_error_with_its_path(text: object) -> None:
+    live: JSONObject = {"metadata": {"annotations": {LAST_APPLIED: text}}}  # type: ignore[dict-item]
+    with pytest.raises(smp.DocumentError) as caught:
+        smp.last_applied_configuration(live)
+    assert caught.value.path.pointer.startswith(
+        "/metadata/annotations/kubectl.kubernetes.io~1last-applied"
+    )
+
+
+@needs_kubectl
+def test_the_annotation_is_the_one_that_kubectl_writes() -> None:
+    live = deployment(containers=[container("app", image="a:1")])
+    modified = deployment(
+        containers=[
+            container("app", image="a:2", args=["--x=<&>", "é\u2028"], tty=True)
+        ]
+    )
+    sent = capture_apply(live, modified, live)
+    assert sent is not None
+    metadata = sent["metadata"]
+    assert isinstance(metadata, dict)
+    expected = smp.with_last_applied(modified)["metadata"]
+    assert isinstance(expected, dict)
+    annotations = expected["annotations"]
+    assert isinstance(annotations, dict)
+    assert metadata["annotations"] == {LAST_APPLIED: annotations[LAST_APPLIED]}

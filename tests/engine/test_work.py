@@ -1,0 +1,142 @@
+"""How much work an operation does: calls, comparisons and bytes decoded, never seconds.
+
+The numbers are bounds with some room, so that a change of the order of growth fails and
+little else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from unittest import mock
+
+import msgspec
+import pytest
+
+import smp
+from benchmarks.growth import calls
+from benchmarks.inputs import Row, rows
+from smp import values, wire
+from smp.values import JSON, JSONObject
+from smp.wire import _lazy as lazy
+
+POD = smp.kubernetes().schema("v1", "Pod")
+WIRE: Final[dict[str, Callable[..., bytes]]] = {
+    "apply": wire.apply_patch,
+    "two_way": wire.two_way_patch,
+    "three_way": wire.three_way_patch,
+}
+
+
+def pod(count: int, tag: str = "1", **more: JSON) -> JSONObject:
+    containers: JSON = [
+        {"name": f"c-{at}", "image": f"i:{tag}", "env": [{"name": "A", "value": "b"}]}
+        for at in range(count)
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "x"},
+        "spec": {"containers": containers, **more},
+    }
+
+
+def row(name: str) -> Row:
+    return next(one for one in rows() if str(one) == name)
+
+
+@pytest.mark.parametrize(
+    "change", [{"metadata": {"labels": {"a": "b"}}}, {"spec": {"nodeName": "one"}}]
+)
+def test_applying_one_field_is_independent_of_the_size_of_the_object(
+    change: JSONObject,
+) -> None:
+    small, large = pod(10), pod(10_000)
+    assert calls(lambda: smp.apply_patch(small, change, POD)) == calls(
+        lambda: smp.apply_patch(large, change, POD)
+    )
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda count: smp.apply_patch(
+            pod(count), {"spec": {"containers": [{"name": "c-1", "image": "z"}]}}, POD
+        ),
+        lambda count: smp.apply_patch(
+            pod(count), {"spec": pod(count, "2")["spec"]}, POD
+        ),
+        lambda count: smp.two_way_patch(pod(count), pod(count, "2"), POD),
+        lambda count: smp.two_way_patch(pod(count), pod(count // 2), POD),
+        lambda count: smp.three_way_patch(
+            pod(count), pod(count, "2"), pod(count, nodeName="x"), POD
+        ),
+        lambda count: smp.three_way_patch(None, pod(count), pod(count // 2, "3"), POD),
+    ],
+    ids=[
+        "apply one",
+        "apply all",
+        "two-way",
+        "two-way deleting",
+        "three-way",
+        "three-way adding",
+    ],
+)
+def test_work_grows_with_the_number_of_elements(
+    operation: Callable[[int], object],
+) -> None:
+    assert calls(lambda: operation(2_000)) <= 10.5 * calls(lambda: operation(200))
+
+
+def test_what_is_equal_is_compared_once() -> None:
+    base, live = pod(500), pod(500)
+    with (
+        mock.patch.object(values, "same", wraps=values.same) as same,
+        mock.patch("smp.strategic._diff.same", same),
+    ):
+        assert smp.three_way_patch(base, pod(500), live, POD) == {}
+    assert same.call_count <= 10
+
+
+def test_what_is_equal_but_for_defaults_is_walked_once() -> None:
+    modified = pod(300)
+    live = pod(300)
+    spec = live["spec"]
+    assert isinstance(spec, dict)
+    spec["containers"] = [
+        {**c, "imagePullPolicy": "Always"} for c in listed(spec["containers"])
+    ]
+    assert calls(lambda: smp.three_way_patch(pod(300), modified, live, POD)) <= 300 * 35
+
+
+def listed(value: JSON) -> list[JSONObject]:
+    assert isinstance(value, list)
+    return [element for element in value if isinstance(element, dict)]
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("Pod, 100 containers, 200 env: apply", 0.02),
+        ("Pod, 100 containers x 200 env: apply", 0.02),
+        ("Pod, 100 containers, 200 env: two-way", 0.02),
+        ("Pod, 100 containers x 200 env: three-way", 0.05),
+        ("ConfigMap, 500 KB: apply", 0.01),
+    ],
+)
+def test_of_a_long_document_little_is_decoded(name: str, most: float) -> None:
+    of = row(name)
+    with (
+        mock.patch.object(lazy, "_value", wraps=whole) as value,
+        mock.patch.object(wire, "decode", wraps=whole) as object_,
+    ):
+        WIRE[of.operation](*of.texts, smp.kubernetes().schema(of.api_version, of.kind))
+    decoded = [
+        call.args[0] for call in (*value.call_args_list, *object_.call_args_list)
+    ]
+    patch = len(of.texts[1]) if of.operation == "apply" else 0
+    assert sum(map(len, decoded)) - patch <= most * sum(map(len, of.texts))
+
+
+def whole(data: bytes) -> JSON:
+    decoded: JSON = msgspec.json.decode(data)
+    return decoded

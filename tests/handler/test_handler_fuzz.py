@@ -1,0 +1,210 @@
+"""Whatever a client sends, the handler answers: an object of the right types, or a
+Status that clients know.
+
+Which types are right is asked of the JSON schemas that the kubernetes-validate package
+publishes."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+import jsonschema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from referencing import Registry, Resource
+
+from smp import handler
+from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
+from smp.schema.catalog import kubernetes
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject
+from tests.support.handler_objects import WEB, accepted, dump, refused
+from tests.support.strategies import Maker, json_values, makers, subjects
+
+MEDIA_TYPES: Final = st.sampled_from((STRATEGIC, MERGE, JSON_PATCH))
+ALL_OPTIONS: Final = st.builds(
+    Options,
+    field_validation=st.sampled_from(("Ignore", "Warn", "Strict")),
+    profile=st.sampled_from(
+        ("kep1027", "kep1027-draft", "kep2019", "smd", "validate-only", "off")
+    ),
+    prune=st.booleans(),
+    custom=st.booleans(),
+    strategic=st.just(True),  # noqa: FBT003  (hypothesis takes it so)
+)
+KINDS: Final = [subject for subject in subjects() if subject.schema.kind]
+_TYPING: Final = {"type", "additionalProperties", "oneOf"}
+
+
+@cache
+def published() -> Registry:
+    """Return the published schemas, in which unknown fields are errors and null stands
+    for an absent value.
+    """
+    path = (
+        files("kubernetes_validate")
+        / "kubernetes-json-schema"
+        / "v1.37.0-local-strict"
+        / "_definitions.json"
+    )
+    registry: Registry = Registry().with_resource(
+        "k8s", Resource.from_contents(json.loads(path.read_bytes()))
+    )
+    return registry
+
+
+@cache
+def validator(api_version: str, kind: str) -> jsonschema.Draft202012Validator:
+    """Return the published schema of a kind."""
+    definitions = published()["k8s"].contents["$defs"]
+    group, _, version = api_version.rpartition("/")
+    named = {"group": group, "version": version, "kind": kind}
+    name = next(
+        name
+        for name, node in definitions.items()
+        if named in node.get("x-kubernetes-group-version-kind", [])
+    )
+    return jsonschema.Draft202012Validator(
+        {"$ref": f"k8s#/$defs/{name}"}, registry=published()
+    )
+
+
+def mistyped(obj: JSONObject, schema: Schema) -> list[str]:
+    """Return where an object has a value of a wrong type, or an unknown field; null is
+    an absent value.
+    """
+    errors = validator(schema.api_version, schema.kind).iter_errors(obj)
+    found = (
+        error
+        for error in errors
+        if error.validator in _TYPING and error.instance is not None
+    )
+    return [f"{error.json_path}: {error.message:.100}" for error in found]
+
+
+def checked(outcome: handler.Outcome, stored: JSONObject) -> None:
+    """Check what is true of every outcome."""
+    if isinstance(outcome, handler.Refused):
+        refused(outcome)
+    else:
+        assert json.loads(outcome.body) == json.loads(dump(outcome.object))
+        assert outcome.changed == (outcome.object is not stored)
+    assert list(handler.warning_headers(outcome.warnings)) or not outcome.warnings
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    body=st.binary() | json_values().map(dump),
+    media_type=MEDIA_TYPES,
+    options=ALL_OPTIONS,
+)
+def test_any_bytes(body: bytes, media_type: str, options: Options) -> None:
+    schema = kubernetes().schema("apps/v1", "Deployment")
+    checked(handler.patch(WEB, body, media_type, schema, options), WEB)
+    checked(handler.patch(WEB, body, media_type, None, options), WEB)
+    checked(handler.replace(WEB, body, schema, options), WEB)
+    checked(handler.create(body, schema, options), WEB)
+
+
+OPERATIONS: Final = st.lists(
+    st.fixed_dictionaries(
+        {
+            "op": st.sampled_from(
+                ("add", "remove", "replace", "move", "copy", "test", "spam")
+            )
+        },
+        optional={
+            name: st.sampled_from(
+                (
+                    "",
+                    "/",
+                    "/spec",
+                    "/spec/replicas",
+                    "/metadata/name",
+                    "/metadata/labels",
+                    "/spec/template/spec/containers/0",
+                    "/spec/template/spec/containers/-",
+                    "/spec/template/spec/volumes/0/name",
+                    "/a~1b/~2",
+                    "x",
+                )
+            )
+            for name in ("path", "from")
+        }
+        | {"value": json_values()},
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(operations=OPERATIONS, options=ALL_OPTIONS)
+def test_any_operations(operations: JSON, options: Options) -> None:
+    schema = kubernetes().schema("apps/v1", "Deployment")
+    outcome = handler.patch(WEB, dump(operations), JSON_PATCH, schema, options)
+    checked(outcome, WEB)
+    if isinstance(outcome, handler.Accepted) and options.prune:
+        assert not mistyped(outcome.object, schema)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    maker=makers(), media_type=st.sampled_from((STRATEGIC, MERGE)), options=ALL_OPTIONS
+)
+def test_broken_patches_of_real_objects(
+    maker: Maker, media_type: str, options: Options
+) -> None:
+    schema = maker.random.choice(KINDS).schema
+    stored = maker.object(schema)
+    body = dump(maker.spoiled(maker.patch(stored, schema), schema, patch=True))
+    outcome = handler.patch(stored, body, media_type, schema, options)
+    checked(outcome, stored)
+    if isinstance(outcome, handler.Accepted) and options.prune:
+        assert not mistyped(outcome.object, schema)
+
+
+@settings(max_examples=250, deadline=None)
+@given(maker=makers())
+def test_whole_objects_are_accepted_as_the_published_schemas_accept_them(
+    maker: Maker,
+) -> None:
+    schema = maker.random.choice(KINDS).schema
+    spoilt = maker.spoiled(maker.object(schema), schema, patch=False)
+    obj: JSONObject = {**spoilt, "apiVersion": schema.api_version, "kind": schema.kind}
+    if not readable_by_both(obj):
+        return
+    outcome = handler.create(
+        dump(obj), schema, Options(field_validation="Strict", profile="off")
+    )
+    wrong = mistyped(obj, schema)
+    if wrong:
+        assert refused(outcome).code == 400, wrong
+    else:
+        accepted(outcome)
+
+
+def readable_by_both(value: JSON) -> bool:
+    """Tell whether JSON Schema and Go agree on a value: neither 1.0 for an integer nor
+    null in a list.
+    """
+    if isinstance(value, dict):
+        return all(map(readable_by_both, value.values()))
+    if isinstance(value, list):
+        return None not in value and all(map(readable_by_both, value))
+    return not (isinstance(value, float) and value.is_integer())
+
+
+@settings(max_examples=150, deadline=None)
+@given(maker=makers(), options=ALL_OPTIONS)
+def test_a_patch_changes_none_of_its_arguments(maker: Maker, options: Options) -> None:
+    schema = maker.random.choice(KINDS).schema
+    stored = maker.object(schema)
+    before = dump(stored)
+    body = dump(maker.patch(stored, schema))
+    by_dict = handler.patch(stored, body, STRATEGIC, schema, options)
+    by_bytes = handler.patch(before, body, STRATEGIC, schema, options)
+    assert dump(stored) == before
+    assert by_dict.body == by_bytes.body

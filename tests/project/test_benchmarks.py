@@ -1,0 +1,284 @@
+"""The benchmarks' inputs are what they are said to be, and every part of the harness
+runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import smp
+from benchmarks import elsewhere, growth, memory, processes, run, tables, unions
+from benchmarks.contenders import Absent, Contender, contender
+from benchmarks.goals import GOALS, Goal
+from benchmarks.inputs import Row, rows
+from benchmarks.ours import over_bytes, over_dicts
+from benchmarks.report import Section, written_into
+from benchmarks.shapes import SHAPES
+from benchmarks.timing import ONCE, Effort, Plan, Ratio, Sample, Turn, in_turns, timed
+from smp.schema.catalog import kubernetes
+
+ROWS = {str(row): row for row in rows()}
+OURS = ["--once", "--contender", "smp.wire", "--contender", "smp"]
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "performance.md"
+
+
+@pytest.fixture(params=ROWS)
+def row(request: pytest.FixtureRequest) -> Row:
+    return ROWS[request.param]
+
+
+def test_input_is_about_as_large_as_documented(row: Row) -> None:
+    assert sum(map(len, row.texts)) == pytest.approx(row.size, rel=0.05)
+
+
+def test_input_is_the_same_every_time(row: Row) -> None:
+    again = next(other for other in rows() if str(other) == str(row))
+    assert again.texts == row.texts
+    assert again.documents is not row.documents
+
+
+def test_the_patch_of_a_case_leads_from_the_live_object_to_the_next_configuration(
+    row: Row,
+) -> None:
+    schema = kubernetes().schema(row.api_version, row.kind)
+    story = row.story
+    wished = smp.apply_patch(
+        story.live,
+        smp.three_way_patch(story.before, story.after, story.live, schema),
+        schema,
+    )
+    assert smp.apply_patch(story.live, story.patch, schema) == wished != story.live
+
+
+def test_bytes_and_dicts_are_timed_doing_the_same(row: Row) -> None:
+    result = over_bytes(row)()
+    assert isinstance(result, bytes)
+    assert json.loads(result) == over_dicts(row)()
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_every_row_runs_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "numbers.json"
+    run.main([*OURS, "--only", "small|service", "--json", str(file)])
+    written = json.loads(file.read_text())
+    assert set(written) == {"goals", "bytes", "dicts", "environment"}
+    assert [row["name"] for row in written["dicts"]] == ["ConfigMap, small"] * 3 + [
+        "Service, 50 ports"
+    ] * 2
+    assert all(row["nanoseconds"]["smp"]["minimum"] > 0 for row in written["dicts"])
+    assert [goal["met"] for goal in written["goals"]] == [None] * len(GOALS)
+    assert "| Service, 50 ports: three-way | 18,384 |" in capsys.readouterr().out
+
+
+def test_a_section_runs_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    run.main(["--once", "--section", "memory"])
+    printed = capsys.readouterr().out
+    assert (
+        "| memory: Pod, 100 containers x 200 env: apply | at most 1 x (2 x input + output) |"
+        in printed
+    )
+    assert "in, bytes out" not in printed
+
+
+def test_a_pattern_that_finds_no_row_is_told_the_rows() -> None:
+    with pytest.raises(SystemExit, match="ConfigMap, small: three-way"):
+        run.main([*OURS, "--only", "nothing like it"])
+
+
+def test_the_documentation_takes_no_part_of_the_numbers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        run.main(["--only", "small", "--docs", str(DOCUMENTATION)])
+    assert "--docs" in capsys.readouterr().err
+
+
+# --- its parts -------------------------------------------------------------------------------------------------------
+
+
+def test_growth_is_measured_in_bytes_and_dicts_beside_linear_and_beside_json() -> None:
+    section = growth.section(ONCE, (10, 20), (10, 20))
+    _judged(section)
+    operations = section.lines[2:]
+    assert len(section.ratios) == 2 * 3 * len(operations)
+
+
+def test_growth_in_proportion_to_the_input_is_one() -> None:
+    few, many = Sample.of([[100]]), Sample.of([[1_050]])
+    assert growth.Grown.of(few, many, 10.5).of_linear.best == pytest.approx(1)
+
+
+def test_calls_are_counted_in_python_and_in_c() -> None:
+    def two() -> None:
+        len("")
+
+    assert growth.calls(two) - growth.calls(lambda: None) == 1
+
+
+def test_a_patch_beside_many_elements() -> None:
+    section = elsewhere.section(ONCE, (10, 20))
+    _judged(section)
+    assert [ratio.what for ratio in section.ratios] == [
+        f"elsewhere: {shape.name}" for shape in SHAPES
+    ]
+
+
+def test_processes_are_compared_with_the_bare_interpreter() -> None:
+    section = processes.section(ONCE)
+    assert section.ratios[0] == Ratio(
+        f"process: {processes.BARE}", processes.BARE, 1, 1
+    )
+    imports = ("import smp", "import msgspec, yaml", "import click, msgspec")
+    commands = ("smp --version", "smp apply -o json", "smp apply")
+    assert [ratio.what for ratio in section.ratios[1:]] == [
+        f"process: {name}" for name in imports + commands
+    ]
+    _judged(section)
+
+
+def test_the_peak_of_memory_is_at_least_the_result() -> None:
+    section = memory.section(ONCE)
+    _judged(section)
+    assert isinstance(section.data, dict)
+    peaks = section.data["peak_bytes"]
+    assert min(*peaks["traced"], *peaks["resident"]) > section.data["output_bytes"]
+
+
+def test_unions_are_timed_on_every_row_that_applies() -> None:
+    applied = [row.name for row in rows() if row.operation == "apply"]
+    assert [line.split(" | ")[0] for line in unions.section(ONCE).lines[2:]] == [
+        f"| {name}" for name in applied
+    ]
+
+
+def _judged(section: Section) -> None:
+    """Every ratio is judged by a goal: no name has been mistyped, here or there."""
+    about = [
+        goal
+        for goal in GOALS
+        if goal.what.partition(":")[0] == section.ratios[0].what.partition(":")[0]
+    ]
+    assert about
+    assert all(goal.worst(section.ratios) for goal in about)
+
+
+def test_goals_are_about_rows() -> None:
+    assert {goal.what for goal in GOALS if goal.against in {"Go", "orjson"}} <= set(
+        ROWS
+    )
+
+
+@pytest.mark.parametrize(
+    ("goal", "best", "met"),
+    [
+        (Goal("row", "Go", 4, faster=True), 0.25, True),
+        (Goal("row", "Go", 4, faster=True), 0.26, False),
+        (Goal("row", "orjson", 2), 2.0, True),
+        (Goal("row", "orjson", 2), 2.1, False),
+    ],
+)
+def test_a_goal(goal: Goal, best: float, met: bool) -> None:  # noqa: FBT001  (a column of the table)
+    assert goal.met(Ratio("row", goal.against, best, 9.0)) is met
+
+
+def test_the_worst_ratio_counts_among_those_that_a_goal_means() -> None:
+    bad, worse, other = (
+        Ratio("a: 1", "x", 2, 2),
+        Ratio("a: 2", "x", 3, 3),
+        Ratio("a: 3", "y", 4, 4),
+    )
+    assert (
+        Goal("a: *", "x", 1).worst([bad, worse, other, Ratio("b", "x", 5, 5)]) == worse
+    )
+    assert Goal("c", "x", 1).worst([bad]) is None
+
+
+def test_a_table_says_how_many_times_as_long_the_first_contender_takes() -> None:
+    samples = {"a": Sample.of([[1_000, 2_000]]), "b": Sample.of([[200_000, 400_000]])}
+    columns = [Contender(name, "bytes", "computes", "1", _unprepared) for name in "abc"]
+    section = tables.as_section(
+        "bytes", [tables.Result("ConfigMap, small", "two_way", 678, samples)], columns
+    )
+    assert (
+        "| ConfigMap, small: two-way | 678 | 1.0 (1.5) | 200 (300) 0.005x | - |"
+        in section.lines
+    )
+    assert section.ratios == [Ratio("ConfigMap, small: two-way", "b", 0.005, 0.005)]
+
+
+def _unprepared(_row: Row) -> None:
+    return None
+
+
+def test_a_contender_that_cannot_be_imported_is_absent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    assert isinstance(contender("orjson"), Absent)
+
+
+def test_sections_are_written_between_their_marks() -> None:
+    section = Section("memory", "Memory", ["| new |"], None)
+    text = "a\n<!-- memory -->\nold\n<!-- /memory -->\nb\n"
+    assert (
+        written_into(text, [section])
+        == "a\n<!-- memory -->\n\n| new |\n\n<!-- /memory -->\nb\n"
+    )
+    with pytest.raises(ValueError, match="<!-- memory -->"):
+        written_into("a\nb\n", [section])
+
+
+def test_the_documentation_has_a_place_for_every_section() -> None:
+    text = DOCUMENTATION.read_text()
+    sections = [Section(name, "", ["| new |"], None) for name in run.NAMES_OF_SECTIONS]
+    assert written_into(text, sections).count("| new |") == len(sections)
+
+
+# --- taking turns ----------------------------------------------------------------------------------------------------
+
+
+def test_things_are_timed_in_turns_and_what_warms_up_does_not_count() -> None:
+    order: list[str] = []
+
+    def turn(name: str) -> Turn:
+        def taken(runs: int) -> Sequence[int]:
+            order.extend(name * runs)
+            return [1_000] * runs
+
+        return taken
+
+    samples = in_turns(
+        {"a": turn("a"), "b": turn("b")},
+        Effort(warm_up=1, rounds=2, seconds=6e-6, patience=1.0),
+    )
+    assert "".join(order) == "ab" + "aaabbb" * 2
+    assert samples["a"] == Sample(1_000, 1_000, 6, (1_000, 1_000))
+
+
+def test_a_call_is_timed_run_by_run() -> None:
+    calls = iter(range(100))
+    assert len(timed(lambda: next(calls))(3)) == 3
+    assert next(calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "plan"),
+    [(1, Plan(10, 100)), (500, Plan(10, 1)), (2_000, Plan(5, 1)), (20_000, Plan(1, 1))],
+)
+def test_what_is_slow_has_fewer_turns(milliseconds: int, plan: Plan) -> None:
+    effort = Effort(warm_up=3, rounds=10, seconds=1.0, patience=10.0)
+    assert effort.plan(milliseconds * 1_000_000) == plan
+
+
+def test_a_ratio_has_the_best_times_and_the_middle_of_the_rounds() -> None:
+    ours, theirs = Sample.of([[4, 6], [10], [9]]), Sample.of([[2], [2, 7], [3], [1]])
+    assert Ratio.of("a", "b", ours, theirs) == Ratio("a", "b", 4 / 1, 3)

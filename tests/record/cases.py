@@ -1,0 +1,301 @@
+"""Record what the Go reference does as the expectations of spec cases; run by hand,
+from the root of the repository.
+
+    python -m tests.record.cases spec_cases/two_way/lists.yaml ...
+
+An expectation never comes from the engine under test. Of each case, every operation
+that its inputs allow and that it says nothing about gets Go's result; what it does say
+is checked. Where a case deviates on purpose, the expectation is written by hand, and
+Go's result becomes its ``reference``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from smp.cases import (
+    UNION_OPERATIONS,
+    Failure,
+    Result,
+    SpecCase,
+    expectations,
+    last_applied,
+    parse,
+    patches,
+    updated_text,
+)
+from smp.values import JSON, JSONObject, same
+from tests.support.oracles import Reference, as_go_prints
+
+# Go walks its maps in random order; an outcome that depends on it shows in as many
+# runs.
+RUNS = 100
+
+
+class UnrecordableError(Exception):
+    """An answer of Go that no expectation can be made of."""
+
+
+def computable(case: SpecCase) -> Iterator[str]:
+    """Yield the operations that the inputs of a case allow and whose outcome Go can
+    tell in full.
+    """
+    given = case.document.keys()
+    if {"original", "modified"} <= given:
+        yield from ("two_way", "two_way_result")
+    if {"modified", "live"} <= given:
+        yield "three_way"
+    if (
+        {"patch", "live"} <= given
+        or {"patches", "live"} <= given
+        or {"modified", "live"} <= given
+    ):
+        yield "result"
+    if {"patches", "live"} <= given:
+        yield "composed"
+
+
+def answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
+    """Return Go's distinct answers: ``value``, ``error`` or ``panic``."""
+    return [_renamed(answer) for answer in _answers(go, case, operation)]
+
+
+def told(case: SpecCase) -> dict[str, Result]:
+    """Return the expectations that Go can tell about: it knows no unions."""
+    return {
+        name: result
+        for name, result in expectations(case).items()
+        if name not in UNION_OPERATIONS
+    }
+
+
+def agrees(
+    answer: JSONObject, expected: Result, operation: str, *, exactly: bool = False
+) -> bool:
+    """Tell whether an answer is as expected, as far as Go can tell: of conflicts,
+    whether there are any.
+
+    Go prints some numbers in its own way, which counts only ``exactly``.
+    """
+    if isinstance(expected, Failure):
+        return "error" in answer
+    if operation == "conflicts":
+        return same(answer.get("value"), bool(expected))
+    return "value" in answer and same(
+        answer["value"], expected if exactly else as_go_prints(expected)
+    )
+
+
+def disagreements(go: Reference, case: SpecCase) -> Iterator[str]:
+    """Yield what of a case is not as Go has it: a deviation differs from Go just as it
+    says, all else not at all.
+    """
+    references = case.object("reference")
+    for operation, expected in told(case).items():
+        found = answers(go, case, operation)
+        if operation in references:
+            if not same(references[operation], as_reference(found)):
+                yield f"{operation}: Go does {as_reference(found)}"
+            elif len(found) == 1 and agrees(
+                found[0], expected, operation, exactly=True
+            ):
+                yield f"{operation}: no deviation from Go"
+        elif len(found) != 1 or not agrees(found[0], expected, operation):
+            yield f"{operation}: Go does {as_reference(found)}"
+
+
+def as_reference(found: list[JSONObject]) -> JSON:
+    """Write Go's answers as a ``reference`` does."""
+    return found[0] if len(found) == 1 else {"any_of": list[JSON](found)}
+
+
+def recorded(go: Reference, case: SpecCase) -> JSONObject:
+    """Return the members that a case lacks. Raises UnrecordableError."""
+    if "deviation" in case.document:
+        return _reference(go, case)
+    expected = told(case)
+    failing = {
+        operation
+        for operation, result in expected.items()
+        if isinstance(result, Failure)
+    }
+    members: JSONObject = {}
+    for operation in computable(case):
+        if operation in expected or failing & {"three_way", "two_way"}:
+            continue
+        found = answers(go, case, operation)
+        if operation == "composed" and not _is_composition(go, case, found):
+            continue
+        if len(found) != 1 or "value" not in found[0]:
+            raise UnrecordableError(f"{operation}: {as_reference(found)}")
+        if operation != "two_way_result" or not same(
+            found[0]["value"], as_go_prints(case.document["modified"])
+        ):
+            members[operation] = found[0]["value"]
+    return members
+
+
+def _reference(go: Reference, case: SpecCase) -> JSONObject:
+    """Note what Go does at each operation where it does something else than the case
+    expects.
+    """
+    found = {operation: answers(go, case, operation) for operation in told(case)}
+    differing = {
+        operation: as_reference(found[operation])
+        for operation, expected in told(case).items()
+        if not all(
+            agrees(answer, expected, operation, exactly=True)
+            for answer in found[operation]
+        )
+    }
+    if not differing:
+        raise UnrecordableError("no deviation from Go")
+    return {} if same(case.object("reference"), differing) else {"reference": differing}
+
+
+def _is_composition(go: Reference, case: SpecCase, found: list[JSONObject]) -> bool:
+    """Tell whether Go's composition does what the patches do in turn; it loses
+    deletions, for one.
+    """
+    composed = [{"result": each.get("value")} for each in found]
+    return same(
+        list[JSON](_applied(go, case, case.document["live"], composed)),
+        list[JSON](_result(go, case)),
+    )
+
+
+def _answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
+    given = case.document
+    match operation:
+        case "two_way":
+            found = _ask(
+                go,
+                case,
+                "two_way",
+                original=given["original"],
+                modified=given["modified"],
+            )
+        case "two_way_result":
+            found = _applied(go, case, given["original"], _answers(go, case, "two_way"))
+        case "three_way":
+            found = _three_way(go, case)
+        case "composed":
+            found = _ask(go, case, "compose", patches=given["patches"])
+        case "conflicts" if "left" in given:
+            found = _ask(
+                go, case, "conflicts", left=given["left"], right=given["right"]
+            )
+        case "conflicts":
+            found = [{"result": "error" in answer} for answer in _three_way(go, case)]
+        case _:
+            found = _result(go, case)
+    return found
+
+
+def _three_way(go: Reference, case: SpecCase) -> list[JSONObject]:
+    options = case.object("options")
+    flags: JSONObject = {
+        "overwrite": options.get("overwrite") is not False,
+        "preconditions": options.get("preconditions") is True,
+    }
+    configurations: JSONObject = {
+        "modified": case.document["modified"],
+        "current": case.document["live"],
+    }
+    return _ask(
+        go, case, "three_way", original=last_applied(case), **configurations, **flags
+    )
+
+
+def _result(go: Reference, case: SpecCase) -> list[JSONObject]:
+    live = case.document["live"]
+    if "patches" not in case.document:
+        patch = case.document.get("patch")
+        return _applied(
+            go,
+            case,
+            live,
+            _three_way(go, case) if patch is None else [{"result": patch}],
+        )
+    objects: list[JSONObject] = [{"result": live}]
+    for patch in patches(case):
+        objects = list(
+            chain.from_iterable(
+                _applied(go, case, each["result"], [{"result": patch}])
+                for each in objects
+            )
+        )
+    return objects
+
+
+def _applied(
+    go: Reference, case: SpecCase, original: JSON, found: list[JSONObject]
+) -> list[JSONObject]:
+    applied = (
+        _ask(go, case, "apply", original=original, patch=each["result"])
+        if "result" in each
+        else [each]
+        for each in found
+    )
+    return _distinct(list(chain.from_iterable(applied)))
+
+
+def _distinct(found: list[JSONObject]) -> list[JSONObject]:
+    return [
+        each
+        for at, each in enumerate(found)
+        if not any(same(each, other) for other in found[:at])
+    ]
+
+
+def _ask(go: Reference, case: SpecCase, op: str, **request: JSON) -> list[JSONObject]:
+    schema = case.document.get("schema")
+    kind = (
+        {"kind": case.document["kind"]}
+        if schema is None
+        else {"lookup": "openapi", "schema": schema}
+    )
+    found = go.ask(op, repeat=RUNS, **kind, **request)["results"]
+    return (
+        [each for each in found if isinstance(each, dict)]
+        if isinstance(found, list)
+        else []
+    )
+
+
+def _renamed(answer: JSONObject) -> JSONObject:
+    return {"value": answer["result"]} if "result" in answer else answer
+
+
+def record(go: Reference, path: Path) -> Iterator[str]:
+    """Rewrite a file; yield a line for each case that Go disagrees with or has no
+    expectation for.
+    """
+    text = path.read_text(encoding="utf-8")
+    changes: dict[int, JSONObject] = {}
+    for case in parse(text, source=str(path)):
+        try:
+            changes[case.index] = recorded(go, case)
+        except UnrecordableError as error:
+            yield f"{path}:{case.line}: {case.description}: {error}"
+    text = updated_text(text, changes, source=str(path))
+    path.write_text(text, encoding="utf-8")
+    for case in parse(text, source=str(path)):
+        for problem in disagreements(go, case):
+            yield f"{path}:{case.line}: {case.description}: {problem}"
+
+
+def main(paths: list[str]) -> int:
+    """Record the files; answer 1 where somebody has to look at a case."""
+    with Reference() as go:
+        complaints = [
+            complaint for path in paths for complaint in record(go, Path(path))
+        ]
+    sys.stdout.writelines(f"{complaint}\n" for complaint in complaints)
+    return bool(complaints)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,139 @@
+"""Compile the table of built-in resources from the discovery documents that Kubernetes
+publishes.
+
+``python -m tests.record.resources`` writes smp/server/resources.json anew from the Go
+module k8s.io/kubernetes, which ``go mod download k8s.io/kubernetes@VERSION`` brings.
+What cannot be stored (reviews, bindings) is left out, and so are subresources other
+than status and scale."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from smp.values import JSONObject
+
+VERSION: Final = "v1.37.1"
+TABLE: Final = Path(__file__).resolve().parents[2] / "smp" / "server" / "resources.json"
+
+
+@cache
+def module() -> Path | None:
+    """Find the sources of Kubernetes; None where they are not in Go's module cache."""
+    go = shutil.which("go")
+    if go is None:
+        return None
+    listed = subprocess.run(
+        [go, "env", "GOMODCACHE"], capture_output=True, text=True, check=True
+    )
+    directory = Path(listed.stdout.strip()) / "k8s.io" / f"kubernetes@{VERSION}"
+    return directory if directory.is_dir() else None
+
+
+needs_kubernetes = pytest.mark.skipif(
+    f"__import__('sys').modules[{__name__!r}].module() is None",
+    reason=f"no go, or k8s.io/kubernetes {VERSION} is not in its module cache",
+)
+
+
+def compiled(discovery: Path) -> str:
+    """Compile the discovery documents in a directory to the text of the table, one
+    resource a line.
+    """
+    rows = [
+        *_core(_read(discovery / "api__v1.json")),
+        *_groups(_read(discovery / "aggregated_v2.json")),
+    ]
+    source = f"k8s.io/kubernetes {VERSION}, api/discovery"
+    lines = ",\n".join(f"    {json.dumps(row)}" for row in rows)
+    return (
+        f'{{\n  "source": {json.dumps(source)},\n  "resources": [\n{lines}\n  ]\n}}\n'
+    )
+
+
+def _core(document: dict[str, Any]) -> Iterator[JSONObject]:
+    """Read the core group, which is published in the older form."""
+    names = {one["name"] for one in document["resources"]}
+    for one in document["resources"]:
+        subresources = [
+            word for word in ("scale", "status") if f"{one['name']}/{word}" in names
+        ]
+        if "/" not in one["name"] and _is_stored(one):
+            own = (one["kind"], one["name"], one["singularName"], one["namespaced"])
+            yield _row(("", "v1"), own, one, subresources)
+
+
+def _groups(document: dict[str, Any]) -> Iterator[JSONObject]:
+    for group in document["items"]:
+        for version in group["versions"]:
+            for one in filter(_is_stored, version["resources"]):
+                subresources = [
+                    each["subresource"] for each in one.get("subresources", ())
+                ]
+                own = (
+                    one["responseKind"]["kind"],
+                    one["resource"],
+                    one["singularResource"],
+                    one["scope"] != "Cluster",
+                )
+                yield _row(
+                    (group["metadata"]["name"], version["version"]),
+                    own,
+                    one,
+                    subresources,
+                )
+
+
+def _is_stored(one: dict[str, Any]) -> bool:
+    return {"create", "get", "update"} <= set(one["verbs"])
+
+
+def _row(
+    place: tuple[str, str],
+    own: tuple[str, str, str, bool],
+    published: dict[str, Any],
+    subresources: list[str],
+) -> JSONObject:
+    group, version = place
+    kind, plural, singular, namespaced = own
+    row: JSONObject = {
+        "group": group,
+        "version": version,
+        "kind": kind,
+        "plural": plural,
+        "namespaced": namespaced,
+    }
+    if singular != kind.lower():
+        row["singular"] = singular
+    row |= {
+        word: published[key]
+        for word, key in (("short_names", "shortNames"), ("categories", "categories"))
+        if key in published
+    }
+    if len(published["verbs"]) < 8:
+        row["verbs"] = published["verbs"]
+    if "status" in subresources:
+        row["status"] = True
+    if "scale" in subresources:
+        # as the API documents each of them
+        row["scale"] = {"selector": ["spec", "selector"], "default_replicas": 1}
+    return row
+
+
+def _read(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_bytes())
+    return document
+
+
+if __name__ == "__main__":
+    sources = module()
+    if sources is None:
+        raise SystemExit(f"go mod download k8s.io/kubernetes@{VERSION}")
+    TABLE.write_text(compiled(sources / "api" / "discovery"))

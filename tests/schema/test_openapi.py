@@ -1,0 +1,566 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smp.errors import DepthError, SchemaError, SmpError
+from smp.schema.model import TypeDocument
+from smp.schema.sources.openapi import compile_documents, inline
+from smp.values import JSON, JSONObject
+
+WIDGET = "com.example.v1.Widget"
+GROUP_VERSION_KIND: JSON = [
+    {"group": "example.com", "version": "v1", "kind": "Widget"},
+    {"group": "", "version": "v1", "kind": "Widget"},
+]
+
+# Words that schemas are made of, so that random documents get past the first check.
+WORDS = st.sampled_from(
+    [
+        *(
+            "definitions",
+            "$defs",
+            "components",
+            "schemas",
+            "properties",
+            "items",
+            "additionalProperties",
+            "type",
+        ),
+        *(
+            "$ref",
+            "allOf",
+            "oneOf",
+            "anyOf",
+            "enum",
+            "format",
+            "object",
+            "array",
+            "string",
+            "null",
+            "int-or-string",
+        ),
+        *(
+            "x-kubernetes-patch-strategy",
+            "x-kubernetes-patch-merge-key",
+            "x-kubernetes-list-type",
+            "map",
+            "merge",
+        ),
+        *(
+            "x-kubernetes-list-map-keys",
+            "x-kubernetes-map-type",
+            "x-kubernetes-unions",
+            "x-kubernetes-int-or-string",
+        ),
+        *(
+            "x-kubernetes-preserve-unknown-fields",
+            "x-kubernetes-embedded-resource",
+            "x-kubernetes-group-version-kind",
+        ),
+        *(
+            "group",
+            "version",
+            "kind",
+            "#/definitions/a",
+            "#/$defs/a",
+            "a",
+            "",
+            "spec",
+            "names",
+            "versions",
+            "name",
+        ),
+        *(
+            "served",
+            "schema",
+            "openAPIV3Schema",
+            "types",
+            "kinds",
+            "fields",
+            "values",
+            "is",
+            "strategy",
+            "key",
+            "any",
+        ),
+    ]
+)
+RANDOM: st.SearchStrategy[JSON] = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), WORDS, st.text(max_size=3)
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(WORDS | st.text(max_size=2), inner, max_size=4)
+    ),
+    max_leaves=25,
+)
+
+
+def compiled(node: JSON) -> TypeDocument:
+    return compile_documents({"definitions": {"T": node}}).types["T"]
+
+
+def nested(depth: int) -> JSON:
+    schema: JSON = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("node", "document"),
+    [
+        ({"type": "string"}, "string"),
+        ({"type": "string", "format": "date-time"}, "string"),
+        ({"type": ["integer", "null"], "format": "int32"}, "integer"),
+        (
+            {"type": "string", "enum": ["a", "b"]},
+            {"type": "string", "enum": ["a", "b"]},
+        ),
+        ({"enum": ["a", None]}, {"type": "string", "enum": ["a", None]}),
+        ({"type": "string", "format": "int-or-string"}, "int-or-string"),
+        ({"type": ["string", "integer"]}, "int-or-string"),
+        (
+            {
+                "x-kubernetes-int-or-string": True,
+                "anyOf": [{"type": "integer"}, {"type": "string"}],
+            },
+            "int-or-string",
+        ),
+        (
+            {"oneOf": [{"type": ["string", "null"]}, {"type": ["integer", "null"]}]},
+            "int-or-string",
+        ),
+        ({"oneOf": [{"type": "string"}, {"type": "number"}]}, "int-or-string"),
+        ({"anyOf": [{"type": "integer"}, {"type": "number"}]}, "number"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "string"),
+        ({"anyOf": [{"$ref": "#/$defs/Other"}, {"type": "null"}]}, "#Other"),
+        ({"$ref": "#/definitions/a.b.C"}, "#a.b.C"),
+        ({"$ref": "#/components/schemas/a~1b~0c"}, "#a/b~c"),
+        ({"allOf": [{"$ref": "#/components/schemas/Other"}], "default": {}}, "#Other"),
+        (
+            {"type": "object", "allOf": [{"$ref": "#/components/schemas/Other"}]},
+            "#Other",
+        ),
+        ({}, {"fields": {}}),
+        ({"type": "object"}, {"fields": {}}),
+        (
+            {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"fields": {}},
+        ),
+        ({"properties": {"a": {"type": "string"}}}, {"fields": {"a": "string"}}),
+        ({"properties": {"a": True}}, {"fields": {"a": {"fields": {}}}}),
+        (
+            {"type": "object", "properties": {"a": {"properties": {}}}},
+            {"fields": {"a": {"fields": {}}}},
+        ),
+        ({"type": "object", "additionalProperties": False}, {"fields": {}}),
+        ({"type": "object", "additionalProperties": True}, {"fields": {}, "any": True}),
+        ({"type": "object", "additionalProperties": {}}, {"fields": {}, "any": True}),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"fields": {}, "values": "string"},
+        ),
+        ({"x-kubernetes-preserve-unknown-fields": True}, "any"),
+        ({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "any"),
+        (
+            {
+                "properties": {"a": {"type": "string"}},
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
+            {"fields": {"a": "string"}, "any": True},
+        ),
+        ({"type": "array", "items": {"type": "string"}}, {"items": "string"}),
+        ({"type": "array"}, {"items": {"fields": {}}}),
+        (
+            {"items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+            {"items": "string", "list_type": "set"},
+        ),
+        (
+            {
+                "type": "array",
+                "items": {},
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["a", "b"],
+            },
+            {"items": {"fields": {}}, "list_type": "map", "map_keys": ["a", "b"]},
+        ),
+        (
+            {"type": "object", "x-kubernetes-map-type": "atomic"},
+            {"fields": {}, "map_type": "atomic"},
+        ),
+        (
+            {"type": "object", "x-kubernetes-embedded-resource": True},
+            {"fields": {}, "embedded": True},
+        ),
+        (
+            {
+                "type": "object",
+                "x-kubernetes-unions": [{"fields-to-discriminateBy": {"a": "A"}}],
+            },
+            {"fields": {}, "unions": [{"fields-to-discriminateBy": {"a": "A"}}]},
+        ),
+        *(
+            (
+                {
+                    "x-kubernetes-unions": [{"discriminator": "type"}],
+                    "required": required,
+                },
+                {"fields": {}, "unions": [{"discriminator": "type", **requirement}]},
+            )
+            for required, requirement in (
+                (["type", "a"], {"required": True}),
+                (["a"], {}),
+                ([None], {}),
+                ("type", {}),
+            )
+        ),
+        (
+            {
+                "x-kubernetes-unions": [{"discriminator": "type", "required": False}],
+                "required": ["type"],
+            },
+            {"fields": {}, "unions": [{"discriminator": "type", "required": False}]},
+        ),
+        (
+            {"x-kubernetes-unions": [{}], "required": [None]},
+            {"fields": {}, "unions": [{}]},
+        ),
+        ({"type": "string", "x-kubernetes-list-type": "atomic"}, "string"),
+    ],
+)
+def test_a_schema_compiles_to(node: JSON, document: TypeDocument) -> None:
+    assert compiled(node) == document
+
+
+@pytest.mark.parametrize(
+    ("node", "field"),
+    [
+        (
+            {
+                "type": "array",
+                "items": {"type": "string"},
+                "x-kubernetes-patch-strategy": "merge",
+            },
+            {"is": {"items": "string"}, "strategy": "merge"},
+        ),
+        (
+            {
+                "items": {},
+                "x-kubernetes-patch-strategy": "retainKeys|merge",
+                "x-kubernetes-patch-merge-key": "name",
+            },
+            {
+                "is": {"items": {"fields": {}}},
+                "strategy": "merge,retainKeys",
+                "key": "name",
+            },
+        ),
+        (
+            {
+                "$ref": "#/definitions/Other",
+                "x-kubernetes-patch-strategy": "retainKeys",
+                "description": "words",
+            },
+            {"is": "#Other", "strategy": "retainKeys"},
+        ),
+        (
+            {
+                "allOf": [{"$ref": "#/components/schemas/Other"}],
+                "x-kubernetes-patch-strategy": "replace",
+            },
+            {"is": "#Other", "strategy": "replace"},
+        ),
+        (
+            {"$ref": "#/definitions/Other", "x-kubernetes-map-type": "atomic"},
+            {"is": "#Other", "map_type": "atomic"},
+        ),
+        ({"allOf": [{"$ref": "#/definitions/Other"}], "default": {}}, "#Other"),
+    ],
+)
+def test_a_property_keeps_what_stands_beside_its_type(
+    node: JSON, field: TypeDocument
+) -> None:
+    assert compiled({"properties": {"a": node}}) == {"fields": {"a": field}}
+
+
+def test_a_union_on_its_discriminator_moves_to_the_object() -> None:
+    """KEP-1027 publishes a union on the discriminator's property; the object carries it
+    with that name.
+    """
+    members: JSONObject = {
+        "fieldMembers": {"RollingUpdate": {"name": "rollingUpdate"}, "Recreate": None}
+    }
+    forms: list[tuple[JSONObject, str]] = [
+        ({"type": "string"}, "string"),
+        ({"$ref": "#/definitions/Mode"}, "#Mode"),
+    ]
+    for discriminator, document in forms:
+        node: JSON = {
+            "properties": {"type": {**discriminator, "x-kubernetes-unions": members}}
+        }
+        assert compiled(node) == {
+            "fields": {"type": document},
+            "unions": [{"discriminator": "type", **members}],
+        }
+
+
+@pytest.mark.parametrize(
+    ("node", "path", "code"),
+    [
+        ([], "", "invalid-schema"),
+        ({"type": "strin"}, ".type", "invalid-schema"),
+        ({"type": {"a": 1}}, ".type", "invalid-schema"),
+        ({"properties": []}, "", "invalid-schema"),
+        ({"properties": {"a": 1}}, ".properties.a", "invalid-schema"),
+        ({"items": [{"type": "string"}]}, ".items", "invalid-schema"),
+        ({"additionalProperties": "yes"}, ".additionalProperties", "invalid-schema"),
+        ({"allOf": {}}, ".allOf", "invalid-schema"),
+        ({"$ref": 1}, ".$ref", "invalid-reference"),
+        ({"$ref": "other.json#/definitions/A"}, ".$ref", "invalid-reference"),
+        ({"type": ["string", "object"]}, "", "unresolvable-combination"),
+        ({"type": ["string", "boolean"]}, "", "unresolvable-combination"),
+        (
+            {"oneOf": [{"type": "string"}, {"type": "object"}]},
+            "",
+            "unresolvable-combination",
+        ),
+        (
+            {"allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]},
+            "",
+            "unresolvable-combination",
+        ),
+        (
+            {"allOf": [{"$ref": "#/$defs/A"}], "properties": {"a": {}}},
+            "",
+            "unresolvable-combination",
+        ),
+        (
+            {"x-kubernetes-list-type": "sorted"},
+            ".x-kubernetes-list-type",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-list-type": "map"},
+            ".x-kubernetes-list-type",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-list-map-keys": "name"},
+            ".x-kubernetes-list-map-keys",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-list-map-keys": [1]},
+            ".x-kubernetes-list-map-keys",
+            "invalid-schema",
+        ),
+        ({"x-kubernetes-map-type": None}, ".x-kubernetes-map-type", "invalid-schema"),
+        (
+            {"x-kubernetes-patch-strategy": "merge,replace"},
+            ".x-kubernetes-patch-strategy",
+            "invalid-strategy",
+        ),
+        (
+            {"x-kubernetes-patch-strategy": ["merge"]},
+            ".x-kubernetes-patch-strategy",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-patch-merge-key": 1},
+            ".x-kubernetes-patch-merge-key",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-patch-merge-key": ""},
+            ".x-kubernetes-patch-merge-key",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-int-or-string": 1},
+            ".x-kubernetes-int-or-string",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-preserve-unknown-fields": "true"},
+            ".x-kubernetes-preserve-unknown-fields",
+            "invalid-schema",
+        ),
+        ({"x-kubernetes-unions": ["type"]}, ".x-kubernetes-unions", "invalid-schema"),
+        ({"enum": "a"}, ".enum", "invalid-schema"),
+        (
+            {"x-kubernetes-group-version-kind": {}},
+            ".x-kubernetes-group-version-kind",
+            "invalid-schema",
+        ),
+        (
+            {"x-kubernetes-group-version-kind": [{"kind": "A"}]},
+            ".x-kubernetes-group-version-kind",
+            "invalid-schema",
+        ),
+    ],
+)
+def test_an_unusable_schema_is_an_error_with_its_path(
+    node: JSON, path: str, code: str
+) -> None:
+    with pytest.raises(SchemaError) as caught:
+        compiled(node)
+    assert caught.value.code == code
+    assert str(caught.value.path).startswith(f"definitions.T{path}")
+
+
+def test_the_path_of_an_error_leads_to_a_nested_schema() -> None:
+    node: JSON = {
+        "properties": {
+            "a": {"items": {"additionalProperties": {"x-kubernetes-map-type": "deep"}}}
+        }
+    }
+    with pytest.raises(SchemaError) as caught:
+        compiled(node)
+    assert caught.value.path.pointer == (
+        "/definitions/T/properties/a/items/additionalProperties/x-kubernetes-map-type"
+    )
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda schemas: {"swagger": "2.0", "definitions": schemas},
+        lambda schemas: {"openapi": "3.0.0", "components": {"schemas": schemas}},
+        lambda schemas: {"$schema": "http://json-schema.org/schema#", "$defs": schemas},
+        lambda schemas: [{"paths": {}}, {"definitions": schemas}],
+    ],
+)
+def test_kinds_are_found_in_every_form_of_document(
+    wrap: Callable[[JSON], JSON],
+) -> None:
+    kind: JSON = {"type": "string", "enum": ["Widget"]}
+    node: JSON = {
+        "properties": {"kind": kind},
+        "x-kubernetes-group-version-kind": GROUP_VERSION_KIND,
+    }
+    types, kinds = compile_documents(wrap({WIDGET: node}))
+    assert kinds == {("example.com/v1", "Widget"): WIDGET, ("v1", "Widget"): WIDGET}
+    assert types == {WIDGET: {"fields": {"kind": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [None, 1, "", [], {}, [{}], {"components": {}}, {"definitions": {}}, [None]],
+)
+def test_a_document_without_schemas_is_an_error(document: JSON) -> None:
+    with pytest.raises(SchemaError):
+        compile_documents(document)
+
+
+def test_documents_are_not_changed() -> None:
+    document: JSON = {
+        "definitions": {
+            "A": {"properties": {"kind": {"type": "string", "enum": ["A"]}}}
+        }
+    }
+    before = copy.deepcopy(document)
+    compile_documents(document)
+    assert document == before
+
+
+def test_deep_nesting_is_an_error_of_its_own() -> None:
+    for read in (compiled, inline):
+        with pytest.raises(DepthError):
+            read(nested(100_000))
+
+
+def test_an_inline_schema_brings_its_own_definitions() -> None:
+    schema = inline(
+        {
+            "type": "object",
+            "properties": {"spec": {"allOf": [{"$ref": "#/components/schemas/Spec"}]}},
+            "components": {
+                "schemas": {
+                    "Spec": {
+                        "properties": {
+                            "items": {
+                                "items": {"$ref": "#/components/schemas/Item"},
+                                "x-kubernetes-patch-strategy": "merge",
+                                "x-kubernetes-patch-merge-key": "id",
+                            }
+                        }
+                    },
+                    "Item": {
+                        "properties": {
+                            "children": {"$ref": "#/components/schemas/Spec"}
+                        }
+                    },
+                }
+            },
+        }
+    )
+    assert schema.descend("spec", "items").merge_key == "id"
+    assert schema.descend("spec", "items", "children", "items").merge_key == "id"
+
+
+def test_an_inline_schema_may_be_one_reference() -> None:
+    definitions: JSON = {
+        "A": {"$ref": "#/definitions/B"},
+        "B": {"properties": {"a": {"type": "string"}}},
+    }
+    assert (
+        inline({"$ref": "#/definitions/A", "definitions": definitions})
+        .descend("a")
+        .name
+        == "a"
+    )
+
+
+def test_references_in_a_circle_are_found_on_use() -> None:
+    schema = inline(
+        {
+            "$ref": "#/$defs/A",
+            "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}},
+        }
+    )
+    with pytest.raises(SchemaError) as caught:
+        _ = schema.type
+    assert caught.value.code == "circular-reference"
+
+
+@pytest.mark.parametrize("reference", ["#/definitions/Nowhere", "#/definitions/Alias"])
+def test_a_dangling_reference_is_found_on_use(reference: str) -> None:
+    definitions: JSON = {"Alias": {"$ref": "#/definitions/Nowhere"}}
+    properties: JSON = {"a": {"$ref": reference}, "b": {"type": "string"}}
+    schema = inline({"properties": properties, "definitions": definitions})
+    assert schema.descend("b").merge_key == ""
+    with pytest.raises(SchemaError) as caught:
+        schema.descend("a")
+    assert caught.value.code == "dangling-reference"
+
+
+@given(RANDOM)
+def test_any_json_is_compiled_or_refused(document: JSON) -> None:
+    documents: list[JSON] = [
+        document,
+        {"definitions": {"a": document}},
+        {"$defs": document},
+    ]
+    for wrapped in documents:
+        try:
+            types, kinds = compile_documents(wrapped)
+        except SmpError:
+            continue
+        assert set(kinds.values()) <= types.keys()
+
+
+@given(RANDOM)
+def test_any_json_is_an_inline_schema_or_refused(document: JSON) -> None:
+    try:
+        schema = inline(document)
+        for name in ("a", "spec", "kind"):
+            _ = schema.descend(name).type.items
+    except SmpError as error:
+        assert error.code  # noqa: PT017  (whatever the error, it is one of ours)

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import pytest
+
+from smp.errors import SchemaError, UnknownFieldError
+from smp.schema.model import (
+    ListType,
+    ObjectType,
+    ScalarType,
+    Schema,
+    Strategy,
+    TypeDocument,
+)
+from smp.values import JSON, JSONObject
+
+PORTS: JSON = {"items": "#Port", "list_type": "map", "map_keys": ["port"]}
+CONTAINER: JSONObject = {
+    "fields": {
+        "name": "string",
+        "image": "string",
+        "ports": {"is": PORTS, "strategy": "merge", "key": "port"},
+        "args": {"items": "string", "list_type": "atomic"},
+        "labels": {"fields": {}, "values": "string"},
+        "config": "any",
+        "raw": {"fields": {}},
+        "policy": {"type": "string", "enum": ["Always", "Never"]},
+        "next": "#Container",
+        "lost": "#Nowhere",
+    },
+    "map_type": "atomic",
+    "unions": [
+        {"discriminator": "policy", "fields-to-discriminateBy": {"config": "Always"}}
+    ],
+}
+PORT: JSONObject = {"fields": {"port": "integer", "target": "int-or-string"}}
+
+
+@pytest.fixture
+def schema() -> Schema:
+    return Schema.inline("#Container", {"Container": CONTAINER, "Port": PORT})
+
+
+@pytest.mark.parametrize(
+    ("text", "merge", "replace", "retain_keys", "canonical"),
+    [
+        ("", False, False, False, ""),
+        ("merge", True, False, False, "merge"),
+        ("replace", False, True, False, "replace"),
+        ("retainKeys", False, False, True, "retainKeys"),
+        ("merge,retainKeys", True, False, True, "merge,retainKeys"),
+        ("retainKeys,merge", True, False, True, "merge,retainKeys"),
+        ("merge|retainKeys", True, False, True, "merge,retainKeys"),
+        ("retainKeys,replace", False, True, True, "replace,retainKeys"),
+    ],
+)
+def test_strategies_parse_and_print(
+    text: str, merge: bool, replace: bool, retain_keys: bool, canonical: str
+) -> None:
+    strategy = Strategy.parse(text)
+    assert (strategy.merge, strategy.replace, strategy.retain_keys) == (
+        merge,
+        replace,
+        retain_keys,
+    )
+    assert str(strategy) == canonical
+    assert Strategy.parse(canonical) == strategy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "merge,replace",
+        "merge,merge",
+        "Merge",
+        "merge, retainKeys",
+        ",",
+        "merge,",
+        "none",
+    ],
+)
+def test_other_combinations_are_no_strategy(text: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Strategy.parse(text)
+    assert caught.value.code == "invalid-strategy"
+
+
+def test_a_field_carries_strategy_key_and_list_facets(schema: Schema) -> None:
+    ports = schema.descend("ports")
+    assert (ports.merges, ports.replaces, ports.retain_keys, ports.merge_key) == (
+        True,
+        False,
+        False,
+        "port",
+    )
+    assert isinstance(ports.type, ListType)
+    assert (ports.type.list_type, ports.type.map_keys) == ("map", ("port",))
+
+
+def test_a_list_is_descended_through_to_its_elements(schema: Schema) -> None:
+    target = schema.descend("ports", "target").type
+    assert isinstance(target, ScalarType)
+    assert target.name == "int-or-string"
+
+
+def test_a_named_type_is_linked_once(schema: Schema) -> None:
+    assert schema.descend("next", "next").type is schema.type
+    assert schema.descend("next").reference == "Container"
+    assert schema.descend("image").reference == ""
+
+
+def test_an_object_carries_its_facets(schema: Schema) -> None:
+    root = schema.type
+    assert isinstance(root, ObjectType)
+    assert (root.map_type, root.embedded) == ("atomic", False)
+    (union,) = root.unions
+    assert (union.discriminator, union.names, union.empty) == (
+        "policy",
+        ("config",),
+        frozenset({"Never"}),
+    )
+    assert [field.name for field in root] == sorted(field.name for field in root)
+    assert root.declares("labels")
+    assert not root.declares("app")
+
+
+def test_additional_properties_answer_every_name(schema: Schema) -> None:
+    labels = schema.descend("labels").type
+    assert isinstance(labels, ObjectType)
+    assert not labels.declares("app")
+    assert isinstance(schema.descend("labels", "app").type, ScalarType)
+
+
+def test_an_enum_stays_with_its_scalar(schema: Schema) -> None:
+    policy = schema.descend("policy").type
+    assert isinstance(policy, ScalarType)
+    assert policy.enum == ("Always", "Never")
+
+
+def test_free_form_data_knows_every_name_at_any_depth(schema: Schema) -> None:
+    config = schema.descend("config")
+    assert schema.descend("config", "a", "b", "c").type is config.type
+    assert config.type.items is config.type
+
+
+@pytest.mark.parametrize(
+    "path",
+    [("missing",), ("ports", "missing"), ("raw", "missing"), ("image", "missing")],
+)
+def test_an_unknown_field_is_an_error_with_its_path(
+    schema: Schema, path: tuple[str, ...]
+) -> None:
+    with pytest.raises(UnknownFieldError) as caught:
+        schema.descend(*path)
+    assert caught.value.path.steps == path
+
+
+def test_the_merge_policy_makes_unknown_fields_free_form(schema: Schema) -> None:
+    tolerant = schema.with_unknown_fields("merge")
+    assert (
+        tolerant.descend("raw", "anything", "below").type
+        is schema.descend("config").type
+    )
+    assert tolerant.descend("ports").merge_key == "port"
+    assert tolerant.with_unknown_fields("error").type.field("missing") is None
+
+
+def test_a_dangling_reference_is_found_on_use(schema: Schema) -> None:
+    with pytest.raises(SchemaError) as caught:
+        schema.descend("lost")
+    assert caught.value.code == "dangling-reference"
+
+
+@pytest.mark.parametrize(
+    "document", ["strin", {"type": "strin"}, {"items": 5}, {"values": 5}]
+)
+def test_a_malformed_type_document_is_a_schema_error(document: TypeDocument) -> None:
+    with pytest.raises(SchemaError):
+        _ = Schema.inline(document).type

@@ -1,0 +1,497 @@
+"""What a server bears: strangers, too much, too slow, a store that fails, a second
+server, and anything at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smp.handler import Limits
+from smp.server.app import create_app
+from smp.server.settings import Settings
+from smp.server.store import Page, Stored, StoreError
+from smp.server.store.memory import MemoryStore
+from tests.support.server_app import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Served,
+    config_map,
+    deployment,
+    serving,
+    until,
+)
+from tests.support.server_definitions import CRON_TABS, cron_tab
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with serving() as running:
+        yield running
+
+
+# --- who may ask ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret2", "bearer sécret"],
+)
+def test_without_the_token_nothing_but_health_is_answered(given: str) -> None:
+    headers = {"authorization": given} if given else {}
+    with serving(Settings(token="secret")) as server:  # noqa: S106  (the test's own)
+        for path in (
+            CONFIG_MAPS,
+            "/api",
+            "/openapi/v3",
+            "/metrics",
+            "/version",
+            "/nowhere",
+        ):
+            answer = server.call("GET", path, **headers)
+            assert (answer.status_code, answer.json()["reason"]) == (
+                401,
+                "Unauthorized",
+            )
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert {
+            server.call("GET", path).status_code
+            for path in ("/healthz", "/livez", "/readyz")
+        } == {200}
+
+
+def test_with_the_token_everything_is_answered() -> None:
+    with serving(Settings(token="secret")) as server:  # noqa: S106  (the test's own)
+        assert (
+            server.call(
+                "GET", CONFIG_MAPS, authorization="Bearer secret", host="example.com"
+            ).status_code
+            == 200
+        )
+    assert "secret" not in repr(Settings(token="secret"))  # noqa: S106  (the test's own)
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"host": "127.0.0.1:8001"}, 200),
+        ({"host": "localhost"}, 200),
+        ({"host": "[::1]:80"}, 200),
+        ({"host": "127.0.0.1.nip.io"}, 403),
+        ({"host": "evil.example.com"}, 403),
+        ({"host": "[::1"}, 403),
+        ({"origin": "http://localhost:3000"}, 200),
+        ({"origin": "https://evil.example.com"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_without_a_token_browsers_cannot_be_made_to_ask(
+    server: Served, headers: dict[str, str], code: int
+) -> None:
+    answer = server.call("GET", CONFIG_MAPS, **headers)
+    assert answer.status_code == code
+    assert code == 200 or answer.json()["reason"] == "Forbidden"
+
+
+async def has(server: Served, path: str, text: str) -> bool:
+    return text in (await server.acall("GET", path)).text
+
+
+# --- too much and too slow -----------------------------------------------------------------------------------------
+
+
+async def chunks(
+    number: int, size: int = 1000, pause: float = 0
+) -> AsyncIterator[bytes]:
+    for _ in range(number):
+        await asyncio.sleep(pause)
+        yield b" " * size
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", CONFIG_MAPS), ("PATCH", f"{CONFIG_MAPS}/a"), ("DELETE", CONFIG_MAPS)],
+)
+def test_a_body_is_read_no_further_than_its_limit(method: str, path: str) -> None:
+    with serving(Settings(limits=Limits(body=10_000))) as server:
+        server.post(CONFIG_MAPS, config_map("a"))
+        read = 0
+
+        async def counted() -> AsyncIterator[bytes]:
+            nonlocal read
+            async for chunk in chunks(1000):
+                read += len(chunk)
+                yield chunk
+
+        for body in (counted(), b" " * 10_001):
+            answer = server.call(
+                method,
+                path,
+                body,
+                content_type=MERGE if method == "PATCH" else "application/json",
+            )
+            assert (answer.status_code, answer.json()["reason"]) == (
+                413,
+                "RequestEntityTooLarge",
+            )
+        assert server.get(CONFIG_MAPS)["items"]
+
+
+def test_an_object_does_not_grow_beyond_what_a_request_could_say() -> None:
+    path = f"{CONFIG_MAPS}/a"
+    with serving(Settings(limits=Limits(body=3000))) as server:
+        server.post(CONFIG_MAPS, config_map("a", k0="x" * 1000))
+        server.patch(path, {"data": {"k1": "x" * 1000}})
+        for query in ("", "?dryRun=All"):
+            answer = server.call(
+                "PATCH", path + query, {"data": {"k2": "x" * 1000}}, content_type=MERGE
+            )
+            assert (answer.status_code, answer.json()["reason"]) == (
+                413,
+                "RequestEntityTooLarge",
+            )
+        assert [*server.get(path)["data"]] == ["k0", "k1"]
+        server.patch(path, {"data": {"k0": None}})
+
+
+def test_a_slow_body_is_given_up() -> None:
+    with serving(Settings(body_timeout=0.05)) as server:
+        answer = server.call("POST", CONFIG_MAPS, chunks(100, pause=0.02))
+    assert (answer.status_code, answer.json()["reason"]) == (408, "Timeout")
+
+
+class SlowStore(MemoryStore):
+    """A store that answers no reads while it is blocked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+        self.free.set()
+
+    async def get(self, key: str) -> Stored | None:
+        await self.free.wait()
+        return await super().get(key)
+
+
+def test_more_requests_than_the_limit_are_told_to_come_again() -> None:
+    async def scenario(server: Served, store: SlowStore) -> None:
+        store.free.clear()
+        waiting = [
+            asyncio.create_task(server.acall("GET", f"{CONFIG_MAPS}/a"))
+            for _ in range(2)
+        ]
+        await until(lambda: has(server, "/metrics", "inflight_requests 2"))
+        refused = await server.acall("GET", f"{CONFIG_MAPS}/a")
+        assert (refused.status_code, refused.json()["reason"]) == (
+            429,
+            "TooManyRequests",
+        )
+        assert refused.headers["retry-after"] == "1"
+        async with server.watch(CONFIG_MAPS):
+            assert (await server.acall("GET", "/readyz")).text == "ok"
+        store.free.set()
+        assert [(await one).status_code for one in waiting] == [404, 404]
+
+    with serving(Settings(max_in_flight=2), SlowStore) as server:
+        assert isinstance(server.store, SlowStore)
+        server.run(scenario(server, server.store))
+
+
+def test_a_request_that_takes_too_long_is_answered_anyway() -> None:
+    with serving(Settings(request_timeout=0.05), SlowStore) as server:
+        assert isinstance(server.store, SlowStore)
+        server.store.free.clear()
+        answer = server.call("GET", f"{CONFIG_MAPS}/a")
+        server.store.free.set()
+    assert (answer.status_code, answer.json()["reason"]) == (504, "Timeout")
+
+
+def test_big_work_does_not_keep_others_waiting(server: Served) -> None:
+    big = deployment()
+    env = [{"name": f"E{number}", "value": "x"} for number in range(40)]
+    big["spec"]["template"]["spec"]["containers"] = [
+        {"name": f"c{n}", "image": "x", "env": env} for n in range(300)
+    ]
+
+    async def scenario() -> int:
+        working = asyncio.create_task(server.acall("POST", DEPLOYMENTS, big))
+        answered = 0
+        while not working.done():
+            assert (await server.acall("GET", "/livez")).text == "ok"
+            answered += 1
+            await asyncio.sleep(0)
+        assert (await working).status_code == 201
+        return answered
+
+    assert server.run(scenario()) > 10
+
+
+# --- failures ------------------------------------------------------------------------------------------------------
+
+
+class BrokenStore(MemoryStore):
+    """A store that fails when it is told to."""
+
+    failure: Exception | None = None
+
+    async def list(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
+        if self.failure:
+            raise self.failure
+        return await super().list(prefix, limit=limit, after=after, revision=revision)
+
+    async def revision(self) -> int:
+        if self.failure:
+            raise self.failure
+        return await super().revision()
+
+
+def test_a_store_that_cannot_be_reached_makes_the_server_unready() -> None:
+    with serving(store=BrokenStore) as server:
+        assert isinstance(server.store, BrokenStore)
+        server.store.failure = StoreError("gone fishing")
+        answer = server.call("GET", CONFIG_MAPS)
+        assert (answer.status_code, answer.json()["reason"]) == (
+            503,
+            "ServiceUnavailable",
+        )
+        assert server.call("GET", "/readyz").status_code == 503
+        assert server.call("GET", "/livez").status_code == 200
+
+
+def test_an_error_of_the_server_is_logged_and_answered_as_a_status(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with serving(store=BrokenStore) as server:
+        assert isinstance(server.store, BrokenStore)
+        server.store.failure = ZeroDivisionError("a secret detail")
+        with caplog.at_level(logging.ERROR):
+            answer = server.call("GET", CONFIG_MAPS)
+    assert (answer.status_code, answer.json()["reason"]) == (500, "InternalError")
+    assert "secret" not in answer.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+# --- several at one time -------------------------------------------------------------------------------------------
+
+
+def test_no_patch_is_lost_among_many(server: Served) -> None:
+    server.post(CONFIG_MAPS, config_map("a"))
+
+    async def scenario() -> None:
+        patches = [{"data": {f"k{number}": "v"}} for number in range(40)]
+        calls = [
+            server.acall("PATCH", f"{CONFIG_MAPS}/a", patch, content_type=MERGE)
+            for patch in patches
+        ]
+        answers = await asyncio.gather(*calls)
+        assert {answer.status_code for answer in answers} == {200}
+        assert (
+            len({answer.json()["metadata"]["resourceVersion"] for answer in answers})
+            == 40
+        )
+
+    server.run(scenario())
+    assert len(server.get(f"{CONFIG_MAPS}/a")["data"]) == 40
+
+
+def test_a_create_among_many_is_one(server: Served) -> None:
+    async def scenario() -> list[int]:
+        calls = [
+            server.acall("POST", CONFIG_MAPS, config_map("a", k=str(number)))
+            for number in range(10)
+        ]
+        return [answer.status_code for answer in await asyncio.gather(*calls)]
+
+    assert sorted(server.run(scenario())) == [201, *[409] * 9]
+
+
+def test_servers_on_one_store_know_each_others_definitions(server: Served) -> None:
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+
+    async def scenario() -> None:
+        app = create_app(server.store, Settings())
+        async with app.router.lifespan_context(app):
+            other = server.beside(app)
+            # At once, for whoever asks for the objects; and soon, in discovery.
+            await server.acall("POST", definitions, CRON_TABS)
+            assert (
+                await other.acall("POST", path, cron_tab({"image": "x"}, name="c"))
+            ).status_code == 201
+            await until(lambda: has(other, "/apis", "stable.example.com"))
+            await server.acall("DELETE", f"{definitions}/crontabs.stable.example.com")
+            await until(lambda: has(other, path, "NotFound"))
+
+    server.run(asyncio.wait_for(scenario(), 20))
+
+
+# --- anything at all -----------------------------------------------------------------------------------------------
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "metadata",
+                    "spec",
+                    "name",
+                    "data",
+                    "labels",
+                    "finalizers",
+                    "op",
+                    "path",
+                    "$patch",
+                    "replicas",
+                ]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+_SEGMENTS = st.sampled_from(
+    [
+        "api",
+        "apis",
+        "v1",
+        "apps",
+        "namespaces",
+        "default",
+        "configmaps",
+        "deployments",
+        "a",
+        "status",
+        "scale",
+        "",
+        "%2F",
+    ]
+)
+_PATHS = st.one_of(
+    st.sampled_from(
+        [
+            CONFIG_MAPS,
+            f"{CONFIG_MAPS}/a",
+            DEPLOYMENTS,
+            f"{DEPLOYMENTS}/web",
+            f"{DEPLOYMENTS}/web/scale",
+        ]
+    ),
+    st.sampled_from(
+        [
+            f"{DEPLOYMENTS}/web/status",
+            "/api/v1/namespaces",
+            "/api/v1/namespaces/default",
+        ]
+    ),
+    st.lists(_SEGMENTS, max_size=7).map(lambda parts: "/" + "/".join(parts)),
+)
+_QUERIES = st.dictionaries(
+    st.sampled_from(
+        [
+            "limit",
+            "continue",
+            "resourceVersion",
+            "labelSelector",
+            "fieldSelector",
+            "dryRun",
+            "fieldValidation",
+            "timeoutSeconds",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "",
+            "0",
+            "1",
+            "5",
+            "All",
+            "a=b",
+            "a in (b",
+            "Strict",
+            "-1",
+            "é",
+            "metadata.name=a",
+            "x" * 50,
+        ]
+    ),
+    max_size=3,
+)
+_TYPES = st.sampled_from(
+    [
+        "application/json",
+        "application/yaml",
+        STRATEGIC,
+        MERGE,
+        JSON_PATCH,
+        "text/plain",
+        "",
+    ]
+)
+_ACCEPTS = st.sampled_from(
+    [
+        "*/*",
+        "application/yaml",
+        "application/json;as=Table;g=meta.k8s.io;v=v1",
+        "x",
+        "a/b;q=z",
+    ]
+)
+_METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])
+
+
+@pytest.fixture(scope="module")
+def bombarded() -> Iterator[Served]:
+    with serving(Settings(request_timeout=5)) as running:
+        running.post(CONFIG_MAPS, config_map("a"))
+        running.post(DEPLOYMENTS, deployment())
+        yield running
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    method=_METHODS,
+    path=_PATHS,
+    query=_QUERIES,
+    body=st.none()
+    | st.binary(max_size=20)
+    | _JSON.map(lambda value: json.dumps(value).encode()),
+    media_type=_TYPES,
+    accept=_ACCEPTS,
+)
+def test_nothing_that_a_client_sends_is_an_error_of_the_server(  # noqa: PLR0913, PLR0917  (the parts of a request)
+    bombarded: Served,
+    method: str,
+    path: str,
+    query: dict[str, str],
+    body: Any,
+    media_type: str,
+    accept: str,
+) -> None:
+    text = "&".join(f"{name}={value}" for name, value in query.items())
+    answer = bombarded.call(
+        method, f"{path}?{text}", body, content_type=media_type, accept=accept
+    )
+    assert answer.status_code < 500, answer.text
+    if answer.status_code >= 400 and method != "HEAD":
+        status = answer.json()
+        assert (status["kind"], status["code"]) == ("Status", answer.status_code)
+        assert status["reason"] != "Unknown"

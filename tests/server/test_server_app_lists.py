@@ -1,0 +1,303 @@
+"""Lists, their pages and snapshots, the forms of answers, discovery and OpenAPI over
+HTTP.
+
+The semantics are those of "Kubernetes API Concepts" in the Kubernetes documentation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from smp import documents
+from smp.server.store import Page
+from smp.server.store.memory import MemoryStore
+from tests.support.server_app import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    Served,
+    config_map,
+    deployment,
+    serving,
+)
+from tests.support.server_definitions import CRON_TABS
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+METADATA = (
+    "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+)
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def filled(server: Served) -> Served:
+    for name in "abcde":
+        server.post(
+            CONFIG_MAPS,
+            config_map(name, {"odd": str(name in "ace").lower(), "name": name}),
+        )
+    return server
+
+
+def names(listed: Any) -> str:
+    return "".join(item["metadata"]["name"] for item in listed["items"])
+
+
+# --- pages and snapshots -------------------------------------------------------------------------------------------
+
+
+def test_a_list_says_its_kind_and_version(filled: Served) -> None:
+    listed = filled.get(CONFIG_MAPS)
+    assert (listed["apiVersion"], listed["kind"], names(listed)) == (
+        "v1",
+        "ConfigMapList",
+        "abcde",
+    )
+    newest = max(int(item["metadata"]["resourceVersion"]) for item in listed["items"])
+    assert listed["metadata"] == {"resourceVersion": str(newest)}
+
+
+def test_pages_are_of_one_snapshot_whatever_is_written_meanwhile(
+    filled: Served,
+) -> None:
+    page = filled.get(f"{CONFIG_MAPS}?limit=2")
+    version, seen = page["metadata"]["resourceVersion"], names(page)
+    assert page["metadata"]["remainingItemCount"] == 3
+    filled.call("DELETE", f"{CONFIG_MAPS}/d")
+    filled.post(CONFIG_MAPS, config_map("cc"))
+    while token := page["metadata"].get("continue"):
+        page = filled.get(f"{CONFIG_MAPS}?limit=2&continue={token}")
+        assert page["metadata"]["resourceVersion"] == version
+        seen += names(page)
+    assert seen == "abcde"
+    exact = filled.get(
+        f"{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact"
+    )
+    assert names(exact) == "abcde"
+    assert names(filled.get(CONFIG_MAPS)) == "abccce"
+
+
+def test_pages_of_a_selection_are_full(filled: Served) -> None:
+    page = filled.get(f"{CONFIG_MAPS}?limit=2&labelSelector=odd%3Dtrue")
+    assert (names(page), "remainingItemCount" in page["metadata"]) == ("ac", False)
+    rest = filled.get(
+        f"{CONFIG_MAPS}?limit=2&labelSelector=odd%3Dtrue&continue={page['metadata']['continue']}"
+    )
+    assert (names(rest), "continue" in rest["metadata"]) == ("e", False)
+
+
+class BusyStore(MemoryStore):
+    """A store in which the last object is deleted after each page that is read."""
+
+    async def list(
+        self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
+    ) -> Page:
+        page = await super().list(prefix, limit=limit, after=after, revision=revision)
+        if page.more:
+            last = (await super().list(prefix)).items[-1]
+            await self.delete(last.key, last.revision)
+        return page
+
+
+def test_a_list_that_is_read_in_pages_is_of_one_snapshot() -> None:
+    with serving(store=BusyStore) as server:
+        for number in range(1200):
+            name = f"c{number:04}"
+            value = json.dumps(config_map(name), separators=(",", ":")).encode()
+            server.run(server.store.create(f"core/configmaps/default/{name}", value))
+        listed = server.get(CONFIG_MAPS)
+    assert [item["metadata"]["name"] for item in listed["items"]] == [
+        f"c{number:04}" for number in range(1200)
+    ]
+
+
+def test_a_snapshot_that_is_forgotten_is_gone() -> None:
+    with serving(store=lambda: MemoryStore(history=2)) as server:
+        for name in "abc":
+            server.post(CONFIG_MAPS, config_map(name))
+        page = server.get(f"{CONFIG_MAPS}?limit=1")
+        for name in "xyz":
+            server.post(CONFIG_MAPS, config_map(name))
+        answer = server.call(
+            "GET", f"{CONFIG_MAPS}?limit=1&continue={page['metadata']['continue']}"
+        )
+    assert (answer.status_code, answer.json()["reason"]) == (410, "Expired")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("labelSelector=odd%3Dtrue", "ace"),
+        ("labelSelector=odd!%3Dtrue", "bd"),
+        ("labelSelector=name in (a,b),odd", "ab"),
+        ("labelSelector=!odd", ""),
+        ("fieldSelector=metadata.name%3Dc", "c"),
+        ("fieldSelector=metadata.name!%3Dc", "abde"),
+        ("fieldSelector=metadata.namespace%3Dother", ""),
+        ("resourceVersion=0", "abcde"),
+        ("resourceVersion=1&resourceVersionMatch=NotOlderThan", "abcde"),
+    ],
+)
+def test_selections(filled: Served, query: str, expected: str) -> None:
+    assert names(filled.get(f"{CONFIG_MAPS}?{query}")) == expected
+
+
+def test_all_namespaces_in_one_list(filled: Served) -> None:
+    filled.post("/api/v1/namespaces/kube-system/configmaps", config_map("z"))
+    assert names(filled.get("/api/v1/configmaps")) == "abcdez"
+    assert names(filled.get("/api/v1/configmaps?limit=5")) == "abcde"
+    only = "fieldSelector=metadata.namespace%3Dkube-system"
+    assert names(filled.get(f"/api/v1/configmaps?{only}")) == "z"
+    assert names(filled.get(f"/api/v1/configmaps?{only},metadata.name%3Da")) == ""
+
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+def test_tables(server: Served) -> None:
+    server.post(DEPLOYMENTS, deployment())
+    table = server.call("GET", DEPLOYMENTS, accept=TABLE).json()
+    assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
+    assert [
+        column["name"]
+        for column in table["columnDefinitions"]
+        if not column["priority"]
+    ] == [
+        "Name",
+        "Ready",
+        "Up-to-date",
+        "Available",
+        "Age",
+    ]
+    (row,) = table["rows"]
+    assert row["cells"][:4] == ["web", "0/2", 0, 0]
+    assert (row["object"]["kind"], row["object"]["metadata"]["name"]) == (
+        "PartialObjectMetadata",
+        "web",
+    )
+    single = server.call(
+        "GET", f"{DEPLOYMENTS}/web?includeObject=Object", accept=TABLE
+    ).json()
+    assert single["rows"][0]["object"] == server.get(f"{DEPLOYMENTS}/web")
+    assert (
+        server.call("GET", f"{DEPLOYMENTS}?includeObject=All", accept=TABLE).status_code
+        == 400
+    )
+
+
+def test_metadata_only(server: Served) -> None:
+    metadata = server.post(DEPLOYMENTS, deployment())["metadata"]
+    expected = {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+    }
+    assert (
+        server.call("GET", f"{DEPLOYMENTS}/web", accept=METADATA.format("")).json()
+        == expected
+    )
+    listed = server.call("GET", DEPLOYMENTS, accept=METADATA.format("List")).json()
+    assert (listed["kind"], listed["items"]) == (
+        "PartialObjectMetadataList",
+        [expected],
+    )
+
+
+def test_yaml(server: Served) -> None:
+    created = server.post(DEPLOYMENTS, deployment())
+    for accept in ("application/yaml", "text/html, application/yaml;q=0.9, */*;q=0.1"):
+        answer = server.call("GET", f"{DEPLOYMENTS}/web", accept=accept)
+        assert answer.headers["content-type"] == "application/yaml"
+        assert documents.read_one(answer.content).value == created
+    listed = server.call("GET", DEPLOYMENTS, accept="application/yaml").content
+    assert documents.read(listed)[0].value == created
+
+
+# --- discovery, OpenAPI and the rest -------------------------------------------------------------------------------
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+def cached(
+    server: Served, path: str, answer: httpx.Response, **headers: str
+) -> httpx.Response:
+    return server.call("GET", path, if_none_match=answer.headers["etag"], **headers)
+
+
+def test_discovery_in_both_forms_and_with_an_etag(server: Served) -> None:
+    answer = server.call("GET", "/apis", accept=f"{AGGREGATED},application/json")
+    assert answer.headers["content-type"] == AGGREGATED
+    assert "apps" in [item["metadata"]["name"] for item in answer.json()["items"]]
+    unchanged = cached(server, "/apis", answer, accept=AGGREGATED)
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRON_TABS)
+    changed = cached(server, "/apis", answer, accept=AGGREGATED)
+    assert "stable.example.com" in [
+        item["metadata"]["name"] for item in changed.json()["items"]
+    ]
+    assert server.get("/apis")["kind"] == "APIGroupList"
+    assert server.get("/api") == {
+        "kind": "APIVersions",
+        "apiVersion": "v1",
+        "versions": ["v1"],
+    } | server.get("/api")
+    assert server.get("/apis/apps")["preferredVersion"]["version"] == "v1"
+    assert "deployments/scale" in [
+        one["name"] for one in server.get("/apis/apps/v1")["resources"]
+    ]
+    assert server.get("/api/v1")["groupVersion"] == "v1"
+
+
+def test_openapi_documents_may_be_kept_by_their_hash(server: Served) -> None:
+    index = server.get("/openapi/v3")["paths"]
+    url = index["apis/apps/v1"]["serverRelativeURL"]
+    answer = server.call("GET", url)
+    assert answer.headers["cache-control"] == "public, immutable"
+    operation = answer.json()["paths"][
+        "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
+    ]["patch"]
+    assert (
+        "application/strategic-merge-patch+json" in operation["requestBody"]["content"]
+    )
+    assert "fieldValidation" in [
+        parameter["name"] for parameter in operation["parameters"]
+    ]
+    assert cached(server, url, answer).status_code == 304
+    assert (
+        "immutable"
+        not in server.call("GET", url.partition("?")[0]).headers["cache-control"]
+    )
+    v2 = server.call("GET", "/openapi/v2")
+    assert (v2.status_code, v2.content) == (200, b"")
+    server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRON_TABS)
+    changed = server.get("/openapi/v3")["paths"]
+    assert changed.keys() - index.keys() == {"apis/stable.example.com/v1"}
+    assert changed["apis/apps/v1"] == index["apis/apps/v1"]
+
+
+def test_health_version_and_metrics(server: Served) -> None:
+    for path in ("/livez", "/readyz", "/healthz"):
+        assert server.call("GET", path).text == "ok"
+    assert server.get("/version")["gitVersion"].startswith("v1.37")
+    server.post(CONFIG_MAPS, config_map("a"))
+    server.call("GET", f"{CONFIG_MAPS}/none")
+    answer = server.call("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    labels = 'group="",version="v1",resource="configmaps",subresource=""'
+    lines = answer.text.splitlines()
+    assert f'apiserver_request_total{{verb="create",{labels},code="201"}} 1' in lines
+    assert f'apiserver_request_total{{verb="get",{labels},code="404"}} 1' in lines
+    assert (
+        f'apiserver_request_duration_seconds_bucket{{verb="create",{labels},le="+Inf"}} 1'
+        in lines
+    )
+    assert "apiserver_current_inflight_requests 0" in lines

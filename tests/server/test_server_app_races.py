@@ -1,0 +1,208 @@
+"""What happens between the steps of a request: other servers, ends of namespaces,
+failures of the store, restarts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smp.server.app import create_app
+from smp.server.settings import Settings
+from smp.server.store import Event, Expired, Store, Stored, StoreError, open_store
+from smp.server.store.memory import MemoryStore
+from tests.support.server_app import (
+    CONFIG_MAPS,
+    MERGE,
+    Served,
+    config_map,
+    serving,
+    until,
+)
+from tests.support.server_definitions import CRON_TABS, cron_tab
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NAMESPACES = "/api/v1/namespaces"
+
+
+class InterruptedStore(MemoryStore):
+    """A store in which others have their turn before each read, and in which
+    ``before_create`` happens first.
+    """
+
+    before_create: Callable[[], Awaitable[Any]] | None = None
+
+    async def get(self, key: str) -> Stored | None:
+        found = await super().get(key)
+        await asyncio.sleep(0)
+        return found
+
+    async def create(self, key: str, value: bytes) -> int | None:
+        interruption, self.before_create = self.before_create, None
+        if interruption:
+            await interruption()
+        return await super().create(key, value)
+
+
+def test_servers_on_one_store_lose_no_patch() -> None:
+    async def scenario(server: Served) -> None:
+        app = create_app(server.store, Settings())
+        other = server.beside(app)
+        await server.acall("POST", CONFIG_MAPS, config_map("a"))
+        calls = [
+            one.acall(
+                "PATCH",
+                f"{CONFIG_MAPS}/a",
+                {"data": {f"{name}{number}": "v"}},
+                content_type=MERGE,
+            )
+            for number in range(10)
+            for name, one in (("a", server), ("b", other))
+        ]
+        assert {answer.status_code for answer in await asyncio.gather(*calls)} == {200}
+        assert len((await server.acall("GET", f"{CONFIG_MAPS}/a")).json()["data"]) == 20
+        metrics = [(await one.acall("GET", "/metrics")).text for one in (server, other)]
+        assert any(
+            'smp_write_conflicts_total{group="",version="v1",resource="configmaps"}'
+            in text
+            for text in metrics
+        )
+
+    with serving(store=InterruptedStore) as server:
+        server.run(scenario(server))
+
+
+def test_what_is_created_while_its_namespace_begins_to_go_goes_too() -> None:
+    path = f"{NAMESPACES}/away/configmaps"
+
+    async def scenario(server: Served, store: InterruptedStore) -> None:
+        async def interruption() -> None:
+            await server.acall("DELETE", f"{NAMESPACES}/away")
+            await until(lambda: has(server, f"{NAMESPACES}/away", 404))
+
+        await server.acall("POST", NAMESPACES, {"metadata": {"name": "away"}})
+        store.before_create = interruption
+        answer = await server.acall("POST", path, config_map("late"))
+        assert (answer.status_code, answer.json()["message"]) == (
+            404,
+            'namespaces "away" not found',
+        )
+        assert await has(server, f"{path}/late", 404)
+
+    with serving(store=InterruptedStore) as server:
+        assert isinstance(server.store, InterruptedStore)
+        server.run(scenario(server, server.store))
+
+
+async def has(server: Served, path: str, code: int) -> bool:
+    return (await server.acall("GET", path)).status_code == code
+
+
+def test_nothing_is_created_in_what_is_about_to_go() -> None:
+    held = config_map("held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    with serving() as server:
+        server.post(NAMESPACES, {"metadata": {"name": "away"}})
+        server.post(f"{NAMESPACES}/away/configmaps", held)
+        server.call("DELETE", f"{NAMESPACES}/away")
+        server.run(
+            until(lambda: is_marked(server, f"{NAMESPACES}/away/configmaps/held"))
+        )
+        refused = server.call(
+            "POST", f"{NAMESPACES}/away/configmaps", config_map("late")
+        )
+        assert (refused.status_code, refused.json()["reason"]) == (403, "Forbidden")
+        assert "because it is being terminated" in refused.json()["message"]
+        server.patch(
+            f"{NAMESPACES}/away/configmaps/held", {"metadata": {"finalizers": []}}
+        )
+        server.run(until(lambda: has(server, f"{NAMESPACES}/away", 404)))
+
+
+async def is_marked(server: Served, path: str) -> bool:
+    return "deletionTimestamp" in (await server.acall("GET", path)).json()["metadata"]
+
+
+def test_a_deletion_that_a_process_did_not_finish_is_finished_by_the_next(
+    tmp_path: Path,
+) -> None:
+    def store() -> Store:
+        return open_store(f"sqlite:{tmp_path / 'objects.db'}")
+
+    with serving(store=store) as server:
+        server.post(NAMESPACES, {"metadata": {"name": "away"}})
+        server.post(f"{NAMESPACES}/away/configmaps", config_map("a"))
+    asyncio.run(mark(store, "core/namespaces/away"))
+    with serving(store=store) as server:
+        server.run(until(lambda: has(server, f"{NAMESPACES}/away", 404)))
+        assert server.get("/api/v1/configmaps")["items"] == []
+
+
+async def mark(store: Callable[[], Store], key: str) -> None:
+    """Leave an object as a process does that ends right after it marked it."""
+    opened = store()
+    stored = await opened.get(key)
+    assert stored
+    obj = json.loads(stored.value)
+    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert await opened.swap(
+        key, json.dumps(obj, separators=(",", ":")).encode(), stored.revision
+    )
+    await opened.close()
+
+
+class ForgetfulStore(MemoryStore):
+    """A store that cannot be watched from the revision of its first watch on."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__()
+        self._failure = failure
+        self._failing: int | None = None
+
+    async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
+        if self._failing is None:
+            self._failing = since
+        if since == self._failing:
+            raise self._failure
+        async for event in super().watch(prefix, since):
+            yield event
+
+
+@pytest.mark.parametrize("failure", [Expired(1), StoreError("gone fishing")])
+def test_definitions_are_followed_through_failures(failure: Exception) -> None:
+    async def scenario(server: Served) -> None:
+        other = create_app(server.store, Settings())
+        await server.beside(other).acall("POST", DEFINITIONS, CRON_TABS)
+        await until(lambda: lists(server, "stable.example.com"))
+
+    async def lists(server: Served, group: str) -> bool:
+        return group in (await server.acall("GET", "/apis")).text
+
+    with serving(store=lambda: ForgetfulStore(failure)) as server:
+        server.run(scenario(server))
+
+
+def test_a_resource_that_has_gone_meanwhile_is_not_found() -> None:
+    path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+
+    async def scenario(server: Served, store: InterruptedStore) -> None:
+        async def interruption() -> None:
+            await server.acall("DELETE", f"{DEFINITIONS}/crontabs.stable.example.com")
+            await until(
+                lambda: has(server, f"{DEFINITIONS}/crontabs.stable.example.com", 404)
+            )
+
+        await server.acall("POST", DEFINITIONS, CRON_TABS)
+        store.before_create = interruption
+        assert (
+            await server.acall("POST", path, cron_tab({"image": "x"}, name="c"))
+        ).status_code == 404
+
+    with serving(store=InterruptedStore) as server:
+        assert isinstance(server.store, InterruptedStore)
+        server.run(scenario(server, server.store))

@@ -1,0 +1,253 @@
+"""Watches, event by event ("Efficient detection of changes" and "Streaming lists" in
+the Kubernetes documentation).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from smp.server.settings import Settings
+from smp.server.store.memory import MemoryStore
+from tests.support.server_app import CONFIG_MAPS, MERGE, Served, config_map, serving
+from tests.support.server_definitions import CRON_TABS, cron_tab
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+STREAMING = {
+    "sendInitialEvents": "true",
+    "resourceVersionMatch": "NotOlderThan",
+    "allowWatchBookmarks": "true",
+}
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with serving(store=lambda: MemoryStore(progress=0.05)) as running:
+        yield running
+
+
+async def write(
+    server: Served, name: str, labels: dict[str, str] | None = None, **data: str
+) -> None:
+    path, body = f"{CONFIG_MAPS}/{name}", config_map(name, labels, **data)
+    answer = await server.acall("PUT", path, body)
+    if answer.status_code == 404:
+        answer = await server.acall("POST", CONFIG_MAPS, body)
+    answer.raise_for_status()
+
+
+def test_from_nothing_on_what_is_there_comes_first(server: Served) -> None:
+    async def scenario() -> None:
+        await write(server, "a")
+        async with server.watch(CONFIG_MAPS) as watch:
+            assert await watch.names(1) == [("ADDED", "a")]
+            await write(server, "b")
+            await write(server, "a", k="v")
+            await server.acall("DELETE", f"{CONFIG_MAPS}/b")
+            assert await watch.names(3) == [
+                ("ADDED", "b"),
+                ("MODIFIED", "a"),
+                ("DELETED", "b"),
+            ]
+
+    server.run(scenario())
+
+
+def test_from_a_version_on_every_change_comes_once(server: Served) -> None:
+    async def scenario() -> None:
+        await write(server, "a")
+        version = (await server.acall("GET", CONFIG_MAPS)).json()["metadata"][
+            "resourceVersion"
+        ]
+        for number in range(20):
+            await write(server, "a", k=str(number))
+        async with server.watch(CONFIG_MAPS, resourceVersion=version) as watch:
+            events = [await watch.event() for _ in range(20)]
+        assert [event["object"]["data"]["k"] for event in events] == [
+            str(number) for number in range(20)
+        ]
+        versions = [
+            int(event["object"]["metadata"]["resourceVersion"]) for event in events
+        ]
+        assert versions == sorted(set(versions))
+        assert versions[0] > int(version)
+        assert (
+            events[-1]["object"]
+            == (await server.acall("GET", f"{CONFIG_MAPS}/a")).json()
+        )
+
+    server.run(scenario())
+
+
+def test_a_streaming_list_ends_with_a_bookmark(server: Served) -> None:
+    async def scenario() -> None:
+        await write(server, "a")
+        await write(server, "b")
+        async with server.watch(CONFIG_MAPS, **STREAMING) as watch:
+            assert await watch.names(2) == [("ADDED", "a"), ("ADDED", "b")]
+            bookmark = await watch.event()
+            assert bookmark["type"] == "BOOKMARK"
+            assert bookmark["object"]["kind"] == "ConfigMap"
+            assert bookmark["object"]["metadata"]["annotations"] == {
+                "k8s.io/initial-events-end": "true"
+            }
+            listed = (await server.acall("GET", CONFIG_MAPS)).json()["metadata"][
+                "resourceVersion"
+            ]
+            assert bookmark["object"]["metadata"]["resourceVersion"] == listed
+
+    server.run(scenario())
+
+
+def test_bookmarks_follow_what_is_written_elsewhere(server: Served) -> None:
+    async def scenario() -> None:
+        async with server.watch(
+            CONFIG_MAPS, resourceVersion="1", allowWatchBookmarks="true"
+        ) as watch:
+            await server.acall(
+                "POST", "/api/v1/namespaces", {"metadata": {"name": "new"}}
+            )
+            written = (await server.acall("GET", "/api/v1/namespaces/new")).json()[
+                "metadata"
+            ]["resourceVersion"]
+            bookmark = await watch.event()
+            while int(bookmark["object"]["metadata"]["resourceVersion"]) < int(written):
+                bookmark = await watch.event()
+            assert bookmark["type"] == "BOOKMARK"
+
+    server.run(scenario())
+
+
+def test_what_leaves_the_selection_is_deleted_for_the_watcher(server: Served) -> None:
+    async def scenario() -> None:
+        await write(server, "a", {"x": "1"})
+        async with server.watch(CONFIG_MAPS, labelSelector="x=1") as watch:
+            assert await watch.names(1) == [("ADDED", "a")]
+            await write(server, "b", {"x": "2"})
+            await write(server, "a", {"x": "2"})
+            await write(server, "b", {"x": "1"})
+            await write(server, "b", {"x": "1"}, k="v")
+            await server.acall("DELETE", f"{CONFIG_MAPS}/b")
+            events = [await watch.event() for _ in range(4)]
+        assert [
+            (event["type"], event["object"]["metadata"]["name"]) for event in events
+        ] == [
+            ("DELETED", "a"),
+            ("ADDED", "b"),
+            ("MODIFIED", "b"),
+            ("DELETED", "b"),
+        ]
+        # The object as it was when it was selected, at the version of the change.
+        assert events[0]["object"]["metadata"]["labels"] == {"x": "1"}
+        assert int(events[0]["object"]["metadata"]["resourceVersion"]) > 0
+
+    server.run(scenario())
+
+
+def test_a_watch_of_one_object(server: Served) -> None:
+    async def scenario() -> None:
+        async with server.watch(
+            CONFIG_MAPS, fieldSelector="metadata.name=web", **STREAMING
+        ) as watch:
+            assert (await watch.event())["type"] == "BOOKMARK"
+            await write(server, "web2")
+            await write(server, "web")
+            assert await watch.names(1) == [("ADDED", "web")]
+
+    server.run(scenario())
+
+
+def test_tables_say_their_columns_once(server: Served) -> None:
+    async def scenario() -> None:
+        await write(server, "a")
+        async with server.watch(CONFIG_MAPS, TABLE) as watch:
+            await write(server, "b", k="v")
+            first, second = await watch.event(), await watch.event()
+        assert [column["name"] for column in first["object"]["columnDefinitions"]] == [
+            "Name",
+            "Data",
+            "Age",
+        ]
+        assert second["object"]["columnDefinitions"] is None
+        assert [
+            event["object"]["rows"][0]["cells"][:2] for event in (first, second)
+        ] == [["a", 0], ["b", 1]]
+
+    server.run(scenario())
+
+
+def test_forgotten_and_unknown_versions_end_a_watch_with_expired() -> None:
+    async def scenario(server: Served) -> None:
+        for name in "abcd":
+            await write(server, name)
+        for version in ("2", "999999"):
+            async with server.watch(CONFIG_MAPS, resourceVersion=version) as watch:
+                event = await watch.event()
+                assert event["type"] == "ERROR"
+                assert (event["object"]["code"], event["object"]["reason"]) == (
+                    410,
+                    "Expired",
+                )
+                assert await watch.event() is None
+
+    with serving(store=lambda: MemoryStore(history=2)) as server:
+        server.run(scenario(server))
+
+
+def test_a_watch_ends_in_time_when_its_time_is_over_and_when_the_server_stops(
+    server: Served,
+) -> None:
+    async def scenario() -> None:
+        async with server.watch(CONFIG_MAPS, timeoutSeconds="1") as watch:
+            async with asyncio.timeout(5):
+                assert await watch.event() is None
+        async with server.watch(CONFIG_MAPS) as watch:
+            await write(server, "a")
+            assert await watch.names(1) == [("ADDED", "a")]
+            server.app.state.stopping.set()
+            assert await watch.event() is None
+        assert (await server.acall("GET", "/readyz")).status_code == 503
+
+    server.run(scenario())
+
+
+def test_a_watcher_that_takes_nothing_is_given_up_and_hinders_nobody() -> None:
+    async def scenario(server: Served) -> None:
+        async with (
+            server.watch(CONFIG_MAPS) as stuck,
+            server.watch(CONFIG_MAPS) as lively,
+        ):
+            await write(server, "a")
+            assert await stuck.names(1) == await lively.names(1) == [("ADDED", "a")]
+            stuck.taking.clear()
+            for number in range(50):
+                await write(server, "a", k=str(number))
+            assert await lively.names(50) == [("MODIFIED", "a")] * 50
+            await stuck.ended.wait()
+            text = (await server.acall("GET", "/metrics")).text
+            assert (
+                'apiserver_longrunning_requests{group="",version="v1",resource="configmaps"} 1'
+                in text.splitlines()
+            )
+
+    with serving(Settings(send_timeout=0.2)) as server:
+        server.run(asyncio.wait_for(scenario(server), 20))
+
+
+def test_a_watch_of_a_new_custom_resource(server: Served) -> None:
+    async def scenario() -> None:
+        path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+        await server.acall(
+            "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRON_TABS
+        )
+        async with server.watch(path) as watch:
+            await server.acall("POST", path, cron_tab({"image": "x"}, name="c"))
+            assert await watch.names(1) == [("ADDED", "c")]
+            await server.acall(
+                "PATCH", f"{path}/c", {"spec": {"replicas": 3}}, content_type=MERGE
+            )
+            assert await watch.names(1) == [("MODIFIED", "c")]
+
+    server.run(scenario())

@@ -1,0 +1,399 @@
+"""``smp serve`` as a process: how it starts, what it survives, how it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import yaml
+
+from tests.support.oracles import needs_kubectl
+from tests.support.server_app import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    MERGE,
+    config_map,
+    deployment,
+)
+from tests.support.server_definitions import CRON_TABS, cron_tab
+from tests.support.server_process import (
+    Kubectl,
+    ServerProcess,
+    memory,
+    serving,
+    smp_command,
+)
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CRON_TAB = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+
+
+def connect(server: ServerProcess) -> socket.socket:
+    url = urlsplit(server.url)
+    return socket.create_connection((str(url.hostname), url.port or 0), timeout=20)
+
+
+def head(method: str, path: str, length: int) -> bytes:
+    return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+def answer_of(connection: socket.socket) -> bytes:
+    data = b""
+    while chunk := connection.recv(65536):
+        data += chunk
+    return data
+
+
+# --- how it starts -------------------------------------------------------------------------------------------------
+
+
+def test_the_kubeconfig_is_whole_private_and_never_somebody_elses(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path) as server:
+        config = yaml.safe_load(server.kubeconfig.read_text())
+        assert config["clusters"] == [
+            {"name": "smp", "cluster": {"server": server.url}}
+        ]
+        assert config["users"] == [{"name": "smp", "user": {}}]
+        assert config["current-context"] == "smp"
+        assert server.kubeconfig.stat().st_mode & 0o777 == 0o600
+    with serving(tmp_path) as server:
+        assert (
+            yaml.safe_load(server.kubeconfig.read_text())["clusters"][0]["cluster"][
+                "server"
+            ]
+            == server.url
+        )
+    config["clusters"][0]["name"] = "production"
+    server.kubeconfig.write_text(yaml.safe_dump(config))
+    failed = run("--kubeconfig", str(server.kubeconfig))
+    assert "was not written by smp serve" in failed
+    assert yaml.safe_load(server.kubeconfig.read_text()) == config
+    assert not list(tmp_path.glob(".kubeconfig*"))
+
+
+def run(*options: str) -> str:
+    """Start a server that must not start, and return what it said."""
+    done = subprocess.run(
+        [smp_command(), "serve", "--port", "0", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--host", "0.0.0.0"), "needs a token"),  # noqa: S104  (which is what is refused)
+        (("--host", "::"), "needs a token"),
+        (("--host", "nowhere.invalid"), "needs a token"),
+        (("--store", "redis://localhost"), "memory:, sqlite:PATH or etcd://HOST:PORT"),
+        (("--store", "sqlite:/nowhere/at/all.db"), "/nowhere/at/all.db"),
+        (("--kubernetes", "1.2"), "Kubernetes 1.2 is not bundled"),
+        (("--token-file", "/nowhere"), "cannot read it"),
+        (("--token-file", "/dev/null"), "holds no token"),
+        (("--tls-cert", "/dev/null"), "a certificate needs its key"),
+        (
+            ("--tls-cert", "/dev/null", "--tls-key", "/dev/null"),
+            "are no certificate and its key",
+        ),
+        (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "No such file"),
+        (("--overlay", "/nowhere"), "cannot read it"),
+        (("--profile", "none"), "Invalid value"),
+    ],
+)
+def test_what_cannot_be_served_is_said(options: tuple[str, ...], said: str) -> None:
+    assert said in run(*options)
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "Address already in use" in run("--port", str(taken.getsockname()[1]))
+
+
+def test_a_missing_extra_is_said() -> None:
+    program = (
+        "import sys; sys.modules['starlette'] = None; sys.modules['uvicorn'] = None\n"
+        "from smp.cli import main; sys.exit(main(['serve']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "pip install 'strategic-merge-patch[server]'" in done.stderr
+
+
+def test_another_version_of_kubernetes_and_an_overlay(tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("types: {}\n")
+    with serving(tmp_path, "--kubernetes", "1.30", "--overlay", str(overlay)) as server:
+        assert server.kubernetes == "1.30"
+        assert server.get("/version")["minor"].startswith("30")
+
+
+# --- how it is asked -----------------------------------------------------------------------------------------------
+
+
+def test_logs_are_lines_of_json_and_hold_no_secrets(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("s3cret\n")
+    with serving(tmp_path, "--token-file", str(token), "--log-level", "info") as server:
+        headers = {"authorization": "Bearer s3cret", "user-agent": "test"}
+        httpx.post(
+            server.url + CONFIG_MAPS,
+            json=config_map("a", password="hunter2"),
+            headers=headers,
+        )
+        assert httpx.get(server.url + CONFIG_MAPS).status_code == 401
+        assert server.stop() == 0
+        note, *_ = server.log.read_text().splitlines()
+        assert (
+            note
+            == "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
+        )
+        (created,) = (line for line in server.logged() if line.get("verb") == "create")
+        assert (created["code"], created["path"], created["user_agent"]) == (
+            201,
+            CONFIG_MAPS,
+            "test",
+        )
+        assert {"time", "level", "message", "seconds"} <= created.keys()
+        text = server.log.read_text()
+    assert "s3cret" not in text
+    assert "hunter2" not in text
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate")
+    directory = tmp_path_factory.mktemp("tls")
+    certificate, key = directory / "tls.crt", directory / "tls.key"
+    new = [
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "1",
+    ]
+    names = [
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        "subjectAltName=DNS:localhost,IP:127.0.0.1",
+    ]
+    made = [openssl, *new, *names, "-out", str(certificate), "-keyout", str(key)]
+    subprocess.run(made, check=True, capture_output=True)
+    return certificate, key
+
+
+@needs_kubectl
+def test_kubectl_over_tls_with_a_token(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("s3cret")
+    tls = ("--tls-cert", str(certificate[0]), "--tls-key", str(certificate[1]))
+    with serving(
+        tmp_path, "--token-file", str(token), "--host", "0.0.0.0", *tls
+    ) as server:
+        kubectl = Kubectl(server, tmp_path / "home")
+        assert kubectl.apply(deployment()) == "deployment.apps/web created\n"
+        with kubectl.start("get", "deploy", "-w", "-o", "name") as watching:
+            assert watching.stdout
+            assert watching.stdout.readline() == "deployment.apps/web\n"
+            assert server.stop() == 0
+            assert watching.wait(timeout=20) == 0
+        config = yaml.safe_load(server.kubeconfig.read_text())
+        assert config["users"][0]["user"] == {"token": "s3cret"}
+
+
+@needs_kubectl
+def test_kubectl_with_a_wrong_token_is_told_so(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("s3cret")
+    tls = ("--tls-cert", str(certificate[0]), "--tls-key", str(certificate[1]))
+    with serving(tmp_path, "--token-file", str(token), *tls) as server:
+        server.kubeconfig.write_text(
+            server.kubeconfig.read_text().replace("s3cret", "guess")
+        )
+        failed = Kubectl(server, tmp_path / "home").run("get", "pods")
+        assert "You must be logged in to the server" in failed.stderr
+
+
+# --- what it survives ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with serving(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+def test_clients_that_say_nothing_or_go_away_hinder_nobody(
+    server: ServerProcess,
+) -> None:
+    silent = [connect(server) for _ in range(20)]
+    for connection in silent[:10]:
+        connection.sendall(b"GET /api/v1/names")
+    for connection in silent[10:]:
+        connection.sendall(head("POST", CONFIG_MAPS, 1000) + b'{"metadata":')
+    assert server.get("/api/v1/namespaces/default")
+    for connection in silent:
+        connection.close()
+    assert server.get("/api/v1/namespaces/default")
+    assert [item["metadata"]["name"] for item in server.get(CONFIG_MAPS)["items"]] == []
+
+
+def test_what_is_not_http_is_refused(server: ServerProcess) -> None:
+    with connect(server) as connection:
+        connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")
+        assert answer_of(connection).startswith(b"HTTP/1.1 400 ")
+    with connect(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000)
+        assert answer_of(connection).startswith(b"HTTP/1.1 400 ")
+
+
+def test_http_1_0_is_answered(server: ServerProcess) -> None:
+    with connect(server) as connection:
+        connection.sendall(b"GET /api/v1/namespaces/default HTTP/1.0\r\n\r\n")
+        assert answer_of(connection).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_watcher_that_reads_nothing_costs_no_memory(server: ServerProcess) -> None:
+    big = config_map("big", k="v" * 100_000)
+    with connect(server) as stuck:
+        stuck.sendall(head("GET", f"{CONFIG_MAPS}?watch=true", 0))
+        assert stuck.recv(12) == b"HTTP/1.1 200"
+        server.post(CONFIG_MAPS, big)
+        before = memory(server)
+        with httpx.Client(base_url=server.url) as client:
+            for number in range(300):
+                patch = {"metadata": {"labels": {"n": str(number)}}}
+                client.patch(
+                    f"{CONFIG_MAPS}/big", json=patch, headers={"content-type": MERGE}
+                ).raise_for_status()
+        # 30 MB were written; the history of the store keeps them, a queue for the
+        # watcher would keep them again.
+        assert memory(server) - before < 50
+    httpx.delete(f"{server.url}{CONFIG_MAPS}/big").raise_for_status()
+
+
+# --- what it keeps -------------------------------------------------------------------------------------------------
+
+
+def test_objects_definitions_and_versions_outlive_the_process(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:{tmp_path / 'objects.db'}")
+    with serving(tmp_path, *store) as server:
+        server.post(DEFINITIONS, CRON_TABS)
+        created = [
+            server.post(DEPLOYMENTS, deployment()),
+            server.post(CRON_TAB, cron_tab({"image": "x"}, name="c")),
+        ]
+        server.process.kill()
+        server.process.wait()
+    with serving(tmp_path, *store) as server:
+        assert [
+            server.get(f"{DEPLOYMENTS}/web"),
+            server.get(f"{CRON_TAB}/c"),
+        ] == created
+        newest = server.post(CONFIG_MAPS, config_map("a"))["metadata"][
+            "resourceVersion"
+        ]
+        assert int(newest) > max(
+            int(one["metadata"]["resourceVersion"]) for one in created
+        )
+
+
+def test_two_servers_on_one_file_are_one(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:{tmp_path / 'objects.db'}")
+    with (
+        serving(tmp_path / "a", *store) as one,
+        serving(tmp_path / "b", *store) as other,
+        watching(other) as events,
+    ):
+        server_names = iter([one, other] * 5)
+        for name in "abcd":
+            next(server_names).post(CONFIG_MAPS, config_map(name))
+        assert [next(events)["object"]["metadata"]["name"] for _ in "abcd"] == [*"abcd"]
+        assert one.get(CONFIG_MAPS) == other.get(CONFIG_MAPS)
+        one.post(DEFINITIONS, CRON_TABS)
+        assert other.post(CRON_TAB, cron_tab({"image": "x"}, name="c")) == one.get(
+            f"{CRON_TAB}/c"
+        )
+
+
+@contextmanager
+def watching(server: ServerProcess) -> Iterator[Iterator[Any]]:
+    """Watch ConfigMaps from now on."""
+    version = server.get(CONFIG_MAPS)["metadata"]["resourceVersion"]
+    url = f"{server.url}{CONFIG_MAPS}?watch=true&resourceVersion={version}"
+    with httpx.stream("GET", url, timeout=20) as response:
+        yield (json.loads(line) for line in response.iter_lines())
+
+
+# --- how it ends ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_end_lets_requests_finish_and_ends_watches(
+    tmp_path: Path, number: int
+) -> None:
+    body = json.dumps(config_map("late")).encode()
+    store = tmp_path / "objects.db"
+    with serving(tmp_path, "--store", f"sqlite:{store}") as server:
+        with watching(server) as events, connect(server) as connection:
+            connection.sendall(head("POST", CONFIG_MAPS, len(body)) + body[:10])
+            stopping = threading.Thread(
+                target=server.process.send_signal, args=(number,)
+            )
+            stopping.start()
+            assert list(events) == []  # the watch ends, although a request is in flight
+            stopping.join()
+            connection.sendall(body[10:])
+            assert answer_of(connection).startswith(b"HTTP/1.1 201 ")
+        assert server.process.wait(timeout=20) == 0
+        with pytest.raises(httpx.ConnectError):
+            server.get("/livez")
+    with serving(tmp_path, "--store", f"sqlite:{store}") as server:
+        assert server.get(f"{CONFIG_MAPS}/late")
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, connect(server) as connection:
+        connection.sendall(head("POST", CONFIG_MAPS, 1000) + b"{")
+        server.get("/version")
+        server.process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(timeout=1)
+        assert server.stop(signal.SIGINT) == 0

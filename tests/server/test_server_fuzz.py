@@ -1,0 +1,499 @@
+"""Whatever is sent to the server: no 5xx, a v1 Status for each refusal, and a server
+that lives on in bounded memory.
+
+SMP_FUZZ=20 makes twenty times as many requests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.specs.openapi.checks import response_schema_conformance
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+import smp
+from smp.schema.model import Schema
+from smp.server.objects.crds import Definition
+from smp.server.objects.resources import Resources
+from smp.server.openapi import OpenAPI
+from smp.values import JSON, JSONObject
+from tests.support.handler_objects import dump
+from tests.support.server_app import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    config_map,
+    deployment,
+)
+from tests.support.server_definitions import CRON_TABS, cron_tab, with_schema
+from tests.support.server_process import ServerProcess, memory, serving
+from tests.support.strategies import Maker, json_values, makers
+
+SCALE: Final = int(os.environ.get("SMP_FUZZ", "1"))
+MEDIA_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC)
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+STATEFUL_SETS: Final = "/apis/apps/v1/namespaces/default/statefulsets"
+CRON_TAB: Final = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+THINGS: Final = "/apis/example.com/v1/things"
+
+
+def stateful_set() -> JSONObject:
+    return {**deployment(), "kind": "StatefulSet"}
+
+
+OBJECTS: Final[dict[str, JSONObject]] = {
+    CONFIG_MAPS: config_map("web", k="v"),
+    DEPLOYMENTS: deployment(),
+    STATEFUL_SETS: stateful_set(),
+    CRON_TAB: cron_tab({"image": "x"}, name="web"),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server that must never write a line to its log, where unexpected errors go."""
+    with serving(tmp_path_factory.mktemp("server")) as running:
+        running.post(DEFINITIONS, CRON_TABS)
+        yield running
+        assert running.process.poll() is None
+        assert running.logged() == []
+
+
+@pytest.fixture(scope="module")
+def client(server: ServerProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(
+        base_url=server.url, timeout=60, trust_env=False, verify=False
+    ) as opened:
+        yield opened
+
+
+def limited(examples: int) -> Callable[[Any], Any]:
+    """Make so many examples; a server keeps state, so nothing is replayed and nothing
+    shrunk.
+    """
+    return settings(
+        max_examples=examples * SCALE,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.filter_too_much,
+        ],
+    )
+
+
+def checked(answer: httpx.Response) -> httpx.Response:
+    """Check what is true of every answer; refusals of what is not HTTP are not the
+    application's.
+    """
+    check(answer.status_code, answer.headers["content-type"], answer.content)
+    return answer
+
+
+def check(code: int, content_type: str, content: bytes) -> None:
+    assert code < 500, content[:1000]
+    if code < 400:
+        return
+    assert content_type.startswith("application/json")
+    status = json.loads(content)
+    assert (status["apiVersion"], status["kind"], status["status"], status["code"]) == (
+        "v1",
+        "Status",
+        "Failure",
+        code,
+    )
+    assert status["reason"]
+    assert status["message"]
+
+
+def present(client: httpx.Client) -> None:
+    """See to it that the objects are there."""
+    for path, obj in OBJECTS.items():
+        assert checked(client.post(path, json=obj)).status_code in {201, 409}
+
+
+# --- what our own OpenAPI documents promise --------------------------------------------------------------------------
+
+# Values with which requests get somewhere.
+_USEFUL: Final[dict[str, list[JSON]]] = {
+    "dryRun": ["All"],
+    "fieldValidation": ["Ignore", "Warn", "Strict"],
+    "name": ["web", "db"],
+    "namespace": ["default"],
+    "timeoutSeconds": [1],
+}
+
+
+def documented(name: str) -> OpenApiSchema:
+    """Return the document of a group and version, in which some parameters have useful
+    values.
+    """
+    crons = Definition.read(CRON_TABS)
+    resources = Resources.builtin().with_resources(crons.resources)
+    document = json.loads(
+        OpenAPI(resources, smp.kubernetes(), [crons]).document(name).body
+    )
+    for item in document["paths"].values():
+        for operation in (
+            item,
+            *(each for each in item.values() if isinstance(each, dict)),
+        ):
+            for parameter in operation.get("parameters", ()):
+                if parameter["name"] in _USEFUL:
+                    parameter["schema"]["enum"] = _USEFUL[parameter["name"]]
+    schema = schemathesis.openapi.from_dict(document)
+    assert isinstance(schema, OpenApiSchema)
+    return schema
+
+
+GROUP_VERSIONS: Final = {
+    name: documented(name)
+    for name in ("api/v1", "apis/apps/v1", "apis/stable.example.com/v1")
+}
+
+
+def test_the_server_publishes_these_documents(server: ServerProcess) -> None:
+    for name, schema in GROUP_VERSIONS.items():
+        assert set(server.get(f"/openapi/v3/{name}")["paths"]) == set(
+            schema.raw_schema["paths"]
+        )
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [GenerationMode.POSITIVE, GenerationMode.NEGATIVE],
+    ids=lambda mode: mode.value,
+)
+@pytest.mark.parametrize("name", GROUP_VERSIONS)
+def test_documented_requests(
+    server: ServerProcess, client: httpx.Client, name: str, mode: GenerationMode
+) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+
+        @limited(25)
+        @given(case=GROUP_VERSIONS[name].as_strategy(generation_mode=mode))
+        def answered(case: Case[Any]) -> None:
+            present(client)
+            sent = case.as_transport_kwargs(base_url=server.url)
+            with session.request(**sent, stream=True, timeout=60) as answer:
+                if answer.status_code == 200 and "watch=" in str(answer.url):
+                    return  # it may go on for long
+                check(
+                    answer.status_code, answer.headers["content-type"], answer.content
+                )
+                if mode == GenerationMode.POSITIVE and case.method != "DELETE":
+                    case.validate_response(answer, checks=[response_schema_conformance])
+
+        answered()
+
+
+# --- anything at all -------------------------------------------------------------------------------------------------
+
+PATHS: Final = st.sampled_from(
+    [
+        *OBJECTS,
+        *(
+            f"{path}/web{part}"
+            for path in OBJECTS
+            for part in ("", "/status", "/scale")
+        ),
+        "/",
+        "/apis",
+        "/api/v1",
+    ]
+) | st.text(max_size=20).map(lambda text: "/" + text)
+TYPES: Final = st.sampled_from(
+    [
+        "application/json",
+        "application/yaml",
+        *MEDIA_TYPES,
+        "application/apply-patch+yaml",
+    ]
+)
+ACCEPTED: Final = st.sampled_from(
+    [
+        "*/*",
+        "application/yaml",
+        "text/html",
+        "application/json;as=Table;v=v1;g=meta.k8s.io",
+        "application/json;q=nan,,;",
+    ]
+)
+QUERIES: Final = st.dictionaries(
+    st.sampled_from(
+        [
+            *(
+                "continue",
+                "dryRun",
+                "fieldSelector",
+                "fieldValidation",
+                "gracePeriodSeconds",
+                "includeObject",
+            ),
+            *(
+                "labelSelector",
+                "limit",
+                "propagationPolicy",
+                "resourceVersion",
+                "resourceVersionMatch",
+            ),
+        ]
+    ),
+    st.sampled_from(
+        [
+            "",
+            "0",
+            "1",
+            "-1",
+            "9" * 30,
+            "All",
+            "Strict",
+            "Exact",
+            "a=b",
+            "a in (b,",
+            "metadata.name=web",
+        ]
+    )
+    | st.text(max_size=10),
+    max_size=3,
+)
+
+
+def test_any_request(client: httpx.Client) -> None:
+    @limited(250)
+    @given(
+        method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
+        path=PATHS,
+        query=QUERIES,
+        body=st.binary(max_size=200) | json_values().map(dump),
+        media_type=TYPES,
+        accept=ACCEPTED,
+    )
+    def answered(
+        method: str,
+        path: str,
+        query: dict[str, str],
+        body: bytes,
+        media_type: str,
+        accept: str,
+    ) -> None:
+        headers = {"content-type": media_type, "accept": accept}
+        checked(
+            client.request(
+                method, quote(path), params=query, content=body, headers=headers
+            )
+        )
+
+    answered()
+
+
+# --- patches of real objects -----------------------------------------------------------------------------------------
+
+SCHEMAS: Final[dict[str, Schema]] = {
+    DEPLOYMENTS: smp.kubernetes().schema("apps/v1", "Deployment"),
+    STATEFUL_SETS: smp.kubernetes().schema("apps/v1", "StatefulSet"),
+    CRON_TAB: Definition.read(CRON_TABS).catalog.schema(
+        "stable.example.com/v1", "CronTab"
+    ),
+}
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.rpartition("/")[2])
+def test_patches_of_real_objects(client: httpx.Client, path: str) -> None:
+    schema = SCHEMAS[path]
+    wanted = {"apiVersion": schema.api_version, "kind": schema.kind}
+
+    @limited(60)
+    @given(
+        maker=makers(),
+        media_type=st.sampled_from([STRATEGIC, MERGE]),
+        part=st.sampled_from(["", "", "/status"]),
+    )
+    def patched(maker: Maker, media_type: str, part: str) -> None:
+        present(client)
+        stored = client.get(f"{path}/web").json()
+        body = dump(maker.spoiled(maker.patch(stored, schema), schema, patch=True))
+        answer = checked(
+            client.patch(
+                f"{path}/web{part}", content=body, headers={"content-type": media_type}
+            )
+        )
+        live = client.get(f"{path}/web")
+        # a patch may remove the last finalizer
+        if answer.status_code == 200 and live.status_code == 200:
+            assert answer.json() == live.json()
+        if answer.status_code >= 400:
+            assert live.json() == stored, "what was refused was done"
+        else:
+            assert {name: answer.json()[name] for name in wanted} == wanted
+
+    patched()
+
+
+# --- too much --------------------------------------------------------------------------------------------------------
+
+MIB: Final = 1 << 20
+DEEP: Final = b'{"a":' * 400_000 + b"1" + b"}" * 400_000
+HOSTILE: Final[dict[str, tuple[str, bytes]]] = {
+    "deep objects": (MERGE, DEEP),
+    "deep lists": (STRATEGIC, b'{"spec":' + b"[" * MIB + b"]" * MIB + b"}"),
+    "more than the limit": (MERGE, b" " * (4 * MIB)),
+    "many fields": (
+        STRATEGIC,
+        json.dumps({f"k{number}": 1 for number in range(100_000)}).encode(),
+    ),
+    "many annotations": (
+        MERGE,
+        json.dumps(
+            {"metadata": {"annotations": dict.fromkeys(map(str, range(99_999)), "")}}
+        ).encode(),
+    ),
+    "duplicate fields": (MERGE, b"{" + b",".join([b'"a":1'] * 300_000) + b"}"),
+    "a huge integer": (MERGE, b'{"spec":{"replicas":' + b"9" * MIB + b"}}"),
+    "a huge exponent": (MERGE, b'{"spec":{"replicas":1e999999999}}'),
+    "operations": (JSON_PATCH, dump([{"op": "test", "path": "", "value": 0}] * 60_000)),
+    "copies of copies": (
+        JSON_PATCH,
+        dump(
+            [
+                {
+                    "op": "add",
+                    "path": "/metadata/annotations",
+                    "value": {"a": "x" * 1000},
+                },
+                *(
+                    {
+                        "op": "copy",
+                        "from": "/metadata/annotations",
+                        "path": f"/metadata/annotations/{number}",
+                    }
+                    for number in range(40)
+                ),
+            ]
+        ),
+    ),
+    "a long pointer": (
+        JSON_PATCH,
+        dump([{"op": "add", "path": "/a" * 100_000, "value": 0}]),
+    ),
+    "a long index": (
+        JSON_PATCH,
+        dump(
+            [
+                {
+                    "op": "add",
+                    "path": "/spec/template/spec/containers/" + "9" * MIB,
+                    "value": 0,
+                }
+            ]
+        ),
+    ),
+    "YAML aliases": (
+        "application/yaml",
+        b"a0: &a0 [x]\n"
+        + b"".join(
+            b"a%d: &a%d [%s]\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 9))
+            for n in range(1, 12)
+        ),
+    ),
+    "deep YAML": ("application/yaml", b"[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_bodies(client: httpx.Client, name: str) -> None:
+    media_type, body = HOSTILE[name]
+    present(client)
+    method = "PUT" if media_type == "application/yaml" else "PATCH"
+    for path in (DEPLOYMENTS, CRON_TAB):
+        before = client.get(f"{path}/web").json()
+        answer = checked(
+            client.request(
+                method,
+                f"{path}/web",
+                content=body,
+                headers={"content-type": media_type},
+            )
+        )
+        assert answer.status_code >= 400 or answer.json()["kind"] == before["kind"]
+        assert client.get("/livez").status_code == 200
+
+
+def test_memory_is_bounded(server: ServerProcess, client: httpx.Client) -> None:
+    present(client)
+
+    def strain() -> int:
+        for media_type, body in HOSTILE.values():
+            client.patch(
+                f"{DEPLOYMENTS}/web", content=body, headers={"content-type": media_type}
+            )
+        return memory(server)
+
+    first = strain()
+    for _ in range(SCALE):
+        last = strain()
+    assert last - first < 100
+
+
+# --- definitions that ask for too much -------------------------------------------------------------------------------
+
+TEXT: Final[JSONObject] = {"type": "string", "default": "x" * 1000}
+
+
+@pytest.mark.parametrize(
+    ("schema", "spec"),
+    [
+        pytest.param(
+            {"type": "string", "pattern": "^(a+)+$"},
+            "a" * 40 + "!",
+            id="exponential pattern",
+        ),
+        pytest.param(
+            {"type": "string", "pattern": "^a*a*a*a*a*a*a*b"},
+            "a" * 3000,
+            id="polynomial pattern",
+        ),
+        pytest.param(
+            {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {f"p{n}": TEXT for n in range(1000)},
+                },
+            },
+            [{}] * 2000,
+            id="defaults",
+        ),
+    ],
+)
+def test_no_definition_stops_the_server(
+    tmp_path: Path, schema: JSONObject, spec: JSON
+) -> None:
+    with (
+        serving(tmp_path) as server,
+        httpx.Client(base_url=server.url, timeout=10, trust_env=False) as client,
+    ):
+        server.post(
+            DEFINITIONS, with_schema({"type": "object", "properties": {"x": schema}})
+        )
+        checked(
+            client.post(THINGS, json={"metadata": {"name": "t"}, "spec": {"x": spec}})
+        )
+        assert client.get("/livez").status_code == 200
+        assert memory(server) < 300

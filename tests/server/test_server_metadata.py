@@ -1,0 +1,462 @@
+"""Metadata that the server gives and guards, names, and deletion.
+
+Expected values are those of the Kubernetes API conventions ("Metadata") and of "Object
+Names and IDs", "Finalizers" and "Labels and Selectors" in the Kubernetes documentation;
+whether a word is a name is what Kubernetes answers."""
+
+from __future__ import annotations
+
+import random
+import re
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+
+from smp.errors import SmpError
+from smp.handler import ModifiedError
+from smp.server.errors import InvalidError, Refusal
+from smp.server.objects import names
+from smp.server.objects.deletion import DeleteOptions, deleting, is_finished
+from smp.server.objects.metadata import (
+    created,
+    random_suffix,
+    stored,
+    timestamp,
+    updated,
+    with_resource_version,
+)
+from smp.server.objects.resources import Resource, Resources
+from smp.values import JSON, JSONObject, same
+from tests.record.facts import facts
+from tests.support.strategies import json_values
+
+BUILTIN: Final = Resources.builtin()
+PODS: Final = BUILTIN.of_kind("v1", "Pod")
+NODES: Final = BUILTIN.of_kind("v1", "Node")
+CONFIG_MAPS: Final = BUILTIN.of_kind("v1", "ConfigMap")
+NOW: Final = datetime(2026, 11, 21, 18, 30, 5, 999999, tzinfo=UTC)
+RULES: Final = {
+    "label": names.label,
+    "subdomain": names.subdomain,
+    "rfc1035": names.rfc1035_label,
+    "path": names.path_segment,
+    "label key": names.label_key,
+    "label value": names.label_value,
+}
+
+
+def create(metadata: JSON, resource: Resource = PODS, namespace: str = "shop") -> Any:
+    obj: JSONObject = {"metadata": metadata, "spec": {}}
+    return created(
+        obj, resource, namespace=namespace, now=NOW, uid="7b0c", suffix="x7b2q"
+    )["metadata"]
+
+
+def causes(error: SmpError) -> list[tuple[str, str]]:
+    assert isinstance(error, InvalidError)
+    assert error.status == 422
+    return [
+        (str(cause["field"]), str(cause["reason"]))
+        for cause in (one.cause for one in error.violations)
+    ]
+
+
+def test_a_new_object_gets_its_identity() -> None:
+    assert create({"name": "web"}) == {
+        "name": "web",
+        "namespace": "shop",
+        "uid": "7b0c",
+        "creationTimestamp": "2026-11-21T18:30:05Z",
+        "generation": 1,
+    }
+
+
+def test_what_a_client_says_of_it_counts_for_nothing() -> None:
+    claimed: JSONObject = {
+        "name": "web",
+        "uid": "mine",
+        "creationTimestamp": "2001-01-01T00:00:00Z",
+        "generation": 7,
+        "deletionTimestamp": "2001-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 30,
+        "resourceVersion": "5",
+        "selfLink": "/x",
+        "labels": {"a": "b"},
+    }
+    assert create(claimed) == {**create({"name": "web"}), "labels": {"a": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "name"),
+    [
+        ({"generateName": "web-"}, "web-x7b2q"),
+        ({"generateName": "web-", "name": ""}, "web-x7b2q"),
+        ({"generateName": "web-", "name": "mine"}, "mine"),
+        ({"generateName": "a" * 70}, "a" * 58 + "x7b2q"),  # 63 characters at most
+    ],
+)
+def test_a_name_is_generated(metadata: JSONObject, name: str) -> None:
+    assert create(metadata)["name"] == name
+
+
+def test_a_suffix_is_five_characters_without_vowels() -> None:
+    suffixes = {random_suffix(random.choice) for _ in range(100)}
+    assert len(suffixes) > 90
+    assert all(
+        re.fullmatch("[bcdfghjklmnpqrstvwxz2456789]{5}", suffix) for suffix in suffixes
+    )
+
+
+def test_times_are_in_utc() -> None:
+    assert (
+        timestamp(datetime(2026, 1, 1, 0, 30, tzinfo=timezone(timedelta(hours=2))))
+        == "2025-12-31T22:30:00Z"
+    )
+
+
+def test_an_object_without_a_namespace_has_none() -> None:
+    assert "namespace" not in create({"name": "node-1", "namespace": "shop"}, NODES, "")
+
+
+def test_the_namespace_is_that_of_the_request() -> None:
+    assert create({"name": "web", "namespace": "shop"})["namespace"] == "shop"
+    with pytest.raises(Refusal) as caught:
+        create({"name": "web", "namespace": "other"})
+    assert caught.type is Refusal
+    # As a server says it: kubectl's users search for this sentence.
+    assert (
+        caught.value.problem
+        == "the namespace of the provided object does not match the namespace sent on the request"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({}, [("metadata.name", "FieldValueRequired")]),
+        ({"name": None}, [("metadata.name", "FieldValueRequired")]),
+        ({"name": "Web"}, [("metadata.name", "FieldValueInvalid")]),
+        ({"name": 5}, [("metadata.name", "FieldValueInvalid")]),
+        ({"generateName": "Web-"}, [("metadata.name", "FieldValueInvalid")]),
+        (
+            {"name": "web", "labels": {"a b": "c"}},
+            [("metadata.labels", "FieldValueInvalid")],
+        ),
+        (
+            {"name": "web", "labels": {"a": "b c", "d": 5}},
+            [("metadata.labels", "FieldValueInvalid")] * 2,
+        ),
+        ({"name": "web", "labels": ["a"]}, [("metadata.labels", "FieldValueInvalid")]),
+        (
+            {
+                "name": "web",
+                "annotations": {"A.example/b": "anything at all", "c": None},
+            },
+            [("metadata.annotations",) * 2],
+        ),
+        (
+            {"name": "web", "finalizers": ["example.com/a", "no finalizer"]},
+            [("metadata.finalizers", "FieldValueInvalid")],
+        ),
+    ],
+)
+def test_names_that_are_not_allowed_are_refused(
+    metadata: JSONObject, expected: list[tuple[str, str]]
+) -> None:
+    with pytest.raises(InvalidError) as caught:
+        create(metadata)
+    assert [field for field, _ in causes(caught.value)] == [
+        field for field, _ in expected
+    ]
+    if "annotations" not in metadata:
+        assert causes(caught.value) == expected
+
+
+def test_a_namespace_is_a_label() -> None:
+    with pytest.raises(InvalidError) as caught:
+        create({"name": "web"}, namespace="a.b")
+    assert causes(caught.value) == [("metadata.namespace", "FieldValueInvalid")]
+
+
+# "Object Names and IDs": most resources have DNS subdomains as names, some labels, some
+# path segments.
+@pytest.mark.parametrize(
+    ("api_version", "kind", "allowed", "refused"),
+    [
+        ("v1", "Pod", "a.b", "A"),
+        ("v1", "Namespace", "a-b", "a.b"),
+        ("v1", "Service", "a1", "1a"),
+        ("apps/v1", "StatefulSet", "1-a", "a.b"),
+        ("rbac.authorization.k8s.io/v1", "Role", "system:Some one", "a/b"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "A", "a%b"),
+        (
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            "crontabs.example.com",
+            "Crontabs.example.com",
+        ),
+    ],
+)
+def test_what_a_name_may_be_depends_on_the_kind(
+    api_version: str, kind: str, allowed: str, refused: str
+) -> None:
+    resource = BUILTIN.of_kind(api_version, kind)
+    assert create({"name": allowed}, resource)["name"] == allowed
+    with pytest.raises(InvalidError):
+        create({"name": refused}, resource)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    facts(*RULES),
+    ids=lambda one: repr(one) if isinstance(one, dict) else "",
+)
+def test_a_word_is_a_name_where_kubernetes_takes_it(asked: Any, answer: bool) -> None:  # noqa: FBT001  (a case)
+    assert (RULES[asked["op"]](asked["text"]) == "") is answer
+
+
+# --- updates
+
+OLD: Final[JSONObject] = {
+    "metadata": {
+        "name": "web",
+        "namespace": "shop",
+        "uid": "7b0c",
+        "creationTimestamp": "2026-01-01T00:00:00Z",
+        "generation": 3,
+        "labels": {"a": "b"},
+    },
+    "spec": {"replicas": 1},
+    "status": {"replicas": 0},
+}
+
+
+def changed(**members: JSON) -> JSONObject:
+    return {**OLD, **members}
+
+
+def as_object(value: JSON) -> JSONObject:
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("new", "resource", "generation"),
+    [
+        (OLD, PODS, 3),
+        (changed(status={"replicas": 1}), PODS, 3),
+        # which has no subresource status
+        (changed(status={"replicas": 1}), CONFIG_MAPS, 4),
+        (changed(spec={"replicas": 2}), PODS, 4),
+        (changed(spec={"replicas": 1.0}), PODS, 4),
+        (changed(data={}), PODS, 4),
+        (
+            changed(
+                metadata={"name": "web", "namespace": "shop", "labels": {"a": "c"}}
+            ),
+            PODS,
+            3,
+        ),
+    ],
+)
+def test_the_generation_grows_with_what_is_wanted(
+    new: JSONObject, resource: Resource, generation: int
+) -> None:
+    assert (
+        as_object(updated(OLD, new, resource)["metadata"])["generation"] == generation
+    )
+
+
+def test_an_update_keeps_the_identity() -> None:
+    new = changed(
+        metadata={
+            "name": "web",
+            "namespace": "shop",
+            "uid": "other",
+            "generation": 9,
+            "resourceVersion": "4",
+        }
+    )
+    expected = {
+        name: value
+        for name, value in as_object(OLD["metadata"]).items()
+        if name != "labels"
+    }
+    assert updated(OLD, new, PODS) == changed(metadata=expected)
+    bare: JSONObject = {"metadata": {"name": "web", "namespace": "shop"}}
+    assert as_object(
+        updated({**bare, "metadata": {"name": "web", "namespace": "shop"}}, bare, PODS)[
+            "metadata"
+        ]
+    ) == {
+        "name": "web",
+        "namespace": "shop",
+    }
+
+
+def test_an_update_that_changes_nothing_returns_the_same() -> None:
+    answered = with_resource_version(OLD, 17)
+    assert as_object(answered["metadata"])["resourceVersion"] == "17"
+    assert same(updated(OLD, answered, PODS), OLD)
+    assert same(stored(answered), OLD)
+
+
+DELETED: Final[JSONObject] = {
+    **OLD,
+    "metadata": {
+        **as_object(OLD["metadata"]),
+        "finalizers": ["example.com/a", "example.com/b"],
+        "deletionTimestamp": "2026-01-02T00:00:00Z",
+    },
+}
+
+
+def with_finalizers(*finalizers: JSON, deleted: bool) -> JSONObject:
+    metadata = {**as_object(DELETED["metadata"]), "finalizers": [*finalizers]}
+    if not deleted:
+        del metadata["deletionTimestamp"]
+    return {**DELETED, "metadata": metadata}
+
+
+def test_an_object_that_is_being_deleted_gets_no_new_finalizers() -> None:
+    with pytest.raises(InvalidError) as caught:
+        updated(
+            DELETED,
+            with_finalizers("example.com/a", "example.com/c", deleted=True),
+            PODS,
+        )
+    assert causes(caught.value) == [("metadata.finalizers", "FieldValueForbidden")]
+    fresh = with_finalizers("example.com/a", deleted=False)
+    assert updated(
+        fresh, with_finalizers("example.com/a", "example.com/c", deleted=False), PODS
+    )
+
+
+def test_a_deletion_cannot_be_taken_back() -> None:
+    new = with_finalizers("example.com/a", deleted=False)
+    assert "deletionTimestamp" in as_object(updated(DELETED, new, PODS)["metadata"])
+
+
+@pytest.mark.parametrize(
+    ("obj", "finished"),
+    [
+        (DELETED, False),
+        (with_finalizers("example.com/b", deleted=True), False),
+        (with_finalizers(deleted=True), True),
+        (with_finalizers(deleted=False), False),
+        (OLD, False),
+    ],
+)
+def test_an_object_goes_with_its_last_finalizer(
+    obj: JSONObject, finished: bool
+) -> None:
+    assert is_finished(obj) is finished
+
+
+def test_finalizers_delay_a_deletion() -> None:
+    live = with_finalizers("example.com/a", deleted=False)
+    marked = deleting(live, NOW)
+    assert marked is not None
+    metadata = as_object(marked["metadata"])
+    assert (metadata["deletionTimestamp"], metadata["generation"]) == (
+        "2026-11-21T18:30:05Z",
+        4,
+    )
+    assert deleting(marked, NOW + timedelta(days=1)) is marked
+    assert deleting(OLD, NOW) is None
+    assert deleting(with_finalizers(deleted=False), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "dry_run"),
+    [
+        (None, {}, False),
+        ({}, {"dryRun": "All"}, False),  # a body counts alone
+        ({"propagationPolicy": "Background"}, {}, False),  # kubectl delete
+        (
+            {
+                "kind": "DeleteOptions",
+                "apiVersion": "v1",
+                "dryRun": ["All"],
+                "gracePeriodSeconds": 0,
+            },
+            {},
+            True,
+        ),
+        (
+            None,
+            {
+                "dryRun": "All",
+                "gracePeriodSeconds": "30",
+                "propagationPolicy": "Orphan",
+                "pretty": "true",
+            },
+            True,
+        ),
+        (None, {"orphanDependents": "true"}, False),
+    ],
+)
+def test_delete_options_are_read(
+    body: JSON, query: dict[str, str], dry_run: bool
+) -> None:
+    assert DeleteOptions.read(body, query).is_dry_run is dry_run
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "status"),
+    [
+        ([], {}, 400),
+        ({"gracePeriodSeconds": "soon"}, {}, 400),
+        ({"preconditions": {"uid": 5}}, {}, 400),
+        (None, {"gracePeriodSeconds": "soon"}, 400),
+        ({"propagationPolicy": "Maybe"}, {}, 422),
+        ({"propagationPolicy": "Orphan", "orphanDependents": True}, {}, 422),
+        ({"dryRun": ["All", "Some"]}, {}, 422),
+        (None, {"dryRun": "true"}, 422),
+    ],
+)
+def test_delete_options_that_are_none_are_refused(
+    body: JSON, query: dict[str, str], status: int
+) -> None:
+    with pytest.raises(SmpError) as caught:
+        DeleteOptions.read(body, query)
+    assert caught.value.status == status
+
+
+def test_preconditions_are_checked() -> None:
+    def read(**preconditions: JSON) -> DeleteOptions:
+        return DeleteOptions.read({"preconditions": {**preconditions}}, {})
+
+    read().check(OLD, 17)
+    read(uid="7b0c", resourceVersion="17").check(OLD, 17)
+    for wanted in (
+        read(uid="other"),
+        read(resourceVersion="16"),
+        read(resourceVersion=""),
+    ):
+        with pytest.raises(ModifiedError) as caught:
+            wanted.check(OLD, 17)
+        assert caught.value.status == 409
+
+
+@given(json_values(), json_values())
+def test_no_metadata_breaks_anything_and_nothing_is_mutated(
+    old: JSON, new: JSON
+) -> None:
+    before = deepcopy((old, new))
+    for act in (
+        lambda: create(new),
+        lambda: updated({"metadata": old}, {"metadata": new}, PODS),
+        lambda: deleting({"metadata": new}, NOW),
+        lambda: is_finished({"metadata": new}),
+        lambda: DeleteOptions.read(new, {}).check({"metadata": old}, 1),
+    ):
+        try:
+            act()
+        except Refusal as error:
+            if type(error) not in (Refusal, InvalidError, ModifiedError):
+                raise
+    assert same([*before], [old, new])

@@ -1,0 +1,229 @@
+"""The table of built-in resources, beside what Kubernetes publishes and what its Python
+client knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import kubernetes.client.api
+import pytest
+
+import smp
+from smp.server.errors import UnknownResourceError
+from smp.server.objects.resources import (
+    VERBS,
+    Resource,
+    Resources,
+    ScalePaths,
+    preference,
+)
+from tests.record.resources import TABLE, compiled, module, needs_kubernetes
+
+# In the client: 'GET' .. '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', and
+# the model that it answers.
+_REQUEST: Final = re.compile(r"method='(\w+)',\s+resource_path='([^']+)'")
+_PATH: Final = re.compile(
+    r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[^/]+)(?P<namespaced>/namespaces/\{namespace\})?"
+    r"/(?P<plural>[a-z]+)(?P<named>/\{name\})?(?:/(?P<subresource>[a-z]+))?"
+)
+VERB: Final = {
+    ("GET", True): "get",
+    ("GET", False): "list",
+    ("POST", False): "create",
+    ("PUT", True): "update",
+    ("PATCH", True): "patch",
+    ("DELETE", True): "delete",
+    ("DELETE", False): "deletecollection",
+}
+WIDGET: Final = Resource("example.com", "v1", "Widget", "widgets", custom=True)
+
+
+@cache
+def requests_of_the_client() -> frozenset[tuple[str, str, str, str, str, bool]]:
+    """Read group, version, plural, subresource, verb and whether it is namespaced, from
+    the client's modules.
+    """
+    modules = Path(str(kubernetes.client.api.__file__)).parent.glob("*_api.py")
+    return frozenset(found for path in modules for found in _requests(path.read_text()))
+
+
+def _requests(source: str) -> Iterator[tuple[str, str, str, str, str, bool]]:
+    for method, path in _REQUEST.findall(source):
+        match = _PATH.fullmatch(path)
+        if match:
+            verb = VERB.get((method, bool(match["named"])), "")
+            place = (
+                match["group"] or "",
+                match["version"],
+                match["plural"],
+                match["subresource"] or "",
+            )
+            yield *place, verb, bool(match["namespaced"])
+
+
+@needs_kubernetes
+def test_the_table_is_what_the_published_documents_compile_to() -> None:
+    sources = module()
+    assert sources is not None
+    assert TABLE.read_text() == compiled(sources / "api" / "discovery")
+
+
+def test_the_client_knows_every_resource_and_verb() -> None:
+    known = requests_of_the_client()
+    assert len(known) > 500
+    for one in Resources.builtin():
+        place = (one.group, one.version, one.plural)
+        verbs = [*one.verbs]
+        verbs.remove("watch")  # a parameter of list
+        assert {(*place, "", verb, one.namespaced) for verb in verbs} <= known
+        assert {
+            (*place, "", verb, not one.namespaced) for verb in verbs if verb != "list"
+        }.isdisjoint(known)
+        for name in one.subresources:
+            assert {
+                (*place, name, verb, one.namespaced)
+                for verb in ("get", "patch", "update")
+            } <= known
+        for name in {"scale", "status"} - {*one.subresources}:
+            assert (*place, name, "get", one.namespaced) not in known
+
+
+def test_what_the_client_can_create_get_and_update_is_there() -> None:
+    """But for versions that are not preferred."""
+    known = requests_of_the_client()
+    for group, version, plural, subresource, verb, namespaced in known:
+        stored = {
+            (group, version, plural, "", verb, namespaced)
+            for verb in ("get", "update", "create")
+        } <= known
+        if stored and not subresource and verb == "create":
+            assert [one for one in Resources.builtin() if one.key == (group, plural)], (
+                group,
+                version,
+                plural,
+            )
+
+
+def test_the_catalog_knows_every_kind_and_list() -> None:
+    for minor in (None, "1.25", "1.33"):
+        catalog = smp.kubernetes(minor)
+        for one in Resources.builtin(catalog):
+            assert {(one.api_version, one.kind), (one.api_version, one.list_kind)} <= {
+                *catalog.kinds()
+            }
+
+
+def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
+    old, new = Resources.builtin(smp.kubernetes("1.31")), Resources.builtin()
+    assert old.find("", "v1", "pods") == new.find("", "v1", "pods")
+    assert old.versions("resource.k8s.io") == ()
+    assert Resources.builtin(smp.kubernetes("1.33")).versions("resource.k8s.io") == (
+        "v1beta2",
+        "v1alpha3",
+    )
+    assert new.find("resource.k8s.io", "v1", "resourceclaims").storage_version == "v1"
+
+
+def test_one_version_of_a_resource_is_served() -> None:
+    keys = [one.key for one in Resources.builtin()]
+    assert len(keys) == len(set(keys)) == len(Resources.builtin())
+    assert Resources.builtin().versions("autoscaling") == ("v2",)
+    with pytest.raises(UnknownResourceError):
+        Resources.builtin().find("autoscaling", "v1", "horizontalpodautoscalers")
+
+
+def test_a_resource_is_found_by_name_and_by_kind() -> None:
+    resources = Resources.builtin()
+    deployments = resources.find("apps", "v1", "deployments")
+    assert resources.of_kind("apps/v1", "Deployment") is deployments
+    assert (deployments.api_version, deployments.prefix, deployments.qualified) == (
+        *("apps/v1", "/apis/apps/v1"),
+        "deployments.apps",
+    )
+    assert (deployments.singular, deployments.list_kind, deployments.verbs) == (
+        "deployment",
+        "DeploymentList",
+        VERBS,
+    )
+    assert (deployments.short_names, deployments.categories) == (("deploy",), ("all",))
+    assert deployments.subresources == ("scale", "status")
+    assert deployments.scale == ScalePaths(
+        selector=("spec", "selector"), default_replicas=1
+    )
+    pods = resources.of_kind("v1", "Pod")
+    assert (pods.api_version, pods.prefix, pods.qualified, pods.subresources) == (
+        "v1",
+        "/api/v1",
+        "pods",
+        ("status",),
+    )
+    assert "deletecollection" not in resources.of_kind("v1", "Namespace").verbs
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "plural"),
+    [
+        ("apps", "v2", "deployments"),
+        ("", "v1", "deployments"),
+        ("x.example", "v1", "y"),
+    ],
+)
+def test_what_is_not_served_is_said(group: str, version: str, plural: str) -> None:
+    with pytest.raises(UnknownResourceError) as caught:
+        Resources.builtin().find(group, version, plural)
+    assert (caught.value.status, caught.value.code) == (404, "unknown-resource")
+    with pytest.raises(UnknownResourceError):
+        Resources.builtin().of_kind(f"{group}/{version}", plural)
+
+
+def test_scale_is_only_a_subresource() -> None:
+    assert not [one for one in Resources.builtin() if one.kind == "Scale"]
+
+
+def test_resources_are_added_without_changing_the_table() -> None:
+    builtin = Resources.builtin()
+    more = builtin.with_resources([WIDGET])
+    assert more.find("example.com", "v1", "widgets") is WIDGET
+    assert (WIDGET.singular, WIDGET.list_kind, WIDGET.storage_api_version) == (
+        "widget",
+        "WidgetList",
+        "example.com/v1",
+    )
+    assert more.groups()[0] == ""
+    assert "example.com" in more.groups()
+    assert "example.com" not in builtin.groups()
+    assert len(more) == len(builtin) + 1
+
+
+def test_other_versions_take_the_place_of_all_former_ones() -> None:
+    versions = [
+        Resource("example.com", version, "Widget", "widgets")
+        for version in ("v1", "v1beta1", "v2")
+    ]
+    more = Resources.builtin().with_resources(versions[:2]).with_resources(versions[1:])
+    assert more.versions("example.com") == ("v2", "v1beta1")
+    assert more.in_version("example.com", "v2") == (versions[2],)
+
+
+def test_versions_are_preferred_as_documented() -> None:
+    """The order is that of "Version priority" in the documentation of
+    CustomResourceDefinition versioning.
+    """
+    documented = [
+        "v10",
+        "v2",
+        "v1",
+        "v11beta2",
+        "v10beta3",
+        "v3beta1",
+        "v12alpha1",
+        "v11alpha2",
+        "foo1",
+        "foo10",
+    ]
+    assert sorted(documented, key=preference) == documented

@@ -1,0 +1,175 @@
+"""Label and field selectors, beside what Kubernetes answers (tests.record.facts)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smp.server.objects.selectors import (
+    FieldSelector,
+    LabelSelector,
+    SelectorError,
+    field_selector,
+    label_selector,
+    selector_text,
+)
+from smp.values import JSON, JSONObject
+from tests.record.facts import facts
+from tests.support.strategies import json_values
+
+
+def read(op: str, text: str) -> LabelSelector | FieldSelector | None:
+    try:
+        return label_selector(text) if op == "labels" else field_selector(text)
+    except SelectorError:
+        return None
+
+
+def nested(values: dict[str, str]) -> JSONObject:
+    """Make the object whose fields, by path, have these values."""
+    obj: JSONObject = {}
+    for path, value in values.items():
+        *outer, name = path.split(".")
+        place: Any = obj
+        for one in outer:
+            place = place.setdefault(one, {})
+        place[name] = value
+    return obj
+
+
+def cases(op: str) -> list[Any]:
+    return [
+        pytest.param(asked, answer, id=repr(asked["text"]))
+        for asked, answer in facts(op)
+    ]
+
+
+@pytest.mark.parametrize(("asked", "answer"), cases("labels"))
+def test_labels_are_selected_as_kubernetes_does(
+    asked: Any, answer: list[bool] | None
+) -> None:
+    selector = read("labels", asked["text"])
+    found = selector and [
+        selector.matches({"metadata": {"labels": labels}}) for labels in asked["sets"]
+    ]
+    assert found == answer
+
+
+@pytest.mark.parametrize(("asked", "answer"), cases("fields"))
+def test_fields_are_selected_as_kubernetes_does(
+    asked: Any, answer: list[bool] | None
+) -> None:
+    selector = read("fields", asked["text"])
+    assert (
+        selector and [selector.matches(nested(values)) for values in asked["sets"]]
+    ) == answer
+
+
+# "Labels and Selectors" in the Kubernetes documentation says what these select.
+@pytest.mark.parametrize(
+    ("text", "selected"),
+    [
+        ("environment=production", ["front", "back"]),
+        ("tier!=frontend", ["back", "bare"]),
+        ("environment=production,tier!=frontend", ["back"]),
+        ("environment in (production, qa)", ["front", "back", "test"]),
+        ("tier notin (frontend, backend)", ["bare"]),
+        ("environment", ["front", "back", "test"]),
+        ("!environment", ["bare"]),
+        ("environment,environment notin (qa)", ["front", "back"]),
+    ],
+)
+def test_labels_are_selected_as_documented(text: str, selected: list[str]) -> None:
+    labels: dict[str, JSON] = {
+        "front": {"environment": "production", "tier": "frontend"},
+        "back": {"environment": "production", "tier": "backend"},
+        "test": {"environment": "qa", "tier": "frontend"},
+        "bare": None,
+    }
+    selector = label_selector(text)
+    assert [
+        name
+        for name, own in labels.items()
+        if selector.matches({"metadata": {"labels": own}})
+    ] == selected
+
+
+# A set of fields, for Kubernetes, is text by name: here are those that are none.
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        ("spec.hostNetwork=true", True),
+        ("spec.priority=5", True),
+        ("spec.priority!=05", True),
+        ("spec.nodeName=", True),
+        ("spec.absent=", True),
+        ("spec.absent.below!=x", True),
+        ("spec.containers=[]", False),
+        ("spec.hostNetwork.below=true", False),
+    ],
+)
+def test_a_field_is_what_is_printed_of_it(text: str, matches: bool) -> None:  # noqa: FBT001  (a case)
+    spec: JSONObject = {
+        "hostNetwork": True,
+        "priority": 5,
+        "nodeName": None,
+        "containers": [],
+    }
+    assert field_selector(text).matches({"spec": spec}) is matches
+
+
+@pytest.mark.parametrize("text", ["=b", "!=b", "a!!=b", "a!=b=c"])
+def test_what_is_no_path_is_refused(text: str) -> None:
+    """As a server does, which knows no such field; Kubernetes' reader of selectors
+    leaves that to it.
+    """
+    assert read("fields", text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("metadata.name=web", "web"),
+        ("status.phase=Running,metadata.name==web", "web"),
+        ("metadata.name!=web", None),
+        ("metadata.namespace=web", None),
+        ("", None),
+    ],
+)
+def test_a_field_selector_says_which_object_it_means(
+    text: str, name: str | None
+) -> None:
+    assert field_selector(text).pinned("metadata.name") == name
+
+
+def test_an_error_says_where() -> None:
+    with pytest.raises(SelectorError) as caught:
+        label_selector("a=b,c d")
+    assert (caught.value.status, caught.value.code) == (400, "invalid-selector")
+    assert "at character 4" in str(caught.value)
+
+
+@pytest.mark.parametrize(("asked", "answer"), facts("selector"))
+def test_a_selector_is_printed_as_kubernetes_does(asked: Any, answer: str) -> None:
+    """What Kubernetes prints for people of a selector without requirements is
+    ``<none>``.
+    """
+    assert (selector_text(asked["selector"]) or "<none>") == answer
+
+
+def test_a_map_of_labels_and_text_are_selectors_too() -> None:
+    assert selector_text({"b": "c", "matchLabels": "d"}) == "b=c,matchLabels=d"
+    assert selector_text("app=web") == "app=web"
+
+
+@given(st.text(alphabet="ab=!<>(), in\\.\t/1\x00é", max_size=30), json_values())
+def test_no_text_and_no_object_breaks_a_selector(text: str, value: JSON) -> None:
+    for op in ("labels", "fields"):
+        selector = read(op, text)
+        assert selector is None or isinstance(
+            selector.matches({"metadata": {"labels": value}, "a": value}), bool
+        )
+    assert isinstance(selector_text(value), str)

@@ -1,0 +1,211 @@
+"""Status and scale: what an update takes and what it leaves, and the Scale of an
+object.
+
+Expected values are those of "Extend the Kubernetes API with CustomResourceDefinitions"
+("Status subresource", "Scale subresource") in the Kubernetes documentation; in the API
+each scalable built-in kind documents one replica as default."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+
+from smp.errors import SmpError
+from smp.server.errors import InvalidError, Refusal, UnknownResourceError
+from smp.server.objects.crds import Definition
+from smp.server.objects.resources import Resource, Resources
+from smp.server.objects.subresources import (
+    NoReplicasError,
+    on_create,
+    on_status_update,
+    on_update,
+    scale_of,
+    scaled,
+)
+from smp.values import JSON, JSONObject, same
+from tests.support.server_definitions import CRON_TABS, cron_tab
+from tests.support.strategies import json_values
+
+BUILTIN: Final = Resources.builtin()
+DEPLOYMENTS: Final = BUILTIN.of_kind("apps/v1", "Deployment")
+CONFIG_MAPS: Final = BUILTIN.of_kind("v1", "ConfigMap")
+(CRON_TAB_RESOURCE,) = Definition.read(CRON_TABS).resources
+METADATA: Final[JSONObject] = {
+    "name": "web",
+    "namespace": "shop",
+    "uid": "7b0c",
+    "resourceVersion": "17",
+    "creationTimestamp": "2026-01-01T00:00:00Z",
+}
+WEB: Final[JSONObject] = {
+    "metadata": {**METADATA, "labels": {"a": "b"}, "generation": 4},
+    "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+    "status": {"replicas": 2, "readyReplicas": 1},
+}
+SCALE: Final[JSONObject] = {
+    "kind": "Scale",
+    "apiVersion": "autoscaling/v1",
+    "metadata": METADATA,
+    "spec": {"replicas": 3},
+    "status": {"replicas": 2, "selector": "app=web"},
+}
+
+
+def test_a_new_object_has_no_status() -> None:
+    assert on_create(WEB, DEPLOYMENTS) == {
+        name: value for name, value in WEB.items() if name != "status"
+    }
+    assert on_create(WEB, CRON_TAB_RESOURCE) == on_create(WEB, DEPLOYMENTS)
+    assert on_create(WEB, CONFIG_MAPS) is WEB
+
+
+def test_a_node_registers_itself_with_its_status() -> None:
+    assert on_create(WEB, BUILTIN.of_kind("v1", "Node")) is WEB
+
+
+def test_an_update_leaves_the_status_alone() -> None:
+    new: JSONObject = {
+        "metadata": METADATA,
+        "spec": {"replicas": 9},
+        "status": {"replicas": 9},
+    }
+    assert on_update(WEB, new, DEPLOYMENTS) == {**new, "status": WEB["status"]}
+    assert on_update({"spec": {}}, new, DEPLOYMENTS) == {
+        "metadata": METADATA,
+        "spec": {"replicas": 9},
+    }
+    assert on_update(WEB, new, CONFIG_MAPS) is new
+
+
+def test_an_update_of_the_status_takes_nothing_else() -> None:
+    new: JSONObject = {
+        "metadata": {"labels": {}},
+        "spec": {"replicas": 9},
+        "status": {"replicas": 9},
+    }
+    assert on_status_update(WEB, new) == {**WEB, "status": {"replicas": 9}}
+    assert on_status_update(WEB, {"spec": {}}) == {
+        name: value for name, value in WEB.items() if name != "status"
+    }
+
+
+def test_a_deployment_has_a_scale() -> None:
+    assert scale_of(WEB, DEPLOYMENTS) == SCALE
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "spec", "replicas", "selector"),
+    [
+        (
+            "apps/v1",
+            "StatefulSet",
+            {"replicas": 0, "selector": {"matchLabels": {"b": "c", "a": "d"}}},
+            0,
+            "a=d,b=c",
+        ),
+        (
+            "apps/v1",
+            "ReplicaSet",
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}},
+            1,
+            "a",
+        ),
+        (
+            "v1",
+            "ReplicationController",
+            {"replicas": 2, "selector": {"b": "c", "a": "d"}},
+            2,
+            "a=d,b=c",
+        ),
+        ("v1", "ReplicationController", None, 1, None),
+    ],
+)
+def test_every_scalable_kind_has_a_scale(
+    api_version: str, kind: str, spec: JSON, replicas: int, selector: str | None
+) -> None:
+    found: Any = scale_of(
+        {"metadata": METADATA, "spec": spec}, BUILTIN.of_kind(api_version, kind)
+    )
+    assert found["spec"] == {"replicas": replicas}
+    assert found["status"] == {
+        "replicas": 0,
+        **({"selector": selector} if selector else {}),
+    }
+
+
+def test_a_custom_resource_has_a_scale_at_its_paths() -> None:
+    obj: JSONObject = {
+        **cron_tab({"replicas": 3}),
+        "status": {"replicas": 2, "labelSelector": "app=web"},
+    }
+    found: Any = scale_of(obj, CRON_TAB_RESOURCE)
+    assert (found["spec"], found["status"]) == (SCALE["spec"], SCALE["status"])
+
+
+def test_a_custom_resource_without_replicas_has_no_scale() -> None:
+    """The documentation: without a value under specReplicasPath the subresource returns
+    an error on GET.
+    """
+    with pytest.raises(NoReplicasError) as caught:
+        scale_of(cron_tab({}), CRON_TAB_RESOURCE)
+    assert caught.value.status == 422
+    assert scaled(cron_tab({}), SCALE, CRON_TAB_RESOURCE)["spec"] == {"replicas": 3}
+
+
+def test_a_scale_is_written_back() -> None:
+    wanted: JSONObject = {**SCALE, "spec": {"replicas": 7}}
+    assert scaled(WEB, wanted, DEPLOYMENTS) == {
+        **WEB,
+        "spec": {**as_object(WEB["spec"]), "replicas": 7},
+    }
+    assert (
+        as_object(scaled(WEB, {**SCALE, "spec": {}}, DEPLOYMENTS)["spec"])["replicas"]
+        == 0
+    )
+    assert same(scaled(WEB, scale_of(WEB, DEPLOYMENTS), DEPLOYMENTS), WEB)
+
+
+def as_object(value: JSON) -> JSONObject:
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 2**31])
+def test_replicas_are_numbers(replicas: JSON) -> None:
+    with pytest.raises(InvalidError) as caught:
+        scaled(WEB, {**SCALE, "spec": {"replicas": replicas}}, DEPLOYMENTS)
+    assert caught.value.violations[0].cause["field"] == "spec.replicas"
+
+
+def test_only_a_scale_is_written_back() -> None:
+    with pytest.raises(Refusal) as caught:
+        scaled(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
+    assert caught.type is Refusal
+
+
+@pytest.mark.parametrize(
+    "resource", [CONFIG_MAPS, BUILTIN.of_kind("apps/v1", "DaemonSet")]
+)
+def test_not_everything_has_a_scale(resource: Resource) -> None:
+    with pytest.raises(UnknownResourceError):
+        scale_of(WEB, resource)
+    with pytest.raises(UnknownResourceError):
+        scaled(WEB, SCALE, resource)
+
+
+@given(json_values(), json_values())
+def test_no_object_breaks_a_scale_and_nothing_is_mutated(
+    spec: JSON, wanted: JSON
+) -> None:
+    before = deepcopy([spec, wanted])
+    for resource in (DEPLOYMENTS, CRON_TAB_RESOURCE):
+        obj: JSONObject = {"metadata": {}, "spec": spec, "status": spec}
+        try:
+            scale_of(obj, resource)
+            scaled(obj, {**SCALE, "spec": wanted}, resource)
+        except SmpError:
+            continue
+    assert same(before, [spec, wanted])

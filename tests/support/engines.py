@@ -1,0 +1,107 @@
+"""The operations over dicts and, beside them, over bytes: they have to come to one
+answer.
+
+Over bytes each runs twice: as it is, and decoding bit by bit whatever can be, which
+otherwise only long documents are worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from typing import Final
+from unittest import mock
+
+from smp import strategic, wire
+from smp.errors import SmpError
+from smp.schema.model import Schema
+from smp.strategic import Precondition
+from smp.values import JSON, JSONObject, same
+from smp.wire import _lazy as lazy
+
+THRESHOLDS: Final = ("_LONG", "_DEEP", "_SHORT", "_LARGE", "_PIECE")
+
+
+def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
+    """Apply, all ways."""
+    return agreed(
+        lambda: strategic.apply_patch(original, patch, schema),
+        lambda: wire.apply_patch(spaced(original), compact(patch), schema),
+    )
+
+
+def two_way_patch(
+    original: JSONObject, modified: JSONObject, schema: Schema
+) -> JSONObject:
+    """Diff two ways, all ways."""
+    return agreed(
+        lambda: strategic.two_way_patch(original, modified, schema),
+        lambda: wire.two_way_patch(compact(original), compact(modified), schema),
+    )
+
+
+def three_way_patch(
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    overwrite: bool = True,
+    preconditions: Iterable[Precondition] = (),
+) -> JSONObject:
+    """Diff three ways, all ways; preconditions are known over dicts alone."""
+
+    def over_dicts() -> JSONObject:
+        return strategic.three_way_patch(
+            last_applied,
+            modified,
+            live,
+            schema,
+            overwrite=overwrite,
+            preconditions=preconditions,
+        )
+
+    if preconditions:
+        return over_dicts()
+    base = None if last_applied is None else compact(last_applied)
+    return agreed(
+        over_dicts,
+        lambda: wire.three_way_patch(
+            base, compact(modified), compact(live), schema, overwrite=overwrite
+        ),
+    )
+
+
+def agreed(
+    over_dicts: Callable[[], JSONObject], over_bytes: Callable[[], bytes]
+) -> JSONObject:
+    """Return the answer over dicts, or raise its error, once the answers over bytes are
+    known to be the same.
+    """
+    expected = outcome(over_dicts)
+    found = outcome(lambda: json.loads(over_bytes()))
+    with ExitStack() as patched:
+        for name in THRESHOLDS:
+            patched.enter_context(mock.patch.object(lazy, name, 0))
+        bit_by_bit = outcome(lambda: json.loads(over_bytes()))
+    assert same(found, expected), (found, expected)
+    assert same(bit_by_bit, expected), (bit_by_bit, expected)
+    return over_dicts()
+
+
+def outcome(operation: Callable[[], JSONObject]) -> JSON:
+    """Return a result, or the code and the place of an error."""
+    try:
+        return {"result": operation()}
+    except SmpError as error:
+        return {"code": error.code, "path": error.path.pointer}
+
+
+def compact(value: JSON) -> bytes:
+    """Print a value without spaces."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def spaced(value: JSON) -> bytes:
+    """Print a value as people do, in characters of all kinds."""
+    return json.dumps(value, indent=2, ensure_ascii=False).encode()

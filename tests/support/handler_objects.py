@@ -1,0 +1,153 @@
+"""Objects that the tests of the handler patch, and what every Status looks like."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import jsonschema
+
+from smp.handler import Accepted, Outcome, Refused
+from smp.schema.catalog import kubernetes
+from smp.schema.model import Schema
+from smp.values import JSONObject
+
+DEPLOYMENT: Final[Schema] = kubernetes().schema("apps/v1", "Deployment")
+
+WEB: Final[JSONObject] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "web",
+        "namespace": "shop",
+        "uid": "0a1b",
+        "resourceVersion": "7",
+        "generation": 3,
+        "creationTimestamp": "2026-03-02T09:30:00Z",
+        "managedFields": [
+            {
+                "manager": "kubectl",
+                "operation": "Update",
+                "fieldsV1": {"f:spec": {"f:replicas": {}}},
+            }
+        ],
+    },
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "web"}},
+        "strategy": {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1},
+        },
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {
+                "containers": [
+                    {
+                        "name": "app",
+                        "image": "nginx:1.26",
+                        "resources": {"limits": {"cpu": "1"}},
+                    }
+                ],
+                "volumes": [{"name": "data", "emptyDir": {}}],
+            },
+        },
+    },
+}
+
+# metav1.Status, as far as clients rely on it; additional members would be typing
+# errors.
+STATUS: Final[JSONObject] = {
+    "type": "object",
+    "required": [
+        "kind",
+        "apiVersion",
+        "metadata",
+        "status",
+        "message",
+        "reason",
+        "code",
+    ],
+    "additionalProperties": False,
+    "properties": {
+        "kind": {"const": "Status"},
+        "apiVersion": {"const": "v1"},
+        "metadata": {"const": {}},
+        "status": {"const": "Failure"},
+        "message": {"type": "string", "minLength": 1},
+        "reason": {
+            "enum": [
+                "BadRequest",
+                "Conflict",
+                "Invalid",
+                "RequestEntityTooLarge",
+                "UnsupportedMediaType",
+            ]
+        },
+        "code": {"enum": [400, 409, 413, 415, 422]},
+        "details": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": {
+                **{
+                    name: {"type": "string", "minLength": 1}
+                    for name in ("name", "group", "kind")
+                },
+                "causes": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "required": ["reason", "message", "field"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "reason": {"pattern": "^FieldValue"},
+                            "message": {"type": "string", "minLength": 1},
+                            "field": {"type": "string", "minLength": 1},
+                        },
+                    },
+                },
+            },
+        },
+    },
+    # kubectl prints of an Invalid its causes, and nothing else.
+    "if": {"properties": {"code": {"const": 422}}},
+    "then": {
+        "required": ["details"],
+        "properties": {"details": {"required": ["causes"]}},
+    },
+}
+_STATUS: Final = jsonschema.Draft202012Validator(STATUS)
+
+
+def dump(value: object) -> bytes:
+    """Write a body."""
+    return json.dumps(value).encode()
+
+
+def accepted(outcome: Outcome) -> Accepted:
+    """Return an outcome that has to be an acceptance."""
+    assert isinstance(outcome, Accepted), outcome
+    return outcome
+
+
+def refused(outcome: Outcome) -> Refused:
+    """Return an outcome that has to be a refusal, of the shape that clients know."""
+    assert isinstance(outcome, Refused), outcome
+    _STATUS.validate(json.loads(outcome.body))
+    assert outcome.status["code"] == outcome.code
+    return outcome
+
+
+def causes(outcome: Outcome) -> list[tuple[str, str, str]]:
+    """Return reason, field and message of the causes of a refusal."""
+    details = refused(outcome).status["details"]
+    assert isinstance(details, dict)
+    listed = details["causes"]
+    assert isinstance(listed, list)
+    return [
+        (str(c["reason"]), str(c["field"]), str(c["message"]))
+        for c in listed
+        if isinstance(c, dict)
+    ]

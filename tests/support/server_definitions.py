@@ -1,0 +1,104 @@
+"""CustomResourceDefinitions for tests: the CronTab of the Kubernetes documentation,
+with a few fields more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import yaml
+
+from smp.values import JSON, JSONObject
+
+# "Extend the Kubernetes API with CustomResourceDefinitions": its examples of
+# validation, defaulting, subresources, printer columns and categories in one.
+CRON_TABS: Final[JSONObject] = yaml.safe_load(r"""
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: crontabs.stable.example.com
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names:
+    plural: crontabs
+    singular: crontab
+    kind: CronTab
+    shortNames: [ct]
+    categories: [all]
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              cronSpec:
+                type: string
+                pattern: '^(\d+|\*)(/\d+)?(\s+(\d+|\*)(/\d+)?){4}$'
+                default: "5 0 * * *"
+              image:
+                type: string
+              replicas:
+                type: integer
+                minimum: 1
+                maximum: 10
+                default: 1
+                description: How many pods it runs.
+              tags:
+                type: array
+                items: {type: string}
+          status:
+            type: object
+            properties:
+              replicas: {type: integer}
+              labelSelector: {type: string}
+    subresources:
+      status: {}
+      scale:
+        specReplicasPath: .spec.replicas
+        statusReplicasPath: .status.replicas
+        labelSelectorPath: .status.labelSelector
+    additionalPrinterColumns:
+    - {name: Spec, type: string, description: When a job is run, jsonPath: .spec.cronSpec}
+    - {name: Replicas, type: integer, description: How many pods are wanted, jsonPath: .spec.replicas}
+    - {name: Age, type: date, jsonPath: .metadata.creationTimestamp}
+""")
+
+
+def cron_tab(spec: JSON, **metadata: JSON) -> JSONObject:
+    """Make a CronTab."""
+    about: JSONObject = {"name": "my-new-cron-object", **metadata}
+    return {
+        "apiVersion": "stable.example.com/v1",
+        "kind": "CronTab",
+        "metadata": about,
+        "spec": spec,
+    }
+
+
+def with_schema(schema: JSON) -> JSONObject:
+    """Return the definition of a cluster-wide Thing whose spec has a schema."""
+    version: JSONObject = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"spec": schema}}
+        },
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Cluster",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": [version],
+        },
+    }
