@@ -73,8 +73,8 @@ def compiled(root: Path, target: Path) -> list[str]:
     """Compile the engine of a source tree into a folder, and return the paths of the
     libraries within it.
     """
-    from mypyc.build import mypycify  # noqa: PLC0415  (absent where nothing is compiled)
-    from setuptools import Distribution  # noqa: PLC0415
+    from mypyc.build import mypycify
+    from setuptools import Distribution
 
     before = Path.cwd()
     os.chdir(root)

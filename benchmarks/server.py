@@ -319,11 +319,11 @@ def echo(file: Path) -> None:
     """Answer every request with the bytes of a file, after reading its body: Starlette
     and uvicorn, set up alike.
     """
-    import uvicorn  # noqa: PLC0415  (of the extra [server], which nothing else here needs)
-    from starlette.applications import Starlette  # noqa: PLC0415  (see above)
-    from starlette.requests import Request as Received  # noqa: PLC0415  (see above)
-    from starlette.responses import Response  # noqa: PLC0415  (see above)
-    from starlette.routing import Route  # noqa: PLC0415  (see above)
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request as Received
+    from starlette.responses import Response
+    from starlette.routing import Route
 
     answer = file.read_bytes()
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from smp import json_patch, merge_patch, wire
     from smp.enums import validate_enums, without_enums
     from smp.errors import (
+        ApplyWarning,
         CompositionError,
         Conflict,
         ConflictError,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         UnionError,
         UnknownFieldError,
         UnknownKindError,
-        Warning,  # noqa: A004
     )
     from smp.paths import Path
     from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSENT",
     "ApplyResult",
+    "ApplyWarning",
     "Catalog",
     "Change",
     "CompositionError",
@@ -71,7 +72,6 @@ __all__ = [
     "UnknownFieldError",
     "UnknownKindError",
     "Violation",
-    "Warning",
     "apply_patch",
     "bundled_overlay",
     "compose_patches",
@@ -97,7 +97,7 @@ _NAMES = {
     "smp.three_way": "ApplyResult last_applied_configuration three_way_apply with_last_applied",
     "smp.enums": "validate_enums without_enums",
     "smp.errors": "CompositionError Conflict ConflictError DepthError DocumentError ObjectError PatchError "
-    "PreconditionError SchemaError SmpError UnionConflictError UnionError UnknownFieldError UnknownKindError Warning",
+    "PreconditionError SchemaError SmpError UnionConflictError UnionError UnknownFieldError UnknownKindError ApplyWarning",
     "smp.paths": "Path",
     "smp.schema.catalog": "Catalog bundled_overlay kubernetes versions",
     "smp.schema.model": "Schema",

@@ -4,12 +4,17 @@ answer.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from collections.abc import Callable
+from functools import wraps
+from typing import ClassVar, ParamSpec, Self, TypeVar
 
 import msgspec
 
 from smp.paths import Path, Step
 from smp.values import ABSENT, JSON, Absent
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class SmpError(Exception):
@@ -58,7 +63,7 @@ class DocumentError(SmpError):
 
     default_code = "invalid-document"
 
-    def __init__(  # noqa: PLR0913  (keyword-only data)
+    def __init__(
         self,
         problem: str,
         *,
@@ -162,6 +167,30 @@ class DepthError(SmpError):
     default_code = "too-deep"
 
 
+def bounded(
+    what: str = "the value",
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a decorator that turns the interpreter's recursion limit into a DepthError.
+
+    ``what`` names the value in the message: "the object", "the document".
+    """
+
+    def decorate(operation: Callable[P, R]) -> Callable[P, R]:
+        @wraps(operation)
+        def within_bounds(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return operation(*args, **kwargs)
+            except RecursionError:
+                raise DepthError(
+                    f"{what} is nested too deeply",
+                    hint="real objects nest some tens of levels",
+                ) from None
+
+        return within_bounds
+
+    return decorate
+
+
 class Conflict(msgspec.Struct, frozen=True):
     """One path on which two sides disagree; a side, or the base, may be ``ABSENT``."""
 
@@ -191,7 +220,7 @@ class ConflictError(SmpError):
         self.conflicts = conflicts
 
 
-class Warning(msgspec.Struct, frozen=True):  # noqa: A001  (the field's own word, as in the Warning header of an API server)
+class ApplyWarning(msgspec.Struct, frozen=True):
     """Something that a user should know and that stopped nothing."""
 
     code: str

@@ -117,8 +117,8 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterable[CaseItem]:
         """Collect each case."""
-        from smp.cases import parse  # noqa: PLC0415  (see the module)
-        from smp.errors import SmpError  # noqa: PLC0415
+        from smp.cases import parse
+        from smp.errors import SmpError
 
         try:
             cases = parse(self.path.read_text(encoding="utf-8"), source=str(self.path))
@@ -137,7 +137,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case. Raises DifferentError."""
-        from smp.cases import run  # noqa: PLC0415  (see the module)
+        from smp.cases import run
 
         outcome = run(self.case)
         if outcome.passed:
@@ -148,7 +148,7 @@ class CaseItem(pytest.Item):
         self.config.stash[_UPDATED].append(self.nodeid)
 
     def _update(self, outcome: Outcome) -> None:
-        from smp.cases import corrected, updated_text  # noqa: PLC0415  (see the module)
+        from smp.cases import corrected, updated_text
 
         text = self.path.read_text(encoding="utf-8")
         updated = updated_text(
@@ -162,7 +162,7 @@ class CaseItem(pytest.Item):
         """Show the differences, or what is wrong with the case; a traceback only for a
         defect.
         """
-        from smp.errors import SmpError  # noqa: PLC0415  (see the module)
+        from smp.errors import SmpError
 
         if isinstance(excinfo.value, DifferentError):
             return "\n".join(self._explained(excinfo.value.outcome))

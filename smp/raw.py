@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-__all__ = ["Undecoded"]
+__all__ = ["RawJSON"]
 
 if TYPE_CHECKING:
 
-    class Undecoded:
+    class RawJSON:
         """Opaque to the type checker: whoever wants to look into it has to decode it."""
 
 else:
-    Undecoded = msgspec.Raw
+    RawJSON = msgspec.Raw

@@ -13,7 +13,7 @@ import msgspec
 
 from smp import codec, strategic, unions
 from smp.enums import validate_enums
-from smp.errors import DocumentError, SmpError, UnionError, Warning  # noqa: A004
+from smp.errors import ApplyWarning, DocumentError, SmpError, UnionError
 from smp.paths import Element, Path
 from smp.schema.model import Field, Schema, Type, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
@@ -37,7 +37,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
     object: JSONObject
     patch: JSONObject
     changes: tuple[Change, ...]
-    warnings: tuple[Warning, ...]
+    warnings: tuple[ApplyWarning, ...]
     violations: tuple[Violation, ...]
     unmet: tuple[Path, ...]
 
@@ -47,7 +47,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
         return not self.unmet
 
 
-def three_way_apply(  # noqa: PLR0913  (the public contract)
+def three_way_apply(
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject,
@@ -112,7 +112,7 @@ def _known_warnings(
     patch: JSONObject,
     schema: Schema,
     unknown_fields: UnknownFields,
-) -> Iterator[Warning]:
+) -> Iterator[ApplyWarning]:
     if last_applied is None:
         yield _NOTHING_PRUNED
     if unknown_fields == "merge":
@@ -120,7 +120,7 @@ def _known_warnings(
 
 
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
-_NOTHING_PRUNED: Final = Warning(
+_NOTHING_PRUNED: Final = ApplyWarning(
     "no-last-applied",
     Path(),
     "there is no last-applied configuration, so nothing can be pruned",
@@ -174,12 +174,13 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     }
 
 
-def unknown_field_warnings(patch: JSONObject, schema: Schema) -> Iterator[Warning]:
+def unknown_field_warnings(patch: JSONObject, schema: Schema) -> Iterator[ApplyWarning]:
     """Yield a warning for each place at which a patch is merged by RFC 7396, for want
     of a schema.
     """
     return (
-        Warning("unknown-field", path, _MERGED) for path in unknown_paths(patch, schema)
+        ApplyWarning("unknown-field", path, _MERGED)
+        for path in unknown_paths(patch, schema)
     )
 
 

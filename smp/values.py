@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from smp.raw import Undecoded
+from smp.raw import RawJSON
 
 JSON: TypeAlias = (
-    "dict[str, JSON] | list[JSON] | str | int | float | bool | Undecoded | None"
+    "dict[str, JSON] | list[JSON] | str | int | float | bool | RawJSON | None"
 )
 JSONObject: TypeAlias = dict[str, JSON]
 JSONArray: TypeAlias = list[JSON]
@@ -108,7 +108,7 @@ def _members_alike(left: JSONObject, right: JSONObject, levels: int) -> bool:
 def _elements_alike(left: JSONArray, right: JSONArray, levels: int) -> bool:
     if not levels:
         raise RecursionError
-    for value, other in zip(left, right):  # noqa: SIM110  (a generator would double the depth of the stack)
+    for value, other in zip(left, right):
         if not _alike(value, other, levels - 1):
             return False
     return True
@@ -166,9 +166,19 @@ def _check_depth(value: JSON, levels: int) -> None:
             _check_depth(element, levels - 1)
 
 
-def listed(value: JSON | Absent) -> JSONArray:
-    """Return a list as it is, and for anything else an empty one."""
+def as_object(value: JSON | Absent) -> JSONObject:
+    """Return an object as it is, and an empty one for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: JSON | Absent) -> JSONArray:
+    """Return a list as it is, and an empty one for any other value."""
     return value if isinstance(value, list) else []
+
+
+def as_text(value: JSON | Absent) -> str:
+    """Return a string as it is, and the empty one for any other value."""
+    return value if isinstance(value, str) else ""
 
 
 def scalar_key(value: JSON) -> ScalarKey:

@@ -76,6 +76,6 @@ def _shown(value: JSON) -> str:
 
 
 def _quoted(value: JSON) -> str:
-    import json  # noqa: PLC0415  (only a violation needs it)
+    import json
 
     return json.dumps(value, ensure_ascii=False)

@@ -247,7 +247,7 @@ def _shown(name: str, expected: Result, actual: Result) -> str:
         f"  actual   {_described(actual)}",
     ]
     if not isinstance(expected, Failure) and not isinstance(actual, Failure):
-        from deepdiff import DeepDiff  # noqa: PLC0415  (a tenth of a second, and only a failure needs it)
+        from deepdiff import DeepDiff
 
         lines += [
             f"  {line}"

@@ -22,7 +22,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     """
     if list(sys.argv[1:] if argv is None else argv) == ["--version"]:
         try:
-            print(f"smp {__version__}", flush=True)  # noqa: T201  (at once: nothing else has to be loaded for it)
+            print(f"smp {__version__}", flush=True)
         # nobody reads, which the long way knows to handle
         except (AttributeError, OSError):
             pass

@@ -56,9 +56,9 @@ class Inputs(msgspec.Struct):
         """List the files of a directory, at any depth; a file is its own list. Raises
         DocumentError for none.
         """
-        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  (see _content)
+        if path == STDIN or not os.path.isdir(path or "."):
             return [path]
-        from pathlib import Path  # noqa: PLC0415  (see _content)
+        from pathlib import Path
 
         found = [
             str(Path(folder) / name)
@@ -141,7 +141,7 @@ class Inputs(msgspec.Struct):
 
 
 def _content(path: str) -> bytes:
-    with open(path or ".", "rb") as file:  # noqa: PTH123  (pathlib is slow to import, and would do nothing else)
+    with open(path or ".", "rb") as file:
         return file.read()
 
 

@@ -40,11 +40,11 @@ class Commands(click.Group):
     become click's.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  (click's signature)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in _COMMANDS:
             return None

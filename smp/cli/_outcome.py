@@ -43,6 +43,6 @@ class Outcome(msgspec.Struct, frozen=True):
         """The change as a JSON Patch (RFC 6902); a new object is added at the root."""
         if self.creates:
             return [{"op": "add", "path": "", "value": self.after}]
-        from smp.json_patch import diff  # noqa: PLC0415  (only -o jsonpatch needs the library below it)
+        from smp.json_patch import diff
 
         return [*diff(self.before, self.after)]

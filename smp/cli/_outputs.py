@@ -44,7 +44,7 @@ def write_json(values: Iterable[JSON]) -> None:
 
 def write_report(outcomes: Iterable[Outcome], *, color: str) -> None:
     """Write the report."""
-    from smp.cli._report import report  # noqa: PLC0415  (the other formats do not pay for it)
+    from smp.cli._report import report
 
     write_lines(report(outcomes), color=color)
 
@@ -59,8 +59,8 @@ def _write_plain(lines: Iterable[Line]) -> None:
 
 
 def _write_styled(lines: Iterable[Line]) -> None:
-    from rich.console import Console  # noqa: PLC0415  (only a terminal pays for it)
-    from rich.text import Text  # noqa: PLC0415  (as above)
+    from rich.console import Console
+    from rich.text import Text
 
     console = Console(
         file=sys.stdout,

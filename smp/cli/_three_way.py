@@ -25,7 +25,7 @@ def created(each: Object, new: JSONObject, schema: Schema) -> Outcome:
     return Outcome(each.label, None, apply_patch({}, new, schema), schema.type, new)
 
 
-def brought(  # noqa: PLR0913  (the three objects and how to read them)
+def brought(
     each: Object,
     last_applied: JSONObject | None,
     new: JSONObject,

@@ -66,7 +66,7 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
 @click.pass_context
-def command(  # noqa: PLR0913  (one for each option)
+def command(
     ctx: click.Context,
     *,
     news: tuple[str, ...],

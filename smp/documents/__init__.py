@@ -98,7 +98,7 @@ def dump_yaml(values: Iterable[JSON]) -> str:
     integral float comes back as an integer, as it does from kubectl.) Raises
     DocumentError and DepthError.
     """
-    from smp.documents import _yaml_writer  # noqa: PLC0415  (see the module)
+    from smp.documents import _yaml_writer
 
     return _yaml_writer.dump_yaml(values)
 
@@ -110,7 +110,7 @@ def resolve(text: str) -> JSON:
     ``.inf`` and ``.nan`` resolve to the floats that JSON does not have. Raises
     ValueError for an integer with more digits than Python converts.
     """
-    from smp.documents import _scalars  # noqa: PLC0415  (see the module)
+    from smp.documents import _scalars
 
     return _scalars.resolve(text)
 
@@ -137,6 +137,6 @@ def _yaml_rather(text: Text, failure: DocumentError) -> list[tuple[JSON, int]]:
 
 
 def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
-    from smp.documents import _yaml_reader  # noqa: PLC0415  (see the module)
+    from smp.documents import _yaml_reader
 
     return _yaml_reader.parse_documents(text)

@@ -72,7 +72,7 @@ def dump_json(value: JSON, *, indent: int | None = 2) -> str:
         encoded = msgspec.json.encode(value)
         # NaN and infinity would be written as null: only then is a closer look needed.
         if b"null" in encoded:
-            import json  # noqa: PLC0415  (only a null needs it)
+            import json
 
             json.dumps(value, allow_nan=False)
         return (
@@ -155,7 +155,7 @@ def _out_of_range(number: bytes) -> bool:
 
 
 def _repeats_a_key(data: bytes) -> bool:
-    import json  # noqa: PLC0415  (few texts need it)
+    import json
 
     repeats = False
 

@@ -31,7 +31,7 @@ class List:
         self.value: list[JSON] = []
         self.size, self.depth, self.complete = 1, 1, False
 
-    def add(self, value: JSON, *, merge: bool) -> None:  # noqa: ARG002  (a merge key is text in a list)
+    def add(self, value: JSON, *, merge: bool) -> None:
         """Take the next element."""
         self.value.append(value)
 

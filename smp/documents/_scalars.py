@@ -51,7 +51,7 @@ def resolve_tagged(tag: str, text: str) -> JSON:
     """
     name = tag.removeprefix(TAGS)
     if name == "binary":
-        import base64  # noqa: PLC0415  (few texts need it)
+        import base64
 
         return base64.b64decode("".join(text.split()), validate=True).decode()
     if name not in _TAGGED:

@@ -28,11 +28,11 @@ from smp.handler._refusals import (
     MethodNotAllowedError,
     ModifiedError,
     NotFoundError,
-    Refusal,
     Refused,
+    StatusError,
     TooLargeError,
     UnsupportedMediaTypeError,
-    refusal,
+    to_status,
 )
 from smp.handler._retries import aretry, retry
 from smp.handler._warnings import warning_headers
@@ -54,16 +54,16 @@ __all__ = [
     "NotFoundError",
     "Options",
     "Outcome",
-    "Refusal",
     "Refused",
+    "StatusError",
     "TooLargeError",
     "UnsupportedMediaTypeError",
     "aretry",
     "create",
     "patch",
-    "refusal",
     "replace",
     "requested",
     "retry",
+    "to_status",
     "warning_headers",
 ]

@@ -16,7 +16,7 @@ from smp import codec
 from smp.errors import DepthError
 from smp.handler._options import Limits
 from smp.handler._refusals import TooLargeError
-from smp.values import JSON, listed
+from smp.values import JSON, as_list
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,7 +70,7 @@ def _parts(value: JSON, old: JSON) -> Iterator[tuple[JSON, JSON]]:
         before = old if isinstance(old, dict) else {}
         pairs = ((part, before.get(name)) for name, part in value.items())
     elif isinstance(value, list):
-        pairs = zip(value, chain(listed(old), repeat(None)), strict=False)
+        pairs = zip(value, chain(as_list(old), repeat(None)), strict=False)
     return (
         (part, was)
         for part, was in pairs

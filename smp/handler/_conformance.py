@@ -15,7 +15,7 @@ from typing import Final
 
 from smp.paths import Path
 from smp.schema.model import AnyType, Field, ListType, ObjectType, ScalarType, Type
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, listed, type_name
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, as_list, type_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Conformance:
         ):
             return self.object(value, was, known, path)
         if isinstance(known, ListType) and isinstance(value, list):
-            return self._list(value, listed(was), known.items, path)
+            return self._list(value, as_list(was), known.items, path)
         wanted = _structure_of(known)
         self._check(wanted in ("", type_name(value)), value, wanted, path)
         return value
@@ -140,7 +140,7 @@ class Conformance:
             return element
         return self._structure(element, was, items, path)
 
-    def _check(self, fits: bool, value: JSON, wanted: str, path: Path) -> None:  # noqa: FBT001  (private)
+    def _check(self, fits: bool, value: JSON, wanted: str, path: Path) -> None:
         if not fits:
             self.misfits.append(Misfit(path, _found(value), wanted))
 

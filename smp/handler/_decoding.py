@@ -10,7 +10,7 @@ from smp.handler._conformance import Conformance, Misfit
 from smp.handler._drafts import Draft
 from smp.handler._identity import identified, of_kind
 from smp.handler._options import Options
-from smp.handler._refusals import InvalidError, Refusal
+from smp.handler._refusals import InvalidError, StatusError
 from smp.handler._sharing import shared_object
 from smp.paths import Path
 from smp.schema.model import Schema
@@ -28,7 +28,7 @@ def decoded(
     """Return the new object without what a server drops; what it warns of is added to
     the warnings.
 
-    Raises Refusal, InvalidError and ModifiedError. Go: k8s.io/apiserver,
+    Raises StatusError, InvalidError and ModifiedError. Go: k8s.io/apiserver,
     endpoints/handlers, applyPatchToObject and transformDecodeError. A wrong field of a
     patched object is Invalid there, in a message that quotes the object, secrets
     included; here it is the BadRequest that it is there for a whole object.
@@ -44,7 +44,7 @@ def decoded(
     )
     if faults and options.field_validation == "Strict":
         prefix = "" if draft.partial else _undecodable(new)
-        raise Refusal(
+        raise StatusError(
             f"{prefix}strict decoding error: {', '.join(faults)}",
             code="strict-decoding",
         )
@@ -76,7 +76,9 @@ def _mistyped(misfits: list[Misfit], obj: JSONObject, options: Options) -> SmpEr
         f"cannot unmarshal {one.found} into field {one.path} of type {one.wanted}"
         for one in misfits
     )
-    return Refusal(f"{_undecodable(obj)}json: {', '.join(texts)}", code="wrong-type")
+    return StatusError(
+        f"{_undecodable(obj)}json: {', '.join(texts)}", code="wrong-type"
+    )
 
 
 def _violation(misfit: Misfit) -> Violation:

@@ -10,7 +10,7 @@ from typing import Final
 from smp import json_patch, merge_patch, strategic
 from smp.handler._bodies import MAX_REPORTED, check_depth, decode, duplicate_fields
 from smp.handler._options import APPLY, JSON_PATCH, MERGE, STRATEGIC, Limits, Options
-from smp.handler._refusals import Refusal, TooLargeError, UnsupportedMediaTypeError
+from smp.handler._refusals import StatusError, TooLargeError, UnsupportedMediaTypeError
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, type_name
 
@@ -61,7 +61,7 @@ def patched(
     """Apply a patch (Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyJSPatch
     and applyPatchToObject).
 
-    Raises UnsupportedMediaTypeError, TooLargeError, DocumentError, DepthError, Refusal
+    Raises UnsupportedMediaTypeError, TooLargeError, DocumentError, DepthError, StatusError
     for a patch that is no object or no list, and what the engine raises.
     """
     chosen = _accepted(media_type, options.media_types(has_schema=schema is not COMMON))
@@ -74,7 +74,7 @@ def patched(
 
 
 def whole(body: bytes, options: Options) -> Draft:
-    """Take a whole object. Raises TooLargeError, DocumentError, DepthError, and Refusal
+    """Take a whole object. Raises TooLargeError, DocumentError, DepthError, and StatusError
     for what is no object.
     """
     value = decode(body, options.limits)
@@ -139,7 +139,7 @@ _ENGINES: Final[dict[str, Callable[[JSONObject, JSON, Schema, Limits], JSONObjec
 
 def _object(value: JSON, what: str) -> JSONObject:
     if not isinstance(value, dict):
-        raise Refusal(
+        raise StatusError(
             f"{what} is a JSON object, not {type_name(value)}", code="not-an-object"
         )
     return value

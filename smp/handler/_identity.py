@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.handler._refusals import ModifiedError, Refusal
+from smp.handler._refusals import ModifiedError, StatusError
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 
 _KIND: Final[tuple[str, ...]] = ("apiVersion", "kind")
@@ -32,7 +32,7 @@ def of_kind(
     new: JSONObject, api_version: JSON | Absent, kind: JSON | Absent
 ) -> JSONObject:
     """Return an object of an apiVersion and kind: what it lacks is filled in. Raises
-    Refusal for another kind.
+    StatusError for another kind.
     """
     expected = {
         name: value
@@ -55,21 +55,23 @@ def of_kind(
     )
 
 
-def _other_kind(name: str, new: JSONObject, expected: JSON) -> Refusal:
+def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
     found = new[name] if isinstance(new[name], str) else type_name(new[name])
     if name == "apiVersion":
-        return Refusal(
+        return StatusError(
             f"the API version in the data ({found}) does not match the expected API version ({expected})"
         )
     version = str(new.get("apiVersion", "")).rpartition("/")[2]
-    return Refusal(f'{found} in version "{version}" cannot be handled as a {expected}')
+    return StatusError(
+        f'{found} in version "{version}" cannot be handled as a {expected}'
+    )
 
 
 def identified(new: JSONObject, old: JSONObject) -> JSONObject:
     """Return the new object with what identifies the old one, and with what only a
     server sets.
 
-    A name or a namespace that differ are a Refusal (400); a uid or a resourceVersion
+    A name or a namespace that differ are a StatusError (400); a uid or a resourceVersion
     that differ mean another object, or another state of it: ModifiedError (409). Absent
     and empty, the last three are the old object's, and so are managedFields.
     """
@@ -95,9 +97,9 @@ def identified(new: JSONObject, old: JSONObject) -> JSONObject:
 def _check(new: JSONObject, old: JSONObject) -> None:
     name = old.get("name", "")
     if not same(new.get("name", ""), name):
-        raise Refusal(_misnamed(new.get("name"), name))
+        raise StatusError(_misnamed(new.get("name"), name))
     if not same(new.get("namespace", ABSENT), old.get("namespace", ABSENT)):
-        raise Refusal(
+        raise StatusError(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     uid, former = new.get("uid", ""), old.get("uid", "")

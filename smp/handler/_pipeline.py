@@ -17,7 +17,7 @@ from smp.handler._drafts import COMMON, Draft, patched, whole
 from smp.handler._identity import about
 from smp.handler._options import DEFAULT, Admission, Options
 from smp.handler._outcomes import Accepted, Outcome
-from smp.handler._refusals import refusal
+from smp.handler._refusals import to_status
 from smp.handler._validation import valid
 from smp.schema.model import Schema
 from smp.unions import Normalization
@@ -95,7 +95,7 @@ def _outcome(
         normalized = bounded(valid)(new, old, draft.patch, schema, options)
         return bounded(_accepted)(normalized, old, warnings, options)
     except SmpError as error:
-        return refusal(error, **about(subject, options.resource), warnings=warnings)
+        return to_status(error, **about(subject, options.resource), warnings=warnings)
 
 
 def _accepted(

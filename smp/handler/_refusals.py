@@ -19,7 +19,7 @@ from smp.values import JSON, JSONObject
 from smp.violations import Violation
 
 
-class Refusal(SmpError):  # noqa: N818  (what a hook raises to refuse a request)
+class StatusError(SmpError):
     """A request that is refused: a BadRequest, unless a subclass says otherwise.
 
     ``reason`` is that of the Status, ``form`` its message.
@@ -30,7 +30,7 @@ class Refusal(SmpError):  # noqa: N818  (what a hook raises to refuse a request)
     form: ClassVar[str] = "{problem}"
 
 
-class ForbiddenError(Refusal):
+class ForbiddenError(StatusError):
     """What somebody may not do."""
 
     default_code = "forbidden"
@@ -39,7 +39,7 @@ class ForbiddenError(Refusal):
     form = "{resource} {name} is forbidden: {problem}"
 
 
-class NotFoundError(Refusal):
+class NotFoundError(StatusError):
     """An object that is not there."""
 
     default_code = "not-found"
@@ -48,7 +48,7 @@ class NotFoundError(Refusal):
     form = "{resource} {name} not found"
 
 
-class MethodNotAllowedError(Refusal):
+class MethodNotAllowedError(StatusError):
     """A method that an endpoint does not have."""
 
     default_code = "method-not-allowed"
@@ -56,7 +56,7 @@ class MethodNotAllowedError(Refusal):
     reason = "MethodNotAllowed"
 
 
-class AlreadyExistsError(Refusal):
+class AlreadyExistsError(StatusError):
     """A name that is taken."""
 
     default_code = "already-exists"
@@ -65,7 +65,7 @@ class AlreadyExistsError(Refusal):
     form = "{resource} {name} already exists"
 
 
-class ModifiedError(Refusal):
+class ModifiedError(StatusError):
     """An object that is not, or no longer, the one that the request is about."""
 
     default_code = "modified"
@@ -80,7 +80,7 @@ class ModifiedError(Refusal):
         super().__init__(problem)
 
 
-class TooLargeError(Refusal):
+class TooLargeError(StatusError):
     """A body, or a patch, beyond the limits."""
 
     default_code = "too-large"
@@ -89,7 +89,7 @@ class TooLargeError(Refusal):
     form = "Request entity too large: {problem}"
 
 
-class UnsupportedMediaTypeError(Refusal):
+class UnsupportedMediaTypeError(StatusError):
     """A patch of a type that is not accepted."""
 
     default_code = "unsupported-media-type"
@@ -97,7 +97,7 @@ class UnsupportedMediaTypeError(Refusal):
     reason = "UnsupportedMediaType"
 
 
-class InvalidError(Refusal):
+class InvalidError(StatusError):
     """An object with values that are not allowed; ``violations`` are the causes of its
     Status.
     """
@@ -150,7 +150,7 @@ _ABOUT_A_RESOURCE: Final = frozenset(
 )
 
 
-def refusal(
+def to_status(
     problem: SmpError | Iterable[Violation],
     *,
     name: str = "",
@@ -162,7 +162,7 @@ def refusal(
     """Word an error, or violations, as the Status that an API server would answer.
 
     ``resource`` is the plural name without its group. An error may bring a ``reason``
-    and a ``form`` as a Refusal does, and ``violations``; another one is worded by its
+    and a ``form`` as a StatusError does, and ``violations``; another one is worded by its
     status. What is Invalid always has causes.
     """
     error = problem if isinstance(problem, SmpError) else InvalidError(problem)

@@ -15,9 +15,9 @@ from smp.handler._refusals import (
     InvalidError,
     MethodNotAllowedError,
     NotFoundError,
-    Refusal,
+    StatusError,
     TooLargeError,
-    refusal,
+    to_status,
 )
 from smp.handler._retries import ATTEMPTS, aretry
 from smp.handler._warnings import warning_headers
@@ -76,7 +76,7 @@ class PatchEndpoint:
         try:
             options = requested(self._options, scope["query_string"].decode("latin-1"))
         except InvalidError as error:
-            return refusal(error, kind="PatchOptions", group="meta.k8s.io")
+            return to_status(error, kind="PatchOptions", group="meta.k8s.io")
         try:
             if scope["method"] != "PATCH":
                 raise MethodNotAllowedError(
@@ -87,7 +87,7 @@ class PatchEndpoint:
             )
         except SmpError as error:
             resource, _, group = self._options.resource.partition(".")
-            return refusal(
+            return to_status(
                 error,
                 name=scope["path"].rpartition("/")[2],
                 group=group,
@@ -130,7 +130,7 @@ def _object(loaded: Loaded) -> JSONObject:
     except SmpError as error:
         raise ValueError("the stored object is not JSON") from error
     if not isinstance(value, dict):
-        raise ValueError("the stored object is no JSON object")  # noqa: TRY004  (a value, of whatever type)
+        raise ValueError("the stored object is no JSON object")
     return value
 
 
@@ -151,7 +151,7 @@ async def _body(receive: Receive, limit: int) -> bytes:
     while more and size <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refusal("the client went away before the end of its request")
+            raise StatusError("the client went away before the end of its request")
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         more = message.get("more_body", False)

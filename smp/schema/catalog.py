@@ -86,8 +86,8 @@ class Catalog:
         and SchemaError.
         """
         # Imported here because the Go grammar is an extra.
-        from smp.schema.sources.golang import generate  # noqa: PLC0415
-        from smp.schema.sources.golang.files import read_sources  # noqa: PLC0415
+        from smp.schema.sources.golang import generate
+        from smp.schema.sources.golang.files import read_sources
 
         types, kinds = compile_documents(generate(read_sources(paths), profile=profile))
         return cls(kinds, _chained(types.get, kubernetes().load), source="Go")
@@ -140,7 +140,7 @@ class Catalog:
         )
 
     def _like(self, api_version: str, kind: str) -> str:
-        from difflib import get_close_matches  # noqa: PLC0415  (only an error needs it)
+        from difflib import get_close_matches
 
         elsewhere = [" ".join(known) for known in self.kinds() if known[1] == kind]
         close = elsewhere or get_close_matches(
@@ -200,13 +200,13 @@ def _bundled(minor: str) -> Catalog:
 @cache
 def _corrected(minor: str) -> Catalog:
     catalog = _bundled(minor)
-    return catalog._overlaid(bundled_overlay(), source=catalog.source)  # noqa: SLF001  (its own module's)
+    return catalog._overlaid(bundled_overlay(), source=catalog.source)
 
 
 def _read(name: str) -> bytes:
     # pathlib and importlib.resources would take longer to import than all else that
     # this module does.
-    with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123
+    with open(f"{_DATA}/{name}", "rb") as file:
         return file.read()
 
 
@@ -259,7 +259,7 @@ def _parsed(texts: Mapping[str, str], name: str) -> TypeDocument | None:
 
 
 def _compact(value: JSON) -> str:
-    import json  # noqa: PLC0415  (only compiling needs it)
+    import json
 
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
 

@@ -8,14 +8,14 @@ import json
 from collections.abc import Iterable
 
 from smp.errors import SmpError
-from smp.handler import InvalidError, Refusal
+from smp.handler import InvalidError, StatusError
 from smp.paths import Path
 from smp.values import JSON
 from smp.violations import Violation
 
 __all__ = [
     "InvalidError",
-    "Refusal",
+    "StatusError",
     "UnknownResourceError",
     "forbidden",
     "invalid",

@@ -11,7 +11,7 @@ from typing import Final
 from smp.documents import dump_yaml, read_one
 from smp.errors import SmpError
 from smp.server.settings import SettingsError
-from smp.values import JSON, JSONObject, listed
+from smp.values import JSON, JSONObject, as_list
 
 _NAME: Final = "smp"
 
@@ -69,6 +69,6 @@ def _is_own(data: bytes) -> bool:
     except SmpError:
         return False
     clusters: JSON = config.get("clusters") if isinstance(config, dict) else None
-    return [one.get("name") for one in listed(clusters) if isinstance(one, dict)] == [
+    return [one.get("name") for one in as_list(clusters) if isinstance(one, dict)] == [
         _NAME
     ]

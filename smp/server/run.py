@@ -90,7 +90,7 @@ class _Server(uvicorn.Server):
         self._app.state.stopping.set()
         await super().shutdown(sockets)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  (uvicorn's signature)
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, at the second signal at once; the signal is not raised again, for the
         end is an orderly one.
         """

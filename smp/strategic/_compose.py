@@ -41,7 +41,7 @@ from smp.values import (
     JSONArray,
     JSONObject,
     ScalarKey,
-    listed,
+    as_list,
     same,
     scalar_key,
 )
@@ -218,7 +218,9 @@ def exact(value: JSON, field: Field | None) -> JSON:
 def _compose_lists(first: _Part, second: _Part, field: Field) -> _Part:
     if not field.merges:
         return _compose_atomic(first, second)
-    lists = [listed(what) for one in (first, second) for what in (one.value, one.order)]
+    lists = [
+        as_list(what) for one in (first, second) for what in (one.value, one.order)
+    ]
     if element_type(*lists, error=PatchError) is dict:
         return _compose_elements(first, second, field)
     return _compose_scalars(first, second)
@@ -229,7 +231,7 @@ def _compose_atomic(first: _Part, second: _Part) -> _Part:
         return second
     if not isinstance(first.value, list):
         return _Part(
-            ABSENT, second.order, [*listed(first.deleted), *listed(second.deleted)]
+            ABSENT, second.order, [*as_list(first.deleted), *as_list(second.deleted)]
         )
     gone = _by_value(second.deleted)
     return _Part(
@@ -239,7 +241,7 @@ def _compose_atomic(first: _Part, second: _Part) -> _Part:
 
 
 def _by_value(values: JSON | Absent) -> dict[ScalarKey, JSON]:
-    found = listed(values)
+    found = as_list(values)
     return dict(zip(keys_of(found, "", PatchError), found, strict=True))
 
 
@@ -281,15 +283,15 @@ def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONA
 
 
 def _compose_elements(first: _Part, second: _Part, field: Field) -> _Part:
-    before = read_list(listed(first.value), field.merge_key)
-    after = read_list(listed(second.value), field.merge_key)
+    before = read_list(as_list(first.value), field.merge_key)
+    after = read_list(as_list(second.value), field.merge_key)
     if after.replaces:
         return second
     if before.replaces:
         whole = apply_object(
             {field.name: [*before.elements]}, second.spelled(field.name), Type.of(field)
         )
-        return _Part([{MARKER: REPLACE}, *listed(whole.get(field.name))])
+        return _Part([{MARKER: REPLACE}, *as_list(whole.get(field.name))])
     meeting = _Meeting(field, before.deleted, apart=first.order is not ABSENT)
     for element, key in zip(before.elements, before.keys, strict=True):
         if key not in after.deleted:
@@ -427,7 +429,7 @@ def _deletions(first: _Part, second: _Part, merge_key: str) -> JSONArray:
     marked = [
         e
         for part in (first, second)
-        for e in listed(part.value)
+        for e in as_list(part.value)
         if isinstance(e, dict) and is_marked(e)
     ]
     values = {scalar_key(element[merge_key]): element[merge_key] for element in marked}
@@ -446,8 +448,8 @@ def _order(
     """
     if first.order is ABSENT and second.order is ABSENT:
         return None
-    earlier = keys_of(listed(first.order), merge_key, PatchError)
-    later = keys_of(listed(second.order), merge_key, PatchError)
+    earlier = keys_of(as_list(first.order), merge_key, PatchError)
+    later = keys_of(as_list(second.order), merge_key, PatchError)
     times = Counter(keys)
     known = [
         key

@@ -30,8 +30,8 @@ from smp.values import (
     JSONArray,
     JSONObject,
     ScalarKey,
+    as_list,
     identified,
-    listed,
     printed,
     same,
     scalar_key,
@@ -128,7 +128,7 @@ class Diff:
             if child is not ABSENT:
                 patch[name] = child
         elif isinstance(value, list) and field.merges:
-            patch.update(self._lists(name, listed(before), now, value, field))
+            patch.update(self._lists(name, as_list(before), now, value, field))
         elif now is not value:
             patch[name] = value
 
@@ -158,7 +158,7 @@ class Diff:
         """Return the patch for a merge list: the list itself and the directives that
         stand beside it.
         """
-        live = listed(now)
+        live = as_list(now)
         kept = base is value and not isinstance(now, list)
         known = live or (
             not kept and base and self._elements(name, base, value, value, field)

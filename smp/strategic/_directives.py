@@ -104,7 +104,7 @@ def read_object(patch: JSONObject) -> PatchObject:
 
 def has_directives(patch: JSONObject) -> bool:
     """Tell whether an object of a patch may have directives."""
-    for name in patch:  # noqa: SIM110  (a generator costs more than the look)
+    for name in patch:
         if name and name[0] == "$":
             return True
     return False
@@ -239,7 +239,7 @@ def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
     return _cleaned_array(value, drop_marked) if isinstance(value, list) else value
 
 
-def _cleaned_object(value: JSONObject, drop_marked: bool) -> JSONObject:  # noqa: FBT001  (private)
+def _cleaned_object(value: JSONObject, drop_marked: bool) -> JSONObject:
     kept: JSONObject = {}
     changed = False
     for name, member in value.items():
@@ -251,7 +251,7 @@ def _cleaned_object(value: JSONObject, drop_marked: bool) -> JSONObject:  # noqa
     return kept if changed else value
 
 
-def _cleaned_array(value: JSONArray, drop_marked: bool) -> JSONArray:  # noqa: FBT001  (private)
+def _cleaned_array(value: JSONArray, drop_marked: bool) -> JSONArray:
     kept: JSONArray = []
     changed = False
     for element in value:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from smp.errors import UnionConflictError, UnionError, Warning  # noqa: A004
+from smp.errors import ApplyWarning, UnionConflictError, UnionError
 from smp.paths import Element, Path, Step
 from smp.schema.model import Field, ObjectType, Schema, Type
 from smp.schema.reach import Reach, reach
@@ -46,7 +46,7 @@ class Normalization(msgspec.Struct, frozen=True):
 
     object: JSONObject
     changes: tuple[Change, ...] = ()
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[ApplyWarning, ...] = ()
 
 
 def has_unions(known: Type) -> bool:
@@ -103,7 +103,7 @@ class Walk(msgspec.Struct):
     reaches: Reach
     restless: Reach
     changes: list[Change] = []
-    warnings: list[Warning] = []
+    warnings: list[ApplyWarning] = []
     problems: list[UnionError] = []
 
     def value(self, place: Place, new: JSON, known: Field) -> JSON:
@@ -232,7 +232,7 @@ class Walk(msgspec.Struct):
             )
         if changed and rule.reason:
             self.warnings.append(
-                Warning(
+                ApplyWarning(
                     "unlisted-discriminator",
                     place.path,
                     f"{rule.reason}: {', '.join(changed)}",

@@ -14,7 +14,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 
 from smp.errors import SmpError
-from smp.raw import Undecoded
+from smp.raw import RawJSON
 from smp.schema.model import OPAQUE, Field, ObjectType, Schema, Type
 from smp.strategic import read_object
 from smp.values import (
@@ -24,7 +24,7 @@ from smp.values import (
     JSONArray,
     JSONObject,
     ScalarKey,
-    listed,
+    as_list,
     scalar_key,
 )
 
@@ -116,7 +116,7 @@ def _opened(
 
 
 def _along(patch: JSON | Absent, value: JSON, field: Field | None, levels: int) -> JSON:
-    if not isinstance(value, Undecoded):
+    if not isinstance(value, RawJSON):
         return _along_split(
             patch, value, OPAQUE if field is None else field.type, levels
         )
@@ -266,6 +266,6 @@ def _by_key(elements: list[JSONObject], merge_key: str) -> dict[ScalarKey, JSONO
 def _keyed(elements: list[JSONObject], merge_key: str) -> list[ScalarKey]:
     """Decode the merge keys of elements, all at once, and return them."""
     keys = _value(b"[%b]" % _joined([element[merge_key] for element in elements]))
-    for element, key in zip(elements, listed(keys)):
+    for element, key in zip(elements, as_list(keys)):
         element[merge_key] = key
-    return [scalar_key(key) for key in listed(keys)]
+    return [scalar_key(key) for key in as_list(keys)]

@@ -49,7 +49,7 @@ Record = Callable[[str, object], None]
 
 def reported(counts: Counter[str], record: Record, name: str) -> None:
     """Print the counts (-s shows them), and record them in a report."""
-    print(f"\n{name}: {dict(counts.most_common())}")  # noqa: T201  (for whoever asks for more cases)
+    print(f"\n{name}: {dict(counts.most_common())}")
     record(name, dict(counts))
 
 

@@ -103,12 +103,12 @@ def test_what_is_equal_but_for_defaults_is_walked_once() -> None:
     spec = live["spec"]
     assert isinstance(spec, dict)
     spec["containers"] = [
-        {**c, "imagePullPolicy": "Always"} for c in listed(spec["containers"])
+        {**c, "imagePullPolicy": "Always"} for c in as_list(spec["containers"])
     ]
     assert calls(lambda: smp.three_way_patch(pod(300), modified, live, POD)) <= 300 * 35
 
 
-def listed(value: JSON) -> list[JSONObject]:
+def as_list(value: JSON) -> list[JSONObject]:
     assert isinstance(value, list)
     return [element for element in value if isinstance(element, dict)]
 

@@ -176,7 +176,7 @@ def test_generate_name_is_a_field_like_others() -> None:
 # --- what is refused ---
 
 
-class Refusal(NamedTuple):
+class StatusError(NamedTuple):
     code: int
     reason: str
     message: str
@@ -205,94 +205,94 @@ def renamed(name: object) -> object:
 # Go: k8s.io/apiserver v0.37, endpoints/handlers (patch.go, rest.go, update.go,
 # negotiation/errors.go), registry/rest (meta.go), registry/generic/registry/store.go,
 # storage/interfaces.go; k8s.io/apimachinery, api/errors.
-REFUSALS: Final[dict[str, Refusal]] = {
-    "another name": Refusal(
+REFUSALS: Final[dict[str, StatusError]] = {
+    "another name": StatusError(
         400,
         "BadRequest",
         "the name of the object (db) does not match the name on the URL (web)",
         renamed("db"),
         MERGE,
     ),
-    "no name": Refusal(
+    "no name": StatusError(
         400,
         "BadRequest",
         "the name of the object (web based on URL) was undeterminable: name must be provided",
         renamed(None),
         MERGE,
     ),
-    "no metadata": Refusal(
+    "no metadata": StatusError(
         400,
         "BadRequest",
         "the name of the object (web based on URL) was undeterminable: name must be provided",
         {"metadata": None},
     ),
-    "another namespace": Refusal(
+    "another namespace": StatusError(
         400, "BadRequest", MISPLACED, {"metadata": {"namespace": "db"}}
     ),
-    "another version": Refusal(
+    "another version": StatusError(
         400,
         "BadRequest",
         "the API version in the data (apps/v2) does not match the expected API version (apps/v1)",
         {"apiVersion": "apps/v2"},
     ),
-    "another kind": Refusal(
+    "another kind": StatusError(
         400,
         "BadRequest",
         'Pod in version "v1" cannot be handled as a Deployment',
         {"kind": "Pod"},
     ),
-    "another uid": Refusal(409, "Conflict", UID, {"metadata": {"uid": "ffff"}}),
-    "an old resource version": Refusal(
+    "another uid": StatusError(409, "Conflict", UID, {"metadata": {"uid": "ffff"}}),
+    "an old resource version": StatusError(
         409, "Conflict", MODIFIED, {"metadata": {"resourceVersion": "6"}}
     ),
-    "an old resource version in operations": Refusal(
+    "an old resource version in operations": StatusError(
         409,
         "Conflict",
         MODIFIED,
         [{"op": "replace", "path": "/metadata/resourceVersion", "value": "6"}],
         JSON_PATCH,
     ),
-    "an unknown media type": Refusal(
+    "an unknown media type": StatusError(
         415,
         "UnsupportedMediaType",
         f"the body of the request was in an unknown format - {ACCEPTED_TYPES}",
         {},
         "application/json",
     ),
-    "no media type": Refusal(
+    "no media type": StatusError(
         415,
         "UnsupportedMediaType",
         f"the body of the request was in an unknown format - {ACCEPTED_TYPES}",
         {},
         "",
     ),
-    "server-side apply": Refusal(
+    "server-side apply": StatusError(
         415,
         "UnsupportedMediaType",
         f"the body of the request was in the server-side apply format application/apply-patch+yaml - {ACCEPTED_TYPES}",
         {},
         "application/apply-patch+yaml",
     ),
-    "too long": Refusal(
+    "too long": StatusError(
         413,
         "RequestEntityTooLarge",
         "Request entity too large: limit is 3145728",
         b" " * (3 * 1024 * 1024) + b"{}",
     ),
-    "too many operations": Refusal(
+    "too many operations": StatusError(
         413,
         "RequestEntityTooLarge",
         "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
         [{"op": "test", "path": "/kind", "value": "Deployment"}] * 10_001,
         JSON_PATCH,
     ),
-    "a wrong type": Refusal(
+    "a wrong type": StatusError(
         400,
         "BadRequest",
         f"{PREFIX}json: cannot unmarshal string into field spec.replicas of type integer",
         {"spec": {"replicas": "5"}},
     ),
-    "wrong types": Refusal(
+    "wrong types": StatusError(
         400,
         "BadRequest",
         f"{PREFIX}json: cannot unmarshal boolean into field spec.replicas of type integer, "
@@ -303,7 +303,7 @@ REFUSALS: Final[dict[str, Refusal]] = {
 
 
 @pytest.mark.parametrize("case", REFUSALS.values(), ids=REFUSALS)
-def test_a_refusal_speaks_as_an_api_server(case: Refusal) -> None:
+def test_a_refusal_speaks_as_an_api_server(case: StatusError) -> None:
     outcome = refused(patch(case.body, case.media_type))
     assert (outcome.code, outcome.status["reason"], outcome.status["message"]) == case[
         :3
@@ -920,7 +920,7 @@ def test_a_hook_refuses() -> None:
 
 def test_a_hook_that_refuses_in_general() -> None:
     def deny(_: object) -> JSONObject:
-        raise handler.Refusal("no")
+        raise handler.StatusError("no")
 
     assert (
         refused(patch(REPLICAS, options=Options(default=deny))).status["message"]
@@ -1018,7 +1018,7 @@ def test_a_query_that_asks_for_what_there_is_not() -> None:
     # ValidateFieldValidation.
     with pytest.raises(handler.InvalidError) as caught:
         handler.requested(Options(), "dryRun=Some&fieldValidation=strict")
-    outcome = handler.refusal(caught.value, kind="PatchOptions", group="meta.k8s.io")
+    outcome = handler.to_status(caught.value, kind="PatchOptions", group="meta.k8s.io")
     values = 'supported values: "", "Ignore", "Strict", "Warn"'
     assert causes(outcome) == [
         (
@@ -1045,13 +1045,13 @@ def test_a_message_says_everything_once() -> None:
     violation = Violation(
         "x", Path(("spec", "a")), "FieldValueRequired", "Required value"
     )
-    outcome = handler.refusal([violation, violation], name="web", kind="Pod")
+    outcome = handler.to_status([violation, violation], name="web", kind="Pod")
     assert outcome.status["message"] == 'Pod "web" is invalid: spec.a: Required value'
     assert len(causes(outcome)) == 2
 
 
 def test_a_name_that_is_taken() -> None:
-    outcome = handler.refusal(
+    outcome = handler.to_status(
         handler.AlreadyExistsError("taken"),
         name="web",
         group="apps",
@@ -1062,7 +1062,7 @@ def test_a_name_that_is_taken() -> None:
 
 
 def test_what_is_not_there() -> None:
-    outcome = handler.refusal(
+    outcome = handler.to_status(
         handler.NotFoundError("gone"), name="web", resource="pods"
     )
     assert outcome.status["message"] == 'pods "web" not found'

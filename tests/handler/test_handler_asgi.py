@@ -257,12 +257,12 @@ def test_only_http_is_answered() -> None:
 
 
 def test_the_first_example_runs() -> None:
-    exec(compile(EXAMPLES[0], "handler.md", "exec"), {})  # noqa: S102  (our own text)
+    exec(compile(EXAMPLES[0], "handler.md", "exec"), {})
 
 
 def test_the_example_of_a_server_runs() -> None:
     names: dict[str, Any] = {}
-    exec(compile(EXAMPLES[1], "handler.md", "exec"), names)  # noqa: S102  (our own text)
+    exec(compile(EXAMPLES[1], "handler.md", "exec"), names)
     path = "/apis/apps/v1/namespaces/default/deployments/"
 
     async def ask() -> list[httpx.Response]:

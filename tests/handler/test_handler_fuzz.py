@@ -33,7 +33,7 @@ ALL_OPTIONS: Final = st.builds(
     ),
     prune=st.booleans(),
     custom=st.booleans(),
-    strategic=st.just(True),  # noqa: FBT003  (hypothesis takes it so)
+    strategic=st.just(True),
 )
 KINDS: Final = [subject for subject in subjects() if subject.schema.kind]
 _TYPING: Final = {"type", "additionalProperties", "oneOf"}

@@ -186,7 +186,7 @@ def test_goals_are_about_rows() -> None:
         (Goal("row", "orjson", 2), 2.1, False),
     ],
 )
-def test_a_goal(goal: Goal, best: float, met: bool) -> None:  # noqa: FBT001  (a column of the table)
+def test_a_goal(goal: Goal, best: float, met: bool) -> None:
     assert goal.met(Ratio("row", goal.against, best, 9.0)) is met
 
 

@@ -50,7 +50,7 @@ def test_shown_output_is_the_real_output(command: str, output: str) -> None:
 
 @pytest.mark.parametrize("code", PYTHON)
 def test_python_runs(code: str) -> None:
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102  (our own text)
+    exec(compile(code, "README.md", "exec"), {})
 
 
 def test_first_command_runs_the_main_job() -> None:

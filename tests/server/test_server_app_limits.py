@@ -49,7 +49,7 @@ def server() -> Iterator[Served]:
 )
 def test_without_the_token_nothing_but_health_is_answered(given: str) -> None:
     headers = {"authorization": given} if given else {}
-    with serving(Settings(token="secret")) as server:  # noqa: S106  (the test's own)
+    with serving(Settings(token="secret")) as server:
         for path in (
             CONFIG_MAPS,
             "/api",
@@ -71,14 +71,14 @@ def test_without_the_token_nothing_but_health_is_answered(given: str) -> None:
 
 
 def test_with_the_token_everything_is_answered() -> None:
-    with serving(Settings(token="secret")) as server:  # noqa: S106  (the test's own)
+    with serving(Settings(token="secret")) as server:
         assert (
             server.call(
                 "GET", CONFIG_MAPS, authorization="Bearer secret", host="example.com"
             ).status_code
             == 200
         )
-    assert "secret" not in repr(Settings(token="secret"))  # noqa: S106  (the test's own)
+    assert "secret" not in repr(Settings(token="secret"))
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ def bombarded() -> Iterator[Served]:
     media_type=_TYPES,
     accept=_ACCEPTS,
 )
-def test_nothing_that_a_client_sends_is_an_error_of_the_server(  # noqa: PLR0913, PLR0917  (the parts of a request)
+def test_nothing_that_a_client_sends_is_an_error_of_the_server(
     bombarded: Served,
     method: str,
     path: str,

@@ -103,7 +103,7 @@ def run(*options: str) -> str:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--host", "0.0.0.0"), "needs a token"),  # noqa: S104  (which is what is refused)
+        (("--host", "0.0.0.0"), "needs a token"),
         (("--host", "::"), "needs a token"),
         (("--host", "nowhere.invalid"), "needs a token"),
         (("--store", "redis://localhost"), "memory:, sqlite:PATH or etcd://HOST:PORT"),

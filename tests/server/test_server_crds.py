@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from smp.errors import DepthError, SmpError
 from smp.handler import Accepted, Options, TooLargeError, create
-from smp.server.errors import InvalidError, Refusal, UnknownResourceError
+from smp.server.errors import InvalidError, StatusError, UnknownResourceError
 from smp.server.objects.crds import Definition, is_established, with_status
 from smp.server.objects.crds.structural import defaulted
 from smp.server.objects.crds.validation import violations
@@ -149,8 +149,8 @@ def problems(definition: JSONObject) -> set[tuple[str, str]]:
         Definition.read(definition)
     except InvalidError as error:
         return {(normal(field), reason) for field, reason in causes(error)}
-    except Refusal as error:
-        if type(error) is not Refusal:
+    except StatusError as error:
+        if type(error) is not StatusError:
             raise
         return {UNTYPED}
     return set()
@@ -231,7 +231,7 @@ def test_a_divisor_is_not_zero() -> None:
     ("value", "is_good"),
     [(0.3, True), (7, True), (10**400, True), (0.35, False), (-0.1, True)],
 )
-def test_a_multiple_is_one_to_the_last_digit(value: JSON, is_good: bool) -> None:  # noqa: FBT001  (a case)
+def test_a_multiple_is_one_to_the_last_digit(value: JSON, is_good: bool) -> None:
     """Kubernetes divides floats: to it, 7 is no multiple of 0.1."""
     schema = (
         Definition.read(with_schema({"type": "number", "multipleOf": 0.1}))

@@ -223,5 +223,5 @@ def test_what_is_not_served_is_unknown() -> None:
         ("", False),
     ],
 )
-def test_the_aggregated_form_is_for_those_who_ask(accept: str, wanted: bool) -> None:  # noqa: FBT001  (a case)
+def test_the_aggregated_form_is_for_those_who_ask(accept: str, wanted: bool) -> None:
     assert discovery.wants_aggregated(accept) is wanted

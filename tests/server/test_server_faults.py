@@ -216,7 +216,7 @@ async def connected(
     url = urlsplit(cluster.urls[0])
     plain = socket.socket()
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
-    plain.setblocking(False)  # noqa: FBT003  (socket's way)
+    plain.setblocking(False)
     await asyncio.get_running_loop().sock_connect(plain, (url.hostname, url.port))
     reader, writer = await asyncio.open_connection(sock=plain, limit=SMALL)
     try:

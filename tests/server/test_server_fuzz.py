@@ -1,4 +1,4 @@
-"""Whatever is sent to the server: no 5xx, a v1 Status for each refusal, and a server
+"""Whatever is sent to the server: no 5xx, a v1 Status for each to_status, and a server
 that lives on in bounded memory.
 
 SMP_FUZZ=20 makes twenty times as many requests.

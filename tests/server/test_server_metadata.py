@@ -17,7 +17,7 @@ from hypothesis import given
 
 from smp.errors import SmpError
 from smp.handler import ModifiedError
-from smp.server.errors import InvalidError, Refusal
+from smp.server.errors import InvalidError, StatusError
 from smp.server.objects import names
 from smp.server.objects.deletion import DeleteOptions, deleting, is_finished
 from smp.server.objects.metadata import (
@@ -123,9 +123,9 @@ def test_an_object_without_a_namespace_has_none() -> None:
 
 def test_the_namespace_is_that_of_the_request() -> None:
     assert create({"name": "web", "namespace": "shop"})["namespace"] == "shop"
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatusError) as caught:
         create({"name": "web", "namespace": "other"})
-    assert caught.type is Refusal
+    assert caught.type is StatusError
     # As a server says it: kubectl's users search for this sentence.
     assert (
         caught.value.problem
@@ -214,7 +214,7 @@ def test_what_a_name_may_be_depends_on_the_kind(
     facts(*RULES),
     ids=lambda one: repr(one) if isinstance(one, dict) else "",
 )
-def test_a_word_is_a_name_where_kubernetes_takes_it(asked: Any, answer: bool) -> None:  # noqa: FBT001  (a case)
+def test_a_word_is_a_name_where_kubernetes_takes_it(asked: Any, answer: bool) -> None:
     assert (RULES[asked["op"]](asked["text"]) == "") is answer
 
 
@@ -456,7 +456,7 @@ def test_no_metadata_breaks_anything_and_nothing_is_mutated(
     ):
         try:
             act()
-        except Refusal as error:
-            if type(error) not in (Refusal, InvalidError, ModifiedError):
+        except StatusError as error:
+            if type(error) not in (StatusError, InvalidError, ModifiedError):
                 raise
     assert same([*before], [old, new])

@@ -111,7 +111,7 @@ def test_labels_are_selected_as_documented(text: str, selected: list[str]) -> No
         ("spec.hostNetwork.below=true", False),
     ],
 )
-def test_a_field_is_what_is_printed_of_it(text: str, matches: bool) -> None:  # noqa: FBT001  (a case)
+def test_a_field_is_what_is_printed_of_it(text: str, matches: bool) -> None:
     spec: JSONObject = {
         "hostNetwork": True,
         "priority": 5,

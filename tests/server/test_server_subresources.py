@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 
 from smp.errors import SmpError
-from smp.server.errors import InvalidError, Refusal, UnknownResourceError
+from smp.server.errors import InvalidError, StatusError, UnknownResourceError
 from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.subresources import (
@@ -181,9 +181,9 @@ def test_replicas_are_numbers(replicas: JSON) -> None:
 
 
 def test_only_a_scale_is_written_back() -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatusError) as caught:
         scaled(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
-    assert caught.type is Refusal
+    assert caught.type is StatusError
 
 
 @pytest.mark.parametrize(

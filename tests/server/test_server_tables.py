@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smp.server.errors import Refusal
+from smp.server.errors import StatusError
 from smp.server.objects.crds import Definition
 from smp.server.objects.crds._json_path import JSONPathError, first, members
 from smp.server.objects.resources import Resources
@@ -204,9 +204,9 @@ def test_rows_carry_what_is_asked_for(include: str, carried: JSONObject) -> None
 
 def test_rows_carry_metadata_unless_asked_otherwise() -> None:
     assert include_of("") == "Metadata"
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatusError) as caught:
         include_of("Everything")
-    assert caught.type is Refusal
+    assert caught.type is StatusError
 
 
 # --- kubectl

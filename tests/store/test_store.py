@@ -780,7 +780,7 @@ class Model:
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"], indirect=True)
 async def test_the_history_is_whole_and_bounded(url: str, kind: str) -> None:
-    chance = random.Random(7)  # noqa: S311  (the same each time)
+    chance = random.Random(7)
     async with opened(url, history=50) as store:
         model = Model(await store.revision())
         for number in range(300):

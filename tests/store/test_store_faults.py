@@ -318,7 +318,7 @@ def test_a_loop_may_end_before_its_writes(tmp_path: Path) -> None:
 
     async def begin() -> None:
         for number in range(100):
-            asyncio.create_task(store.create(f"a/{number}", b"1"))  # noqa: RUF006  (left behind on purpose)
+            asyncio.create_task(store.create(f"a/{number}", b"1"))
         await asyncio.sleep(0)
 
     async def go_on() -> None:

@@ -133,7 +133,7 @@ def accepted(outcome: Outcome) -> Accepted:
 
 
 def refused(outcome: Outcome) -> Refused:
-    """Return an outcome that has to be a refusal, of the shape that clients know."""
+    """Return an outcome that has to be a to_status, of the shape that clients know."""
     assert isinstance(outcome, Refused), outcome
     _STATUS.validate(json.loads(outcome.body))
     assert outcome.status["code"] == outcome.code

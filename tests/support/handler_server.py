@@ -152,7 +152,7 @@ class ApiServer:
         if found is not None:
             return _json(200, encode(found))
         group, plural, name = _key_in(request.url.path).split("/")
-        missing = handler.refusal(
+        missing = handler.to_status(
             handler.NotFoundError("missing"), name=name, group=group, resource=plural
         )
         return _json(404, missing.body)
@@ -169,7 +169,7 @@ class ApiServer:
         key = self._key(outcome.object)
         if key in self.objects:
             group, plural, name = key.split("/")
-            taken = handler.refusal(
+            taken = handler.to_status(
                 handler.AlreadyExistsError("taken"),
                 name=name,
                 group=group,

@@ -47,7 +47,7 @@ needs_go = pytest.mark.skipif(
 )
 
 
-class Unavailable(Exception):  # noqa: N818  (a state of the machine, not a failure)
+class Unavailable(Exception):
     """The reference cannot be built on this machine."""
 
 
@@ -234,7 +234,7 @@ needs_kubectl = pytest.mark.skipif(
 )
 
 
-def patch_local(live: JSON, patch: JSON, type: str = "strategic") -> JSON:  # noqa: A002  (kubectl's word)
+def patch_local(live: JSON, patch: JSON, type: str = "strategic") -> JSON:
     """Return what ``kubectl patch --local`` makes of a live object; type is strategic,
     merge or json.
 

@@ -136,7 +136,7 @@ class Load:
         return {counter.name: found[0][counter.name] for counter in self.counters}
 
     async def _write(self, http: httpx.AsyncClient, writer: int) -> None:
-        random = Random(writer)  # noqa: S311  (cases, not secrets)
+        random = Random(writer)
         for number in range(self._increments):
             counter, way = random.choice(self.counters), random.choice(WAYS)
             key = f"w{writer}-{number}"
@@ -213,7 +213,7 @@ WAYS: Final[Sequence[Way]] = (by_test, by_version, by_version_strategic, freely)
 
 
 def client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=30, trust_env=False, verify=False)  # noqa: S501  (there is no TLS here)
+    return httpx.AsyncClient(timeout=30, trust_env=False, verify=False)
 
 
 async def read(http: httpx.AsyncClient, url: str) -> Any:
@@ -265,7 +265,7 @@ class Watcher:
         self.version = version
         self.events: list[Any] = []
         self.resumed = 0
-        self._random = Random(seed)  # noqa: S311  (cases, not secrets)
+        self._random = Random(seed)
         self._seen = asyncio.Condition()
 
     async def run(self) -> None:

@@ -194,8 +194,8 @@ def test_what_the_values_mean_follows_from_the_enum(
     enum: list[JSON],
     empty: set[str],
     none: set[str],
-    closed: bool,  # noqa: FBT001  (a column of a table)
-    required: bool,  # noqa: FBT001  (the same)
+    closed: bool,
+    required: bool,
 ) -> None:
     group = read(union, d=enum)
     assert (set(group.empty), set(group.none), group.closed, group.required) == (

@@ -320,7 +320,7 @@ def _combined(node: JSONObject) -> TypeDocument:
                 same(document, known) for known in types
             ):
                 types.append(document)
-    if len(types) < 2:  # noqa: PLR2004  (none, or one and the same)
+    if len(types) < 2:
         return types[0] if types else {"fields": {}}
     if all(isinstance(document, str) and document in SCALARS for document in types):
         return _single({str(document) for document in types})

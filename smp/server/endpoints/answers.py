@@ -11,7 +11,7 @@ from starlette.responses import Response
 from smp import codec
 from smp.documents import dump_yaml
 from smp.errors import SmpError
-from smp.handler import Refused, refusal, warning_headers
+from smp.handler import Refused, to_status, warning_headers
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, Answer, Form
 from smp.server.objects.tables import include_of, table
@@ -65,10 +65,10 @@ def respond(
 def refused(error: SmpError, target: Target | None = None) -> Response:
     """Answer an error, which may be about what a path names."""
     if target is None:
-        return refuse(refusal(error))
+        return refuse(to_status(error))
     resource = target.resource
     return refuse(
-        refusal(
+        to_status(
             error,
             name=target.name,
             group=resource.group,
@@ -83,7 +83,7 @@ def refuse(refused: Refused) -> Response:
     response = respond(refused.body, code=refused.code, warnings=refused.warnings)
     if refused.code in _RETRY_AFTER:
         response.headers["retry-after"] = _RETRY_AFTER[refused.code]
-    if refused.code == 401:  # noqa: PLR2004  (RFC 9110, 15.5.2)
+    if refused.code == 401:
         response.headers["www-authenticate"] = "Bearer"
     return response
 

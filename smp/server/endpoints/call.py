@@ -14,7 +14,7 @@ from smp import codec
 from smp.documents import read_one
 from smp.handler import (
     Options,
-    Refusal,
+    StatusError,
     TooLargeError,
     UnsupportedMediaTypeError,
     requested,
@@ -42,7 +42,7 @@ _PROTOBUF_HINT: Final = (
 CALL: Final = "smp.call"
 
 
-class SlowBodyError(Refusal):
+class SlowBodyError(StatusError):
     """A body that does not arrive in time."""
 
     default_code = "slow-body"

@@ -61,7 +61,7 @@ class Front:
             await self._guarded(scope, receive, noting)
         except ClientDisconnect:
             return
-        except Exception:  # noqa: BLE001  (the last resort: it is logged, and answered as a Status)
+        except Exception:
             _LOG.exception(
                 "a request failed", extra={"fields": {"path": scope["path"]}}
             )

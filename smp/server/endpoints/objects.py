@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from smp import codec, handler
 from smp.errors import SmpError
-from smp.handler import AlreadyExistsError, NotFoundError, Refused, refusal
+from smp.handler import AlreadyExistsError, NotFoundError, Refused, to_status
 from smp.server.endpoints.answers import answer, refuse, refused
 from smp.server.endpoints.call import Call
 from smp.server.errors import InvalidError
@@ -95,7 +95,7 @@ def _new(call: Call, body: bytes) -> _New | Refused:
             given, call.kind, call.target.namespace, call.api.circumstances()
         )
     except InvalidError as error:
-        return refusal(
+        return to_status(
             error, name=_name(given), group=resource.group, kind=resource.kind
         )
     return _New(obj, not _name(given), outcome.warnings)

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Self
 
 import msgspec
 
-from smp.server.errors import Refusal
+from smp.server.errors import StatusError
 from smp.server.objects.selectors import (
     FieldSelector,
     LabelSelector,
@@ -36,11 +36,11 @@ class Continue(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, token: str) -> Self:
-        """Read a token. Raises Refusal."""
+        """Read a token. Raises StatusError."""
         try:
             return msgspec.json.decode(urlsafe_b64decode(token), type=cls)
         except (ValueError, msgspec.MsgspecError):
-            raise Refusal("continue key is not valid") from None
+            raise StatusError("continue key is not valid") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class ListOptions:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Self:
-        """Read a query. Raises Refusal and SelectorError."""
+        """Read a query. Raises StatusError and SelectorError."""
         options = cls(
             labels=label_selector(query.get("labelSelector", "")),
             fields=field_selector(query.get("fieldSelector", "")),
@@ -89,34 +89,36 @@ class ListOptions:
 def _check(options: ListOptions, query: Mapping[str, str]) -> None:
     match = query.get("resourceVersionMatch", "")
     if match not in _MATCHES:
-        raise Refusal(
+        raise StatusError(
             f'resourceVersionMatch: Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
         )
     if options.watch:
         _check_watch(query, match)
     elif "sendInitialEvents" in query:
-        raise Refusal("sendInitialEvents is forbidden for list")
+        raise StatusError("sendInitialEvents is forbidden for list")
     elif match and options.revision is None:
-        raise Refusal(
+        raise StatusError(
             "resourceVersionMatch is forbidden unless resourceVersion is provided"
         )
     elif match and options.after:
-        raise Refusal("resourceVersionMatch is forbidden when continue is provided")
+        raise StatusError("resourceVersionMatch is forbidden when continue is provided")
     elif options.exact and not options.revision:
-        raise Refusal(
+        raise StatusError(
             'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
         )
     elif options.after and options.revision:
-        raise Refusal("specifying resource version is not allowed when using continue")
+        raise StatusError(
+            "specifying resource version is not allowed when using continue"
+        )
 
 
 def _check_watch(query: Mapping[str, str], match: str) -> None:
     if match and "sendInitialEvents" not in query:
-        raise Refusal(
+        raise StatusError(
             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         )
     if "sendInitialEvents" in query and match != "NotOlderThan":
-        raise Refusal(
+        raise StatusError(
             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         )
 
@@ -124,7 +126,7 @@ def _check_watch(query: Mapping[str, str], match: str) -> None:
 def _number(query: Mapping[str, str], name: str) -> int:
     text = query.get(name) or "0"
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise Refusal(
+        raise StatusError(
             f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected'
         )
     return int(text)

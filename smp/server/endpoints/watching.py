@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 
 from smp.errors import SmpError
-from smp.handler import refusal
+from smp.handler import to_status
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.changes import Lines, event_line
 from smp.server.endpoints.query import ListOptions
@@ -50,7 +50,7 @@ async def _lines(call: Call, options: ListOptions) -> AsyncGenerator[bytes, None
                     for line in lines.of(event):
                         yield line
     except SmpError as error:
-        yield event_line("ERROR", refusal(error).body)
+        yield event_line("ERROR", to_status(error).body)
 
 
 @contextmanager

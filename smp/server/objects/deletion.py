@@ -16,7 +16,7 @@ import msgspec
 
 from smp.handler import ModifiedError
 from smp.paths import Path
-from smp.server.errors import Refusal, invalid, refuse
+from smp.server.errors import StatusError, invalid, refuse
 from smp.server.objects.metadata import (
     metadata_of,
     next_generation,
@@ -50,14 +50,14 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
         """Read the options from the body of a request, or where that is null from its
         query.
 
-        Raises Refusal for what is none, InvalidError for values that are not allowed.
+        Raises StatusError for what is none, InvalidError for values that are not allowed.
         """
         try:
             options = (
                 cls._of_query(query) if body is None else msgspec.convert(body, cls)
             )
         except msgspec.ValidationError as error:
-            raise Refusal(f"these are no DeleteOptions: {error}") from None
+            raise StatusError(f"these are no DeleteOptions: {error}") from None
         refuse(options.violations())
         return options
 

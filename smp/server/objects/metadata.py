@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from smp.paths import Path
-from smp.server.errors import Refusal, forbidden, invalid, refuse, required
+from smp.server.errors import StatusError, forbidden, invalid, refuse, required
 from smp.server.objects import names
 from smp.server.objects.resources import Resource
-from smp.values import ABSENT, JSON, Absent, JSONObject, listed, same, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, same, type_name
 from smp.violations import Violation
 
 METADATA: Final = Path(("metadata",))
@@ -48,13 +48,13 @@ def random_suffix(choice: Callable[[str], str]) -> str:
 
 
 def metadata_of(obj: JSONObject) -> JSONObject:
-    """Return the metadata of an object, empty where it has none. Raises Refusal for
+    """Return the metadata of an object, empty where it has none. Raises StatusError for
     what is no object.
     """
     found = obj.get("metadata")
     if isinstance(found, dict | None):
         return found or {}
-    raise Refusal(f"an object is expected, not {type_name(found)}", path=METADATA)
+    raise StatusError(f"an object is expected, not {type_name(found)}", path=METADATA)
 
 
 def with_metadata(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
@@ -92,7 +92,7 @@ def created(
     """Return an object as a server stores it when it is created.
 
     ``namespace`` is that of the request, ``suffix`` makes a generateName a name. Raises
-    Refusal for an object of another namespace, InvalidError for names that are not
+    StatusError for an object of another namespace, InvalidError for names that are not
     allowed.
     """
     given = with_metadata(stored(obj), **dict.fromkeys(_SYSTEM, ABSENT))
@@ -104,14 +104,14 @@ def created(
 
 
 def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObject:
-    """Return an object in the namespace of the request. Raises Refusal where it is in
+    """Return an object in the namespace of the request. Raises StatusError where it is in
     another.
     """
     if not resource.namespaced:
         return with_metadata(obj, namespace=ABSENT)
     if metadata_of(obj).get("namespace") not in {None, "", namespace}:
         problem = "the namespace of the provided object does not match the namespace sent on the request"
-        raise Refusal(problem, path=METADATA / "namespace")
+        raise StatusError(problem, path=METADATA / "namespace")
     return with_metadata(obj, namespace=namespace)
 
 
@@ -207,4 +207,4 @@ def _new_finalizers(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
 
 
 def _texts(members: JSONObject, word: str) -> list[str]:
-    return [text for text in listed(members.get(word)) if isinstance(text, str)]
+    return [text for text in as_list(members.get(word)) if isinstance(text, str)]

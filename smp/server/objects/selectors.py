@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
-from smp.server.errors import Refusal
+from smp.server.errors import StatusError
 from smp.server.objects import names
 from smp.server.objects.metadata import metadata_of
-from smp.values import JSON, JSONObject, listed, printed
+from smp.values import JSON, JSONObject, as_list, printed
 
 Operator: TypeAlias = Literal["in", "notin", "exists", "!", ">", "<"]
 
 
-class SelectorError(Refusal):
+class SelectorError(StatusError):
     """A selector that cannot be understood."""
 
     default_code = "invalid-selector"
@@ -165,10 +165,10 @@ def _terms(selector: JSONObject) -> Iterator[tuple[str, str]]:
     labels = selector if is_map else selector.get("matchLabels")
     for key, value in labels.items() if isinstance(labels, dict) else ():
         yield key, f"{key}={value}"
-    for expression in listed(selector.get("matchExpressions")):
+    for expression in as_list(selector.get("matchExpressions")):
         if isinstance(expression, dict):
             key, operator = str(expression.get("key")), str(expression.get("operator"))
-            values = ",".join(sorted(map(str, listed(expression.get("values")))))
+            values = ",".join(sorted(map(str, as_list(expression.get("values")))))
             yield (
                 key,
                 _EXPRESSIONS.get(operator, "<error>").format(key=key, values=values),

@@ -11,7 +11,7 @@ from typing import Final
 
 from smp.errors import SmpError
 from smp.paths import Path
-from smp.server.errors import InvalidError, Refusal, UnknownResourceError, invalid
+from smp.server.errors import InvalidError, StatusError, UnknownResourceError, invalid
 from smp.server.objects.metadata import metadata_of
 from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
@@ -77,11 +77,11 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
 def scaled(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
     """Return an object with the replicas that its changed Scale wants; none are 0.
 
-    Raises UnknownResourceError for a resource without the subresource, Refusal for what
+    Raises UnknownResourceError for a resource without the subresource, StatusError for what
     is no Scale, and InvalidError for replicas that are no number from 0.
     """
     if (scale.get("kind"), scale.get("apiVersion")) != ("Scale", SCALE_API_VERSION):
-        raise Refusal(f"a Scale in {SCALE_API_VERSION} is expected")
+        raise StatusError(f"a Scale in {SCALE_API_VERSION} is expected")
     wanted = _at(scale, ("spec", "replicas"))
     replicas = 0 if wanted is None else wanted
     if type(replicas) is not int or not 0 <= replicas < 2**31:

@@ -22,7 +22,7 @@ from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resource, Resources, api_version
 from smp.server.openapi._operations import paths
-from smp.values import JSON, JSONObject, listed
+from smp.values import JSON, JSONObject, as_list
 
 Part: TypeAlias = tuple[tuple[Resource, ...], tuple[Definition, ...]]
 
@@ -172,7 +172,7 @@ def _components(resource: Resource, names: dict[Kind, str]) -> dict[str, str]:
 
 
 def _kinds(node: JSONObject) -> Iterator[Kind]:
-    for kind in listed(node.get(_KINDS)):
+    for kind in as_list(node.get(_KINDS)):
         if isinstance(kind, dict):
             yield (
                 api_version(str(kind["group"]), str(kind["version"])),

@@ -38,7 +38,7 @@ class Circumstances:
 def admit_new(
     obj: JSONObject, kind: Kind, namespace: str, when: Circumstances
 ) -> JSONObject:
-    """Return a new object as it is stored. Raises Refusal and InvalidError."""
+    """Return a new object as it is stored. Raises StatusError and InvalidError."""
     placed = metadata.created(
         obj,
         kind.resource,

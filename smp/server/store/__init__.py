@@ -41,15 +41,15 @@ def open_store(
     """
     scheme, _, place = url.partition(":")
     if url == "memory:":
-        from smp.server.store.memory import MemoryStore  # noqa: PLC0415  (each store loads its own library)
+        from smp.server.store.memory import MemoryStore
 
         return MemoryStore(history=history, progress=progress)
     if scheme == "sqlite" and place not in ("", ":memory:"):
-        from smp.server.store.sqlite import SQLiteStore  # noqa: PLC0415  (each store loads its own library)
+        from smp.server.store.sqlite import SQLiteStore
 
         return SQLiteStore(place, history=history, progress=progress)
     if scheme == "etcd":
-        from smp.server.store.etcd import EtcdStore  # noqa: PLC0415  (each store loads its own library)
+        from smp.server.store.etcd import EtcdStore
 
         return EtcdStore(url, history=history, progress=progress)
     raise StoreError(

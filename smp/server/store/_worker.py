@@ -115,7 +115,7 @@ class Worker:
             return job(self._connection)
         except _FAILURES:
             raise
-        except Exception as error:  # noqa: BLE001  (it belongs to the one who waits)
+        except Exception as error:
             return error
 
     def _undo(self) -> None:

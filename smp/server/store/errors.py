@@ -37,7 +37,7 @@ class TooLargeError(StoreError):
     status = 413
 
 
-class Expired(SmpError):  # noqa: N818  (the reason that API servers give is this very word)
+class Expired(SmpError):
     """A revision whose history is gone: list again, and watch from there."""
 
     default_code = "expired"

@@ -198,10 +198,10 @@ class _Generator:
         if member.json.as_string:
             return {"type": "string", **beside}
         default = self._fields.default(member)
-        if default is not ABSENT and self._version != 2:  # noqa: PLR2004  (servers leave defaults out of v2)
+        if default is not ABSENT and self._version != 2:
             beside["default"] = default
         schema = self._schema(member.field.type, member.markers)
-        if "$ref" in schema and beside and self._version != 2:  # noqa: PLR2004  (v3 allows nothing beside $ref)
+        if "$ref" in schema and beside and self._version != 2:
             return {"allOf": [schema], **beside}
         return {**schema, **beside}
 

@@ -156,7 +156,7 @@ class _Reader:
             alias=spec.type == "type_alias",
         )
 
-    def _type(self, node: Node) -> Type:  # noqa: PLR0911  (one row for each form of type)
+    def _type(self, node: Node) -> Type:
         match node.type:
             case "type_identifier" | "identifier":
                 return Name(self._at(node), _text(node))
@@ -225,7 +225,7 @@ class _Reader:
             for name, value in zip(names, repeated[1], strict=False):
                 yield Constant(self._at(name), _text(name), repeated[0], value, comment)
 
-    def _value(self, node: Node) -> Value:  # noqa: PLR0911  (one row for each form of value)
+    def _value(self, node: Node) -> Value:
         match node.type:
             case "interpreted_string_literal" | "raw_string_literal":
                 return self._string(node)

@@ -34,7 +34,7 @@ class Problems:
             self._found.values(),
             key=lambda error: (error.source, error.line or 0, error.column or 0),
         )
-        if len(errors) < 2:  # noqa: PLR2004  (none, or one)
+        if len(errors) < 2:
             for error in errors:
                 raise error
             return

@@ -71,7 +71,7 @@ class Definition:
 
     @classmethod
     def read(cls, document: JSONObject) -> Definition:
-        """Read a CustomResourceDefinition. Raises InvalidError, Refusal and DepthError."""
+        """Read a CustomResourceDefinition. Raises InvalidError, StatusError and DepthError."""
         crd = read(document)
         refuse(problems(crd))
         try:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from smp import codec
 from smp.errors import SmpError
-from smp.values import ABSENT, JSON, Absent, listed, same
+from smp.values import ABSENT, JSON, Absent, as_list, same
 
 Find: TypeAlias = "Callable[[JSON], JSON | Absent]"
 Step: TypeAlias = Callable[[JSON], list[JSON]]
@@ -100,13 +100,13 @@ def _member(name: str, value: JSON) -> list[JSON]:
 
 
 def _element(index: int, value: JSON) -> list[JSON]:
-    elements = listed(value)
+    elements = as_list(value)
     return [elements[index]] if -len(elements) <= index < len(elements) else []
 
 
 def _all(value: JSON) -> list[JSON]:
-    return [*value.values()] if isinstance(value, dict) else listed(value)
+    return [*value.values()] if isinstance(value, dict) else as_list(value)
 
 
 def _equal(find: Find, wanted: JSON, value: JSON) -> list[JSON]:
-    return [element for element in listed(value) if same(find(element), wanted)]
+    return [element for element in as_list(value) if same(find(element), wanted)]

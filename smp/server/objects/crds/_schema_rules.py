@@ -17,7 +17,7 @@ from smp.paths import Path
 from smp.schema.sources.extensions import facets
 from smp.server.errors import forbidden, invalid, required
 from smp.server.objects.crds.validation import is_readable, violations
-from smp.values import JSON, JSONObject, listed
+from smp.values import JSON, JSONObject, as_list
 from smp.violations import Violation, unsupported
 
 _FORBIDDEN: Final = ("$ref", "definitions", "dependencies", "id", "patternProperties")
@@ -82,7 +82,7 @@ def _inner(schema: JSONObject, path: Path) -> Iterator[tuple[JSON, Path, bool]]:
     for word in ("additionalProperties", "items", "not"):
         yield schema.get(word), path / word, word != "not"
     for word in ("allOf", "anyOf", "oneOf"):
-        for index, node in enumerate(listed(schema.get(word))):
+        for index, node in enumerate(as_list(schema.get(word))):
             yield node, path / word / index, False
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from smp.errors import DepthError
-from smp.server.errors import Refusal
+from smp.server.errors import StatusError
 from smp.values import JSON, JSONObject
 
 _SCHEMA: Final = "openAPIV3Schema"
@@ -138,14 +138,14 @@ class Crd(msgspec.Struct, frozen=True, rename="camel"):
 def read(document: JSONObject) -> Crd:
     """Read a CustomResourceDefinition, and complete its names as a server does.
 
-    Raises Refusal for values of other types, and DepthError.
+    Raises StatusError for values of other types, and DepthError.
     """
     try:
         crd = msgspec.convert(_without_nulls(document), Crd)
         for version in crd.spec.versions:
             msgspec.convert(version.schema.openapi, Keywords | None)
     except msgspec.ValidationError as error:
-        raise Refusal(f"this is no CustomResourceDefinition: {error}") from None
+        raise StatusError(f"this is no CustomResourceDefinition: {error}") from None
     except RecursionError:
         raise DepthError("the CustomResourceDefinition is nested too deeply") from None
     names = crd.spec.names

@@ -13,7 +13,7 @@ from datetime import datetime
 from smp.server.objects.crds._spec import Crd, Names, read
 from smp.server.objects.metadata import timestamp
 from smp.server.objects.resources import Resources
-from smp.values import JSON, JSONObject, listed
+from smp.values import JSON, JSONObject, as_list
 
 
 def with_status(
@@ -23,7 +23,7 @@ def with_status(
     its state as of now.
 
     Names that another of the resources has are not accepted, and then the definition is
-    not established. Raises Refusal and DepthError.
+    not established. Raises StatusError and DepthError.
     """
     crd, old = read(document), _members(document.get("status"))
     conflict = _conflict(crd, resources)
@@ -37,10 +37,10 @@ def with_status(
     status: JSONObject = {
         "acceptedNames": _members(old.get("acceptedNames")) if conflict else accepted,
         "conditions": [
-            *_conditions(conflict, listed(old.get("conditions")), timestamp(now))
+            *_conditions(conflict, as_list(old.get("conditions")), timestamp(now))
         ],
         "storedVersions": [
-            *dict.fromkeys([*map(str, listed(old.get("storedVersions"))), *stored])
+            *dict.fromkeys([*map(str, as_list(old.get("storedVersions"))), *stored])
         ],
     }
     return {**document, "spec": spec, "status": status}
@@ -51,7 +51,7 @@ def is_established(document: JSONObject) -> bool:
     once.
     """
     found = _condition(
-        listed(_members(document.get("status")).get("conditions")), "Established"
+        as_list(_members(document.get("status")).get("conditions")), "Established"
     )
     return found.get("status") == "True"
 

@@ -25,7 +25,7 @@ from jsonschema.validators import extend
 from smp.errors import DepthError
 from smp.paths import Path
 from smp.server.errors import invalid, required
-from smp.values import JSON, JSONObject, listed, same
+from smp.values import JSON, JSONObject, as_list, same
 from smp.violations import Violation, unsupported
 
 
@@ -52,7 +52,7 @@ def _violation(error: Any) -> Violation:
     if error.validator in _MISSING:
         return required(path)
     if error.validator == "enum":
-        return unsupported(path, error.instance, listed(error.validator_value))
+        return unsupported(path, error.instance, as_list(error.validator_value))
     return invalid(
         path,
         error.instance,
@@ -161,9 +161,9 @@ def _embedded(
 def _list_type(
     _validator: Any, kind: str, value: JSON, schema: JSONObject
 ) -> Iterator[ValidationError]:
-    keys = listed(schema.get("x-kubernetes-list-map-keys")) if kind == "map" else None
+    keys = as_list(schema.get("x-kubernetes-list-map-keys")) if kind == "map" else None
     times = Counter[str]()
-    for index, element in enumerate(listed(value) if kind in {"map", "set"} else ()):
+    for index, element in enumerate(as_list(value) if kind in {"map", "set"} else ()):
         identity = json.dumps(_identity(element, keys), sort_keys=True)
         times[identity] += 1
         if times[identity] == _TWICE:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from smp.server.errors import Refusal
+from smp.server.errors import StatusError
 from smp.server.objects.metadata import metadata_of
 from smp.server.objects.tables._builtin import columns_of
 from smp.server.objects.tables.columns import Column
@@ -30,11 +30,11 @@ _INCLUDES: Final[dict[str, Include]] = {
 
 def include_of(text: str) -> Include:
     """Read the query parameter ``includeObject``; without it, rows carry metadata.
-    Raises Refusal.
+    Raises StatusError.
     """
     found = _INCLUDES.get(text)
     if found is None:
-        raise Refusal(f"includeObject is None, Metadata or Object, not {text!r}")
+        raise StatusError(f"includeObject is None, Metadata or Object, not {text!r}")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from smp.values import JSON, JSONObject, listed
+from smp.values import JSON, JSONObject, as_list
 
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
@@ -40,12 +40,12 @@ def members_at(obj: JSON, path: str) -> JSONObject:
 
 def each(obj: JSON, path: str) -> list[JSONObject]:
     """Return the objects in the list at a path."""
-    return [element for element in listed(at(obj, path)) if isinstance(element, dict)]
+    return [element for element in as_list(at(obj, path)) if isinstance(element, dict)]
 
 
 def texts_at(obj: JSON, path: str) -> list[str]:
     """Return the strings in the list at a path."""
-    return [element for element in listed(at(obj, path)) if isinstance(element, str)]
+    return [element for element in as_list(at(obj, path)) if isinstance(element, str)]
 
 
 def is_true(obj: JSON, condition: str) -> bool:
