@@ -76,7 +76,7 @@ def command(**options: Any) -> None:
     after the requests in flight.
     """
     server, settings = _server("run"), _server("settings")
-    _server("_logging").configure(options["log_level"])
+    _server("logs").configure(options["log_level"])
     catalog, token = (
         _catalog(options["kubernetes"], options["overlay"]),
         _token(options["token_file"]),
