@@ -19,7 +19,7 @@ __all__ = [
     "UnknownResourceError",
     "forbidden",
     "invalid",
-    "refuse",
+    "raise_invalid",
     "required",
 ]
 
@@ -31,7 +31,7 @@ class UnknownResourceError(SmpError):
     status = 404
 
 
-def refuse(violations: Iterable[Violation]) -> None:
+def raise_invalid(violations: Iterable[Violation]) -> None:
     """Raise InvalidError if there are violations."""
     found = tuple(violations)
     if found:

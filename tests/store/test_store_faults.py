@@ -36,9 +36,9 @@ from smp.server.store import (
     TooLargeError,
     open_store,
 )
-from smp.server.store._feed import Batch, Feed, Log
-from smp.server.store._worker import Worker
 from smp.server.store.etcd import EtcdStore
+from smp.server.store.feed import Batch, Feed, Log
+from smp.server.store.worker import Worker
 from tests.store.test_store import PATIENCE, QUIET, taken, written
 from tests.support.etcd import Etcd, free_ports, needs_etcd, running
 

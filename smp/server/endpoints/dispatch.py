@@ -22,7 +22,7 @@ from smp.server.endpoints.query import ListOptions
 from smp.server.endpoints.updates import patch, update
 from smp.server.endpoints.watching import watch
 from smp.server.registry.api import API
-from smp.server.registry.containers import MissingContainerError
+from smp.server.registry.parents import ParentNotFoundError
 from smp.server.registry.target import METHODS, Target
 
 _OPERATIONS: Final[dict[str, Callable[[Call], Awaitable[Response]]]] = {
@@ -63,7 +63,7 @@ async def dispatch(
             method for method in METHODS if target.verb(method)
         )
         return response
-    except MissingContainerError as error:
+    except ParentNotFoundError as error:
         return refused(error, error.target)
     except SmpError as error:
         return refused(error, target)

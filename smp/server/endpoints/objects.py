@@ -17,8 +17,8 @@ from smp.server.objects import subresources
 from smp.server.objects.crds import Definition
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
-from smp.server.registry.containers import require_containers
 from smp.server.registry.envelope import served, unpacked
+from smp.server.registry.parents import require_parents
 from smp.server.registry.removal import remove
 from smp.server.registry.storing import find, insert, sized
 from smp.server.registry.target import CRDS, Target
@@ -56,7 +56,7 @@ def told(call: Call, stored: Stored, warnings: tuple[str, ...]) -> tuple[str, ..
 async def create(call: Call) -> Response:
     """Create an object; one whose name is generated gets another where it is taken."""
     body = await call.whole()
-    await require_containers(call.api, call.target)
+    await require_parents(call.api, call.target)
     for _ in range(_GENERATED):
         draft = await apart(len(body), _new, call, body)
         if isinstance(draft, Refused):
@@ -113,7 +113,7 @@ async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
     """
     stored = await insert(call.api, target, obj)
     try:
-        await require_containers(call.api, target)
+        await require_parents(call.api, target)
     except SmpError:
         if stored:
             with suppress(NotFoundError):

@@ -16,7 +16,7 @@ import msgspec
 
 from smp.handler import ModifiedError
 from smp.paths import Path
-from smp.server.errors import StatusError, invalid, refuse
+from smp.server.errors import StatusError, invalid, raise_invalid
 from smp.server.objects.metadata import (
     metadata_of,
     next_generation,
@@ -58,7 +58,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
             )
         except msgspec.ValidationError as error:
             raise StatusError(f"these are no DeleteOptions: {error}") from None
-        refuse(options.violations())
+        raise_invalid(options.violations())
         return options
 
     @classmethod

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from smp.paths import Path
-from smp.server.errors import StatusError, forbidden, invalid, refuse, required
+from smp.server.errors import StatusError, forbidden, invalid, raise_invalid, required
 from smp.server.objects import names
 from smp.server.objects.resources import Resource
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, same, type_name
@@ -97,7 +97,7 @@ def created(
     """
     given = with_metadata(stored(obj), **dict.fromkeys(_SYSTEM, ABSENT))
     placed = in_namespace(_named(given, suffix), resource, namespace)
-    refuse(_problems(metadata_of(placed), resource))
+    raise_invalid(_problems(metadata_of(placed), resource))
     return with_metadata(
         placed, uid=uid, creationTimestamp=timestamp(now), generation=1
     )
@@ -125,7 +125,7 @@ def updated(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObject:
     """
     kept = {name: metadata_of(old).get(name, ABSENT) for name in _SYSTEM}
     merged = with_metadata(stored(new), **kept)
-    refuse(
+    raise_invalid(
         [
             *_problems(metadata_of(merged), resource),
             *_new_finalizers(metadata_of(old), metadata_of(merged)),

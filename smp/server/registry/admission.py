@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 
 from smp.paths import Path
-from smp.server.errors import invalid, refuse
+from smp.server.errors import invalid, raise_invalid
 from smp.server.objects import crds, metadata, subresources
 from smp.server.objects.crds.validation import violations
 from smp.server.objects.metadata import metadata_of, with_metadata
@@ -98,7 +98,7 @@ def _admitted(
 
 def _checked(obj: JSONObject, kind: Kind) -> JSONObject:
     if kind.defined:
-        refuse(violations(obj, kind.defined.schema))
+        raise_invalid(violations(obj, kind.defined.schema))
     return obj
 
 
@@ -119,7 +119,7 @@ def _definition(old: JSONObject, new: JSONObject, when: Circumstances) -> JSONOb
     crds.Definition.read(new)
     if crds.is_established(old):
         changed = (path for path in _FIXED if not same(_at(old, path), _at(new, path)))
-        refuse(
+        raise_invalid(
             invalid(Path(path), _at(new, path), "field is immutable")
             for path in changed
         )

@@ -28,7 +28,7 @@ _LOG: Final = logging.getLogger("smp.server")
 class API:
     """A server's state.
 
-    ``stopping`` is set when it is to end; ``leaving`` has the containers whose contents
+    ``stopping`` is set when it is to end; ``leaving`` has the parents whose contents
     may have to go; ``turns`` are for the writers of an object.
     """
 

@@ -1,4 +1,4 @@
-"""How an object goes: at once, or when its finalizers are gone; a container, when its
+"""How an object goes: at once, or when its finalizers are gone; a parent, when its
 contents are.
 """
 
@@ -11,8 +11,8 @@ from smp.handler import ForbiddenError, aretry
 from smp.server.objects.deletion import deleting
 from smp.server.registry.admission import terminating
 from smp.server.registry.api import API
-from smp.server.registry.containers import PERMANENT
 from smp.server.registry.envelope import unpacked
+from smp.server.registry.parents import PERMANENT
 from smp.server.registry.storing import delete, find, replace
 from smp.server.registry.target import NAMESPACES, Target
 from smp.server.store import Stored
@@ -60,9 +60,7 @@ async def remove(
         if check:
             check(obj, stored.revision)
         when = api.circumstances()
-        marked = (
-            terminating(obj, when) if target.is_container else deleting(obj, when.now)
-        )
+        marked = terminating(obj, when) if target.is_parent else deleting(obj, when.now)
         return _Marked(marked, is_new=marked is not obj)
 
     async def write(stored: Stored, marked: _Marked) -> Removal | None:

@@ -6,8 +6,8 @@ from smp.handler import NotFoundError, TooLargeError
 from smp.server.objects.deletion import is_finished
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.api import API
-from smp.server.registry.containers import containers
 from smp.server.registry.envelope import packed
+from smp.server.registry.parents import parents
 from smp.server.registry.target import CRDS, Target
 from smp.server.store import Stored
 from smp.values import JSONObject
@@ -48,10 +48,10 @@ async def replace(
 
     What was being deleted, and has lost its last finalizer, goes.
     """
-    if not target.is_container and is_finished(obj):
+    if not target.is_parent and is_finished(obj):
         gone = await delete(api, target, old)
-        for container in containers(api, target) if gone else ():
-            api.leaving.put_nowait(container)
+        for parent in parents(api, target) if gone else ():
+            api.leaving.put_nowait(parent)
         return (
             Stored(old.key, packed(obj, target.resource), gone.revision)
             if gone
@@ -62,7 +62,7 @@ async def replace(
     if revision is None:
         _count_conflict(api, target)
         return None
-    if target.is_container and "deletionTimestamp" in metadata_of(obj):
+    if target.is_parent and "deletionTimestamp" in metadata_of(obj):
         api.leaving.put_nowait(target)
     return _written(api, target, value, revision)
 

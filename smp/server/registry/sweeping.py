@@ -14,8 +14,8 @@ from smp.handler import ModifiedError, NotFoundError
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
 from smp.server.registry.api import API
-from smp.server.registry.containers import PERMANENT, contents
 from smp.server.registry.envelope import unpacked
+from smp.server.registry.parents import PERMANENT, contents
 from smp.server.registry.removal import remove
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.storing import delete, find, insert
@@ -48,32 +48,32 @@ async def prepare(api: API) -> None:
 
 
 async def sweep(api: API) -> None:
-    """Empty and delete the containers that are being deleted, without end."""
+    """Empty and delete the parents that are being deleted, without end."""
     while True:
-        container = await api.leaving.get()
+        parent = await api.leaving.get()
         try:
-            await _sweep(api, container)
+            await _sweep(api, parent)
         except NotFoundError:
             continue
         except SmpError as error:
-            fields = {"name": container.name, "error": str(error)}
-            _LOG.warning("a container cannot be emptied yet", extra={"fields": fields})
+            fields = {"name": parent.name, "error": str(error)}
+            _LOG.warning("a parent cannot be emptied yet", extra={"fields": fields})
             await asyncio.sleep(_PAUSE)
-            api.leaving.put_nowait(container)
+            api.leaving.put_nowait(parent)
 
 
-async def _sweep(api: API, container: Target) -> None:
-    stored = await find(api, container)
-    metadata = metadata_of(unpacked(stored, container.resource))
+async def _sweep(api: API, parent: Target) -> None:
+    stored = await find(api, parent)
+    metadata = metadata_of(unpacked(stored, parent.resource))
     if "deletionTimestamp" not in metadata:
         return
     waiting = 0
-    for collection in contents(api, container):
+    for collection in contents(api, parent):
         waiting += await _remove_all(api, collection)
     if (
         not waiting
         and not metadata.get("finalizers")
-        and not await delete(api, container, stored)
+        and not await delete(api, parent, stored)
     ):
         raise ModifiedError
 

@@ -12,7 +12,7 @@ from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource, Resources
 
 CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final = ("", "namespaces")
-_CONTAINERS: Final = frozenset({CRDS, NAMESPACES})
+_PARENTS: Final = frozenset({CRDS, NAMESPACES})
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _VERBS: Final = {
@@ -51,9 +51,9 @@ class Target:
         return self.prefix + self.name
 
     @property
-    def is_container(self) -> bool:
+    def is_parent(self) -> bool:
         """Whether other objects belong to such an object, and go with it."""
-        return self.resource.key in _CONTAINERS
+        return self.resource.key in _PARENTS
 
     def named(self, name: str) -> Target:
         """Return the target of an object in this collection."""

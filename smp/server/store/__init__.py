@@ -4,7 +4,6 @@ the same contract.
 
 from __future__ import annotations
 
-from smp.server.store._feed import HISTORY, PROGRESS
 from smp.server.store.errors import (
     Expired,
     FutureRevisionError,
@@ -12,6 +11,7 @@ from smp.server.store.errors import (
     StoreError,
     TooLargeError,
 )
+from smp.server.store.feed import HISTORY, PROGRESS
 from smp.server.store.model import Event, Page, Store, Stored
 
 __all__ = [

@@ -12,10 +12,10 @@ from contextlib import aclosing
 from typing import Final
 from urllib.parse import urlsplit
 
-from smp.server.store._feed import HISTORY, PROGRESS, Batch, Feed, check_present
 from smp.server.store._gateway import Gateway, KeyValue, WatchEvent, WatchResponse
 from smp.server.store._keys import decoded, encoded, key_range
 from smp.server.store.errors import Expired, StoreError
+from smp.server.store.feed import HISTORY, PROGRESS, Batch, Feed, check_present
 from smp.server.store.model import Event, Page, Stored, Writes, changed
 
 _PORT: Final = 2379

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from smp.server.store._feed import HISTORY, PROGRESS, Log, check_present, watch
 from smp.server.store.errors import ClosedError, Expired
+from smp.server.store.feed import HISTORY, PROGRESS, Log, check_present, watch
 from smp.server.store.model import FIRST_REVISION, Event, Page, Stored, Writes, changed
 
 

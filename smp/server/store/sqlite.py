@@ -15,11 +15,11 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
-from smp.server.store._feed import HISTORY, PROGRESS, Batch, Feed, check_present, wait
 from smp.server.store._keys import decoded, encoded, following, key_range
-from smp.server.store._worker import Worker
 from smp.server.store.errors import Expired, StoreError
+from smp.server.store.feed import HISTORY, PROGRESS, Batch, Feed, check_present, wait
 from smp.server.store.model import Event, Page, Stored, Writes, changed
+from smp.server.store.worker import Worker
 
 _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
 _POLL: Final = 0.1  # seconds between looks at what other processes wrote

@@ -18,7 +18,7 @@ from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.openapi_writer import REFERENCE
 from smp.schema.sources.crd import published
-from smp.server.errors import InvalidError, UnknownResourceError, invalid, refuse
+from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._json_path import members
 from smp.server.objects.crds._printer_columns import columns, is_supported
 from smp.server.objects.crds._rules import problems
@@ -73,7 +73,7 @@ class Definition:
     def read(cls, document: JSONObject) -> Definition:
         """Read a CustomResourceDefinition. Raises InvalidError, StatusError and DepthError."""
         crd = read(document)
-        refuse(problems(crd))
+        raise_invalid(problems(crd))
         try:
             return cls(crd, document)
         except SchemaError as error:

@@ -16,9 +16,9 @@ from smp.server.registry.target import NAMESPACES, Target
 PERMANENT: Final = ("default", "kube-system", "kube-public")
 
 
-class MissingContainerError(NotFoundError):
-    """A container that is not there, where an object should be created; ``target`` is
-    the container.
+class ParentNotFoundError(NotFoundError):
+    """A parent that is not there, where an object should be created; ``target`` is
+    the parent.
     """
 
     def __init__(self, target: Target) -> None:
@@ -26,23 +26,23 @@ class MissingContainerError(NotFoundError):
         self.target = target
 
 
-async def require_containers(api: API, target: Target) -> None:
+async def require_parents(api: API, target: Target) -> None:
     """Refuse to create an object in what is not there, or about to go.
 
-    Raises MissingContainerError and ForbiddenError.
+    Raises ParentNotFoundError and ForbiddenError.
     """
-    for container in containers(api, target):
-        stored = await api.store.get(container.key)
+    for parent in parents(api, target):
+        stored = await api.store.get(parent.key)
         if stored is None:
-            raise MissingContainerError(container)
-        if "deletionTimestamp" in metadata_of(unpacked(stored, container.resource)):
-            where = f"{container.resource.singular} {container.name}"
+            raise ParentNotFoundError(parent)
+        if "deletionTimestamp" in metadata_of(unpacked(stored, parent.resource)):
+            where = f"{parent.resource.singular} {parent.name}"
             raise ForbiddenError(
                 f"unable to create new content in {where} because it is being terminated"
             )
 
 
-def containers(api: API, target: Target) -> Iterator[Target]:
+def parents(api: API, target: Target) -> Iterator[Target]:
     """Yield what an object belongs to."""
     if target.namespace:
         yield Target(
@@ -52,16 +52,16 @@ def containers(api: API, target: Target) -> Iterator[Target]:
         yield api.kinds.crds.named(target.resource.qualified)
 
 
-def contents(api: API, container: Target) -> Iterator[Target]:
-    """Yield the collections of what belongs to a container, each in one version."""
+def contents(api: API, parent: Target) -> Iterator[Target]:
+    """Yield the collections of what belongs to a parent, each in one version."""
     resources = {one.key: one for one in api.kinds.resources}.values()
-    if container.resource.key == NAMESPACES:
+    if parent.resource.key == NAMESPACES:
         yield from (
-            Target(one, namespace=container.name) for one in resources if one.namespaced
+            Target(one, namespace=parent.name) for one in resources if one.namespaced
         )
     else:
         yield from (
             Target(one)
             for one in resources
-            if one.custom and one.qualified == container.name
+            if one.custom and one.qualified == parent.name
         )
