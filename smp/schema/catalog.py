@@ -25,7 +25,7 @@ from smp.schema import __path__ as _home
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
-from smp.schema.sources.openapi import Kind, compile_documents, follow
+from smp.schema.sources.openapi import Kind, compile_documents, resolve_alias
 from smp.values import ABSENT, JSON, Absent, type_name
 
 _DATA: Final = f"{_home[0]}/bundled"  # in a directory, as wheels are installed
@@ -46,7 +46,7 @@ class Catalog:
     ) -> None:
         self._kinds = kinds
         self.load = load
-        self._types = Types(partial(follow, load))
+        self._types = Types(partial(resolve_alias, load))
         self.source = source
         self.version = version
 
@@ -55,8 +55,8 @@ class Catalog:
         """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them. Raises
         SchemaError.
         """
-        types, kinds = compile_documents(documents)
-        return cls(kinds, types.get, source="OpenAPI")
+        compiled = compile_documents(documents)
+        return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
     def from_crd(cls, documents: JSON) -> Catalog:
@@ -67,10 +67,10 @@ class Catalog:
         and owner references merge; join the catalogs for the other kinds:
         ``smp.kubernetes() | catalog``.
         """
-        types, kinds = compile_documents(crd.published(documents))
+        compiled = compile_documents(crd.to_openapi(documents))
         return cls(
-            kinds,
-            _chained(types.get, _bundled_metadata),
+            compiled.kinds,
+            _chained(compiled.types.get, _bundled_metadata),
             source="CustomResourceDefinition",
         )
 
@@ -89,8 +89,10 @@ class Catalog:
         from smp.schema.sources.golang import generate
         from smp.schema.sources.golang.files import read_sources
 
-        types, kinds = compile_documents(generate(read_sources(paths), profile=profile))
-        return cls(kinds, _chained(types.get, kubernetes().load), source="Go")
+        document = generate(read_sources(paths), profile=profile)
+        compiled = compile_documents(document)
+        load = _chained(compiled.types.get, kubernetes().load)
+        return cls(compiled.kinds, load, source="Go")
 
     def kinds(self) -> tuple[Kind, ...]:
         """Return every (apiVersion, kind), sorted."""
@@ -221,8 +223,9 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
 
     Raises SchemaError, and DepthError.
     """
-    types, kinds = compile_documents(document)
-    index: JSON = [[*kind, name] for kind, name in sorted(kinds.items())]
+    compiled = compile_documents(document)
+    types = compiled.types
+    index: JSON = [[*kind, name] for kind, name in sorted(compiled.kinds.items())]
     unusable = [name for name in types if not name.isprintable()]
     if unusable:
         raise SchemaError(

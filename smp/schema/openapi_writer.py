@@ -10,7 +10,7 @@ from typing import Final
 from smp.schema.model import Loader, TypeDocument
 from smp.values import JSON, JSONObject
 
-REFERENCE: Final = "#/components/schemas/"
+REFERENCE_PREFIX: Final = "#/components/schemas/"
 _WORDS: Final = {
     "enum": "enum",
     "embedded": "x-kubernetes-embedded-resource",
@@ -30,7 +30,7 @@ _NAMED: Final[dict[str, JSONObject]] = {
 }
 
 
-def schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
+def write_schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
     """Return the schemas of named types and of all that they refer to, sorted by name."""
     found: dict[str, TypeDocument] = {}
     missing = [*names]
@@ -40,10 +40,10 @@ def schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
         if name not in found and document is not None:
             found[name] = document
             missing += _references(document)
-    return {name: schema(found[name]) for name in sorted(found)}
+    return {name: write_schema(found[name]) for name in sorted(found)}
 
 
-def schema(document: JSON) -> JSONObject:
+def write_schema(document: JSON) -> JSONObject:
     """Return the schema of a type document, or of a field: what is the field's own
     stands beside its type.
     """
@@ -54,27 +54,29 @@ def schema(document: JSON) -> JSONObject:
     }
     if "is" not in document:
         return {**_structure(document), **beside}
-    inner = schema(document["is"])
+    inner = write_schema(document["is"])
     return {**({"allOf": [inner]} if "$ref" in inner else inner), **beside}
 
 
 def _of_word(word: str) -> JSONObject:
     if word[:1] == "#":
-        return {"$ref": REFERENCE + word[1:]}
+        return {"$ref": REFERENCE_PREFIX + word[1:]}
     return _NAMED.get(word) or {"type": word}
 
 
 def _structure(document: JSONObject) -> JSONObject:
     if "items" in document:
-        return {"type": "array", "items": schema(document["items"])}
+        return {"type": "array", "items": write_schema(document["items"])}
     if "type" in document:
         return _of_word(str(document["type"]))
     fields = document.get("fields")
     parts: JSONObject = {"type": "object"}
     if isinstance(fields, dict) and fields:
-        parts["properties"] = {name: schema(field) for name, field in fields.items()}
+        parts["properties"] = {
+            name: write_schema(field) for name, field in fields.items()
+        }
     if "values" in document:
-        parts["additionalProperties"] = schema(document["values"])
+        parts["additionalProperties"] = write_schema(document["values"])
     return {**parts, **_NAMED["any"]} if document.get("any") else parts
 
 

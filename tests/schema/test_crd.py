@@ -8,7 +8,7 @@ from hypothesis import given
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema
-from smp.schema.sources.crd import published
+from smp.schema.sources.crd import to_openapi
 from smp.values import JSON, JSONObject
 from tests.schema.test_openapi import RANDOM, nested
 
@@ -310,13 +310,13 @@ def test_an_unusable_definition_is_an_error_with_its_path(
 
 def test_definitions_are_not_changed() -> None:
     before = copy.deepcopy(ROLLOUT)
-    published(ROLLOUT)
+    to_openapi(ROLLOUT)
     assert before == ROLLOUT
 
 
 def test_deep_nesting_is_an_error_of_its_own() -> None:
     with pytest.raises(DepthError):
-        published(crd(versions=served({"properties": {"spec": nested(100_000)}})))
+        to_openapi(crd(versions=served({"properties": {"spec": nested(100_000)}})))
 
 
 @given(RANDOM)

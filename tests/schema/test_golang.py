@@ -1261,9 +1261,10 @@ def test_kubernetes_types_generate_what_is_published() -> None:
     field by field.
     """
     api = module("k8s.io/api")
-    types, kinds = compile_documents(
+    compiled = compile_documents(
         generate(read_sources([api / "core/v1", api / "apps/v1"]))
     )
+    types, kinds = compiled.types, compiled.kinds
     published = {name: smp.kubernetes().load(name) for name in types}
     compared = {
         name: document for name, document in published.items() if document is not None

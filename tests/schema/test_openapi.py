@@ -445,9 +445,12 @@ def test_kinds_are_found_in_every_form_of_document(
         "properties": {"kind": kind},
         "x-kubernetes-group-version-kind": GROUP_VERSION_KIND,
     }
-    types, kinds = compile_documents(wrap({WIDGET: node}))
-    assert kinds == {("example.com/v1", "Widget"): WIDGET, ("v1", "Widget"): WIDGET}
-    assert types == {WIDGET: {"fields": {"kind": "string"}}}
+    compiled = compile_documents(wrap({WIDGET: node}))
+    assert compiled.kinds == {
+        ("example.com/v1", "Widget"): WIDGET,
+        ("v1", "Widget"): WIDGET,
+    }
+    assert compiled.types == {WIDGET: {"fields": {"kind": "string"}}}
 
 
 @pytest.mark.parametrize(
@@ -550,10 +553,10 @@ def test_any_json_is_compiled_or_refused(document: JSON) -> None:
     ]
     for wrapped in documents:
         try:
-            types, kinds = compile_documents(wrapped)
+            compiled = compile_documents(wrapped)
         except SmpError:
             continue
-        assert set(kinds.values()) <= types.keys()
+        assert set(compiled.kinds.values()) <= compiled.types.keys()
 
 
 @given(RANDOM)

@@ -25,7 +25,7 @@ _SPEC: Final = Path(("spec",))
 _STRING: Final[JSONObject] = {"type": "string"}
 
 
-def published(documents: JSON) -> JSONObject:
+def to_openapi(documents: JSON) -> JSONObject:
     """Return the OpenAPI v3 document of one CustomResourceDefinition, or of several in
     a list.
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
 
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.paths import Path
@@ -27,7 +29,7 @@ _STRUCTURE: Final = ("properties", "additionalProperties", "items")
 _KIND_LIST: Final = "x-kubernetes-group-version-kind"
 
 
-class Compiled(NamedTuple):
+class Compiled(msgspec.Struct, frozen=True):
     """Type documents by name, and which of them describes an (apiVersion, kind)."""
 
     types: dict[str, TypeDocument]
@@ -72,10 +74,10 @@ def inline(document: JSON) -> Schema:
         compiled.types[""] = _type(document)
     except RecursionError:
         raise DepthError("the schema is nested too deeply") from None
-    return Schema("#", Types(partial(follow, compiled.types.get)))
+    return Schema("#", Types(partial(resolve_alias, compiled.types.get)))
 
 
-def follow(load: Loader, name: str) -> TypeDocument | None:
+def resolve_alias(load: Loader, name: str) -> TypeDocument | None:
     """Load a type document, through any names that stand for another name. Raises
     SchemaError for a circle.
     """

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from smp import codec
 from smp.schema.catalog import Catalog
-from smp.schema.openapi_writer import REFERENCE, schemas
+from smp.schema.openapi_writer import REFERENCE_PREFIX, write_schemas
 from smp.schema.sources.openapi import Kind
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
@@ -116,7 +116,7 @@ class OpenAPI:
         wanted = {
             name for one in resources for name in _components(one, names).values()
         }
-        known = schemas(
+        known = write_schemas(
             [*wanted - custom.keys(), *_references([*custom.values()])],
             self._catalog.load,
         )
@@ -184,7 +184,7 @@ def _references(value: JSON) -> Iterator[str]:
     if isinstance(value, dict):
         reference = value.get("$ref")
         if isinstance(reference, str):
-            yield reference.removeprefix(REFERENCE)
+            yield reference.removeprefix(REFERENCE_PREFIX)
         value = [*value.values()]
     for inner in value if isinstance(value, list) else ():
         yield from _references(inner)

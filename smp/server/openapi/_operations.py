@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from smp.schema.openapi_writer import REFERENCE
+from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource
 from smp.values import JSON, JSONObject
 
@@ -199,7 +199,7 @@ class _Item(NamedTuple):
 
 def _content(media_types: Iterable[str], component: str | None) -> JSONObject:
     schema: JSONObject = (
-        {"$ref": REFERENCE + component} if component else {"type": "object"}
+        {"$ref": REFERENCE_PREFIX + component} if component else {"type": "object"}
     )
     return {media_type: {"schema": schema} for media_type in media_types}
 

@@ -16,8 +16,8 @@ from typing import Final
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.catalog import Catalog
-from smp.schema.openapi_writer import REFERENCE
-from smp.schema.sources.crd import published
+from smp.schema.openapi_writer import REFERENCE_PREFIX
+from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
 from smp.server.objects.crds._json_path import members
 from smp.server.objects.crds._printer_columns import columns, is_supported
@@ -61,7 +61,7 @@ class Definition:
         self.name = crd.metadata.name
         self.catalog = Catalog.from_crd(document)
         self.warnings = tuple(_warnings(crd))
-        schemas = _members(_members(published(document)["components"]).get("schemas"))
+        schemas = _members(_members(to_openapi(document)["components"]).get("schemas"))
         self._versions = {
             one.name: _defined(crd, one, schemas)
             for one in crd.spec.versions
@@ -145,9 +145,9 @@ def _list(name: str, kind: JSONObject) -> JSONObject:
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
             "metadata": {
-                "$ref": f"{REFERENCE}io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+                "$ref": f"{REFERENCE_PREFIX}io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
             },
-            "items": {"type": "array", "items": {"$ref": REFERENCE + name}},
+            "items": {"type": "array", "items": {"$ref": REFERENCE_PREFIX + name}},
         },
         _KINDS: [kind],
     }
