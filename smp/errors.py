@@ -17,11 +17,29 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Option(msgspec.Struct, frozen=True):
+    """A keyword option of the library with which the operation would succeed.
+
+    ``effect`` is the rest of a sentence that begins with the option, so that a command
+    can word the same advice with its own flag.
+    """
+
+    name: str
+    value: str | bool
+    effect: str
+
+    def __str__(self) -> str:
+        """Word it for a caller of the library: ``overwrite=True lets ..``."""
+        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+        return f"{self.name}={value} {self.effect}"
+
+
 class SmpError(Exception):
     """The root of all errors of this library.
 
-    ``code`` is stable and kebab-case; ``path`` says where in the document; ``hint``
-    says what would help; ``status`` is the HTTP status that a server should answer.
+    ``code`` is stable and kebab-case; ``path`` is the place in the document;
+    ``advice`` is a sentence on what would help, and ``option`` the option of the
+    library that would; ``status`` is the HTTP status that a server should answer.
     """
 
     default_code: ClassVar[str] = "error"
@@ -34,12 +52,21 @@ class SmpError(Exception):
         code: str | None = None,
         path: Path | None = None,
         hint: str = "",
+        option: Option | None = None,
     ) -> None:
         super().__init__(problem)
         self.problem = problem
         self.code = code or self.default_code
         self.path = path or Path()
-        self.hint = hint
+        self.advice = hint
+        self.option = option
+
+    @property
+    def hint(self) -> str:
+        """What would help: the advice, and the option as a keyword argument."""
+        if self.option is None:
+            return self.advice
+        return f"{self.advice}; {self.option}" if self.advice else str(self.option)
 
     def within(self, step: Step) -> Self:
         """Move the error one level up: called while unwinding, so the happy path
@@ -56,6 +83,10 @@ class SmpError(Exception):
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path.steps else ""
         return f"{where}{self.problem}" + (f" ({self.hint})" if self.hint else "")
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}(code={self.code!r}, path={str(self.path)!r}, problem={self.problem!r})"
 
 
 class DocumentError(SmpError):
@@ -142,9 +173,10 @@ class UnionError(SmpError):
         code: str | None = None,
         path: Path | None = None,
         hint: str = "",
+        option: Option | None = None,
         problems: tuple[UnionError, ...] = (),
     ) -> None:
-        super().__init__(problem, code=code, path=path, hint=hint)
+        super().__init__(problem, code=code, path=path, hint=hint, option=option)
         self.problems = problems or (self,)
 
 
@@ -215,7 +247,11 @@ class ConflictError(SmpError):
         super().__init__(
             f"{len(conflicts)} conflict{plural} with changes made to the live object{listing}",
             path=conflicts[0].path if conflicts else None,
-            hint="overwrite=True lets the modified configuration win",
+            option=Option(
+                name="overwrite",
+                value=True,
+                effect="lets the modified configuration win",
+            ),
         )
         self.conflicts = conflicts
 

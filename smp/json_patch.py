@@ -156,7 +156,7 @@ def _located(index: int, operation: JSON) -> Iterator[None]:
 
 def _complete(error: PatchError, index: int, operation: JSON) -> PatchError:
     members = operation if isinstance(operation, dict) else {}
-    error.hint = " ".join(
+    error.advice = " ".join(
         str(part)
         for part in ("operation", index, members.get("op"), members.get("path"))
         if part is not None

@@ -15,14 +15,15 @@ from smp.wire import encode
 T = TypeVar("T")
 R = TypeVar("R")
 
-# What the library's hints call the options of a command.
-_OPTIONS: Final = {
-    'unknown_fields="merge"': "--unknown-fields merge",
-    "overwrite=True lets the modified configuration win": "--overwrite lets the new configuration win",
-    "another version of the API": "another version of the API (--kubernetes)",
+# The flags for the options that errors of the library name.
+_FLAGS: Final[dict[tuple[str, str | bool], str]] = {
+    ("overwrite", True): "--overwrite",
+    ("unknown_fields", "merge"): "--unknown-fields merge",
 }
+# What the flags of a command can do about an error, by its code.
 _MORE_HINTS: Final = {
-    "unknown-kind": "--crd FILE or --openapi FILE describes more kinds"
+    "unknown-field": "--kubernetes VERSION selects another version of the API",
+    "unknown-kind": "--crd FILE or --openapi FILE describes more kinds",
 }
 
 
@@ -110,10 +111,10 @@ def _block(error: SmpError, document: Place | None, label: str) -> str:
 
 
 def _hints(error: SmpError) -> Iterator[str]:
-    hint = error.hint
-    for said, option in _OPTIONS.items():
-        hint = hint.replace(said, option)
-    yield hint
+    yield error.advice
+    option = error.option
+    if option is not None and (option.name, option.value) in _FLAGS:
+        yield f"{_FLAGS[option.name, option.value]} {option.effect}"
     yield _MORE_HINTS.get(error.code, "")
 
 

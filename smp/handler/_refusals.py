@@ -224,10 +224,8 @@ def _parts(error: SmpError) -> Iterable[SmpError]:
 
 
 def _cause(error: SmpError) -> JSONObject:
-    # What would help against a union is an option of the caller, of no use to the
-    # client.
-    hint = "" if isinstance(error, UnionError) else error.hint
-    message = error.problem + (f" ({hint})" if hint else "")
+    # The advice alone: the client of a server cannot set an option of this library.
+    message = error.problem + (f" ({error.advice})" if error.advice else "")
     cause = Violation(error.code, error.path, "FieldValueInvalid", message).cause
     # What is wrong with the whole is wrong with the patch.
     return {**cause, "field": cause["field"] or "patch"}

@@ -29,7 +29,7 @@ from typing import Final, Literal, Self, TypeAlias
 
 from msgspec import Struct, structs
 
-from smp.errors import SchemaError, UnknownFieldError
+from smp.errors import Option, SchemaError, UnknownFieldError
 from smp.paths import Path
 from smp.schema.union_groups import UnionGroup, read_unions
 from smp.values import JSON, JSONObject
@@ -404,7 +404,10 @@ def unknown_field() -> UnknownFieldError:
     """
     return UnknownFieldError(
         "the schema does not know this field, so there is no telling how to merge it",
-        hint='a misspelled name, another version of the API, or unknown_fields="merge"',
+        hint="a misspelled name, or a field of another version of the API",
+        option=Option(
+            name="unknown_fields", value="merge", effect="merges it by RFC 7396"
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from smp.errors import ApplyWarning, UnionConflictError, UnionError
+from smp.errors import ApplyWarning, Option, UnionConflictError, UnionError
 from smp.paths import Element, Path, Step
 from smp.schema.model import Field, ObjectType, Schema, Type
 from smp.schema.reach import Reach, reach
@@ -250,7 +250,9 @@ def _conflict(name: str, path: Path) -> UnionConflictError:
     return UnionConflictError(
         "the patch sets this member of a union and asks for another one",
         path=path / name,
-        hint='on_conflict="clear" lets the discriminator win',
+        option=Option(
+            name="on_conflict", value="clear", effect="lets the discriminator win"
+        ),
     )
 
 
@@ -290,6 +292,7 @@ def _together(problems: list[UnionError]) -> UnionError:
     return type(first)(
         f"{len(problems)} unions cannot be normalized{text}",
         path=first.path,
-        hint=first.hint,
+        hint=first.advice,
+        option=first.option,
         problems=tuple(problems),
     )
