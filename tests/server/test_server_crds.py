@@ -20,7 +20,7 @@ from smp.errors import DepthError, SmpError
 from smp.handler import Accepted, Options, TooLargeError, create
 from smp.server.errors import InvalidError, StatusError, UnknownResourceError
 from smp.server.objects.crds import Definition, is_established, with_status
-from smp.server.objects.crds.structural import defaulted
+from smp.server.objects.crds.structural import with_schema_defaults
 from smp.server.objects.crds.validation import violations
 from smp.server.objects.resources import Resources, ScalePaths
 from smp.values import JSON, JSONObject, same
@@ -394,7 +394,7 @@ def test_kubernetes_treats_objects_alike(
     """
     schema = Definition.read(definition).version("v1").schema
     obj = thing(value)
-    assert same(as_go_prints(defaulted(obj, schema)), answer["defaulted"])
+    assert same(as_go_prints(with_schema_defaults(obj, schema)), answer["defaulted"])
     refused = {normal(str(one.cause["field"])) for one in violations(obj, schema)}
     theirs = {normal(field) for field, _ in answer["problems"]}
     # its combinations of schemas blame no field
@@ -442,7 +442,9 @@ def test_defaults_are_not_shared() -> None:
             }
         )
     )
-    first, second = (defaulted({}, schema.version("v1").schema) for _ in range(2))
+    first, second = (
+        with_schema_defaults({}, schema.version("v1").schema) for _ in range(2)
+    )
     assert first == second == {"spec": {"a": []}}
     assert as_object(first["spec"])["a"] is not as_object(second["spec"])["a"]
 
@@ -561,7 +563,7 @@ def test_depth_is_an_error_and_no_crash() -> None:
     for _ in range(2000):
         schema = {"type": "object", "properties": {"a": schema}}
     for act in (
-        lambda: defaulted({"a": deep}, endless),
+        lambda: with_schema_defaults({"a": deep}, endless),
         lambda: violations({"a": deep}, endless),
         lambda: Definition.read(with_schema(schema)),
         lambda: Definition.read({"spec": deep}),
@@ -576,9 +578,9 @@ def test_no_object_breaks_a_definition_and_nothing_is_mutated(
 ) -> None:
     obj: JSONObject = {**cron_tab({}), word: value}
     before = deepcopy(obj)
-    filled = defaulted(obj, V1.schema)
+    filled = with_schema_defaults(obj, V1.schema)
     violations(filled, V1.schema)
-    assert same(defaulted(filled, V1.schema), filled)
+    assert same(with_schema_defaults(filled, V1.schema), filled)
     assert same(obj, before)
 
 
@@ -591,7 +593,7 @@ def test_no_definition_breaks_the_reader(odd: JSON, chance: Any) -> None:
         definition = Definition.read(document)
         obj = cron_tab({"replicas": odd})
         schema = definition.version("v1").schema
-        violations(defaulted(obj, schema), schema)
+        violations(with_schema_defaults(obj, schema), schema)
         assert with_status(document, BUILTIN, now=NOW)["status"]
     except SmpError:
         pass
@@ -618,6 +620,6 @@ def test_defaults_do_not_grow_without_bound() -> None:
         {"type": "object", "properties": {"l": {"type": "array", "items": element}}}
     )
     schema = Definition.read(own).version("v1").schema
-    assert defaulted({"spec": {"l": [{}]}}, schema)
+    assert with_schema_defaults({"spec": {"l": [{}]}}, schema)
     with pytest.raises(TooLargeError):
-        defaulted({"spec": {"l": [{}] * 2000}}, schema)
+        with_schema_defaults({"spec": {"l": [{}] * 2000}}, schema)

@@ -19,14 +19,18 @@ from smp.errors import SmpError
 from smp.handler import ModifiedError
 from smp.server.errors import InvalidError, StatusError
 from smp.server.objects import names
-from smp.server.objects.deletion import DeleteOptions, deleting, is_finished
+from smp.server.objects.deletion import (
+    DeleteOptions,
+    begin_deletion,
+    is_deletion_finished,
+)
 from smp.server.objects.metadata import (
-    created,
+    prepare_for_create,
+    prepare_for_update,
     random_suffix,
-    stored,
     timestamp,
-    updated,
     with_resource_version,
+    without_resource_version,
 )
 from smp.server.objects.resources import Resource, Resources
 from smp.values import JSON, JSONObject, same
@@ -50,7 +54,7 @@ RULES: Final = {
 
 def create(metadata: JSON, resource: Resource = PODS, namespace: str = "shop") -> Any:
     obj: JSONObject = {"metadata": metadata, "spec": {}}
-    return created(
+    return prepare_for_create(
         obj, resource, namespace=namespace, now=NOW, uid="7b0c", suffix="x7b2q"
     )["metadata"]
 
@@ -266,7 +270,8 @@ def test_the_generation_grows_with_what_is_wanted(
     new: JSONObject, resource: Resource, generation: int
 ) -> None:
     assert (
-        as_object(updated(OLD, new, resource)["metadata"])["generation"] == generation
+        as_object(prepare_for_update(OLD, new, resource)["metadata"])["generation"]
+        == generation
     )
 
 
@@ -285,12 +290,12 @@ def test_an_update_keeps_the_identity() -> None:
         for name, value in as_object(OLD["metadata"]).items()
         if name != "labels"
     }
-    assert updated(OLD, new, PODS) == changed(metadata=expected)
+    assert prepare_for_update(OLD, new, PODS) == changed(metadata=expected)
     bare: JSONObject = {"metadata": {"name": "web", "namespace": "shop"}}
     assert as_object(
-        updated({**bare, "metadata": {"name": "web", "namespace": "shop"}}, bare, PODS)[
-            "metadata"
-        ]
+        prepare_for_update(
+            {**bare, "metadata": {"name": "web", "namespace": "shop"}}, bare, PODS
+        )["metadata"]
     ) == {
         "name": "web",
         "namespace": "shop",
@@ -300,8 +305,8 @@ def test_an_update_keeps_the_identity() -> None:
 def test_an_update_that_changes_nothing_returns_the_same() -> None:
     answered = with_resource_version(OLD, 17)
     assert as_object(answered["metadata"])["resourceVersion"] == "17"
-    assert same(updated(OLD, answered, PODS), OLD)
-    assert same(stored(answered), OLD)
+    assert same(prepare_for_update(OLD, answered, PODS), OLD)
+    assert same(without_resource_version(answered), OLD)
 
 
 DELETED: Final[JSONObject] = {
@@ -323,21 +328,23 @@ def with_finalizers(*finalizers: JSON, deleted: bool) -> JSONObject:
 
 def test_an_object_that_is_being_deleted_gets_no_new_finalizers() -> None:
     with pytest.raises(InvalidError) as caught:
-        updated(
+        prepare_for_update(
             DELETED,
             with_finalizers("example.com/a", "example.com/c", deleted=True),
             PODS,
         )
     assert causes(caught.value) == [("metadata.finalizers", "FieldValueForbidden")]
     fresh = with_finalizers("example.com/a", deleted=False)
-    assert updated(
+    assert prepare_for_update(
         fresh, with_finalizers("example.com/a", "example.com/c", deleted=False), PODS
     )
 
 
 def test_a_deletion_cannot_be_taken_back() -> None:
     new = with_finalizers("example.com/a", deleted=False)
-    assert "deletionTimestamp" in as_object(updated(DELETED, new, PODS)["metadata"])
+    assert "deletionTimestamp" in as_object(
+        prepare_for_update(DELETED, new, PODS)["metadata"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -353,21 +360,21 @@ def test_a_deletion_cannot_be_taken_back() -> None:
 def test_an_object_goes_with_its_last_finalizer(
     obj: JSONObject, finished: bool
 ) -> None:
-    assert is_finished(obj) is finished
+    assert is_deletion_finished(obj) is finished
 
 
 def test_finalizers_delay_a_deletion() -> None:
     live = with_finalizers("example.com/a", deleted=False)
-    marked = deleting(live, NOW)
+    marked = begin_deletion(live, NOW)
     assert marked is not None
     metadata = as_object(marked["metadata"])
     assert (metadata["deletionTimestamp"], metadata["generation"]) == (
         "2026-11-21T18:30:05Z",
         4,
     )
-    assert deleting(marked, NOW + timedelta(days=1)) is marked
-    assert deleting(OLD, NOW) is None
-    assert deleting(with_finalizers(deleted=False), NOW) is None
+    assert begin_deletion(marked, NOW + timedelta(days=1)) is marked
+    assert begin_deletion(OLD, NOW) is None
+    assert begin_deletion(with_finalizers(deleted=False), NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -449,9 +456,9 @@ def test_no_metadata_breaks_anything_and_nothing_is_mutated(
     before = deepcopy((old, new))
     for act in (
         lambda: create(new),
-        lambda: updated({"metadata": old}, {"metadata": new}, PODS),
-        lambda: deleting({"metadata": new}, NOW),
-        lambda: is_finished({"metadata": new}),
+        lambda: prepare_for_update({"metadata": old}, {"metadata": new}, PODS),
+        lambda: begin_deletion({"metadata": new}, NOW),
+        lambda: is_deletion_finished({"metadata": new}),
         lambda: DeleteOptions.read(new, {}).check({"metadata": old}, 1),
     ):
         try:

@@ -20,7 +20,7 @@ from smp.server.objects.resources import (
     Resource,
     Resources,
     ScalePaths,
-    preference,
+    version_sort_key,
 )
 from tests.record.resources import TABLE, compiled, module, needs_kubernetes
 
@@ -226,4 +226,4 @@ def test_versions_are_preferred_as_documented() -> None:
         "foo1",
         "foo10",
     ]
-    assert sorted(documented, key=preference) == documented
+    assert sorted(documented, key=version_sort_key) == documented

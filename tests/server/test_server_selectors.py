@@ -12,8 +12,8 @@ from smp.server.objects.selectors import (
     FieldSelector,
     LabelSelector,
     SelectorError,
-    field_selector,
-    label_selector,
+    parse_field_selector,
+    parse_label_selector,
     selector_text,
 )
 from smp.values import JSON, JSONObject
@@ -23,7 +23,9 @@ from tests.support.strategies import json_values
 
 def read(op: str, text: str) -> LabelSelector | FieldSelector | None:
     try:
-        return label_selector(text) if op == "labels" else field_selector(text)
+        return (
+            parse_label_selector(text) if op == "labels" else parse_field_selector(text)
+        )
     except SelectorError:
         return None
 
@@ -89,7 +91,7 @@ def test_labels_are_selected_as_documented(text: str, selected: list[str]) -> No
         "test": {"environment": "qa", "tier": "frontend"},
         "bare": None,
     }
-    selector = label_selector(text)
+    selector = parse_label_selector(text)
     assert [
         name
         for name, own in labels.items()
@@ -118,7 +120,7 @@ def test_a_field_is_what_is_printed_of_it(text: str, matches: bool) -> None:
         "nodeName": None,
         "containers": [],
     }
-    assert field_selector(text).matches({"spec": spec}) is matches
+    assert parse_field_selector(text).matches({"spec": spec}) is matches
 
 
 @pytest.mark.parametrize("text", ["=b", "!=b", "a!!=b", "a!=b=c"])
@@ -142,12 +144,12 @@ def test_what_is_no_path_is_refused(text: str) -> None:
 def test_a_field_selector_says_which_object_it_means(
     text: str, name: str | None
 ) -> None:
-    assert field_selector(text).pinned("metadata.name") == name
+    assert parse_field_selector(text).required_value("metadata.name") == name
 
 
 def test_an_error_says_where() -> None:
     with pytest.raises(SelectorError) as caught:
-        label_selector("a=b,c d")
+        parse_label_selector("a=b,c d")
     assert (caught.value.status, caught.value.code) == (400, "invalid-selector")
     assert "at character 4" in str(caught.value)
 

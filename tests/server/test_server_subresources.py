@@ -23,7 +23,7 @@ from smp.server.objects.subresources import (
     on_status_update,
     on_update,
     scale_of,
-    scaled,
+    with_scale,
 )
 from smp.values import JSON, JSONObject, same
 from tests.support.server_definitions import CRON_TABS, cron_tab
@@ -152,20 +152,22 @@ def test_a_custom_resource_without_replicas_has_no_scale() -> None:
     with pytest.raises(NoReplicasError) as caught:
         scale_of(cron_tab({}), CRON_TAB_RESOURCE)
     assert caught.value.status == 422
-    assert scaled(cron_tab({}), SCALE, CRON_TAB_RESOURCE)["spec"] == {"replicas": 3}
+    assert with_scale(cron_tab({}), SCALE, CRON_TAB_RESOURCE)["spec"] == {"replicas": 3}
 
 
 def test_a_scale_is_written_back() -> None:
     wanted: JSONObject = {**SCALE, "spec": {"replicas": 7}}
-    assert scaled(WEB, wanted, DEPLOYMENTS) == {
+    assert with_scale(WEB, wanted, DEPLOYMENTS) == {
         **WEB,
         "spec": {**as_object(WEB["spec"]), "replicas": 7},
     }
     assert (
-        as_object(scaled(WEB, {**SCALE, "spec": {}}, DEPLOYMENTS)["spec"])["replicas"]
+        as_object(with_scale(WEB, {**SCALE, "spec": {}}, DEPLOYMENTS)["spec"])[
+            "replicas"
+        ]
         == 0
     )
-    assert same(scaled(WEB, scale_of(WEB, DEPLOYMENTS), DEPLOYMENTS), WEB)
+    assert same(with_scale(WEB, scale_of(WEB, DEPLOYMENTS), DEPLOYMENTS), WEB)
 
 
 def as_object(value: JSON) -> JSONObject:
@@ -176,13 +178,13 @@ def as_object(value: JSON) -> JSONObject:
 @pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 2**31])
 def test_replicas_are_numbers(replicas: JSON) -> None:
     with pytest.raises(InvalidError) as caught:
-        scaled(WEB, {**SCALE, "spec": {"replicas": replicas}}, DEPLOYMENTS)
+        with_scale(WEB, {**SCALE, "spec": {"replicas": replicas}}, DEPLOYMENTS)
     assert caught.value.violations[0].cause["field"] == "spec.replicas"
 
 
 def test_only_a_scale_is_written_back() -> None:
     with pytest.raises(StatusError) as caught:
-        scaled(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
+        with_scale(WEB, {**SCALE, "kind": "Deployment"}, DEPLOYMENTS)
     assert caught.type is StatusError
 
 
@@ -193,7 +195,7 @@ def test_not_everything_has_a_scale(resource: Resource) -> None:
     with pytest.raises(UnknownResourceError):
         scale_of(WEB, resource)
     with pytest.raises(UnknownResourceError):
-        scaled(WEB, SCALE, resource)
+        with_scale(WEB, SCALE, resource)
 
 
 @given(json_values(), json_values())
@@ -205,7 +207,7 @@ def test_no_object_breaks_a_scale_and_nothing_is_mutated(
         obj: JSONObject = {"metadata": {}, "spec": spec, "status": spec}
         try:
             scale_of(obj, resource)
-            scaled(obj, {**SCALE, "spec": wanted}, resource)
+            with_scale(obj, {**SCALE, "spec": wanted}, resource)
         except SmpError:
             continue
     assert same(before, [spec, wanted])

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from smp.server.errors import StatusError
 from smp.server.objects.crds import Definition
-from smp.server.objects.crds._json_path import JSONPathError, first, members
+from smp.server.objects.crds.json_path import JSONPathError, member_names, value_finder
 from smp.server.objects.resources import Resources
-from smp.server.objects.tables import columns_of, include_of, table
-from smp.server.objects.tables.columns import human_duration, since
+from smp.server.objects.tables import columns_of, parse_include, table
+from smp.server.objects.tables.columns import human_duration, time_since
 from smp.values import ABSENT, JSON, JSONObject, same
 from tests.record.facts import facts
 from tests.record.tables import NOW, printed
@@ -170,7 +170,7 @@ def test_a_duration_is_printed_as_kubernetes_does(asked: Any, answer: str) -> No
     ],
 )
 def test_an_age_is_how_long_ago_a_time_was(time: JSON, text: str) -> None:
-    assert since(time, NOW) == text
+    assert time_since(time, NOW) == text
 
 
 @pytest.mark.parametrize(
@@ -196,16 +196,16 @@ def test_rows_carry_what_is_asked_for(include: str, carried: JSONObject) -> None
         [obj],
         columns_of(BUILTIN.of_kind("v1", "ConfigMap")),
         now=NOW,
-        include=include_of(include),
+        include=parse_include(include),
     )
     (row,) = made["rows"]
     assert row == {"cells": row["cells"], **carried}
 
 
 def test_rows_carry_metadata_unless_asked_otherwise() -> None:
-    assert include_of("") == "Metadata"
+    assert parse_include("") == "Metadata"
     with pytest.raises(StatusError) as caught:
-        include_of("Everything")
+        parse_include("Everything")
     assert caught.type is StatusError
 
 
@@ -311,7 +311,7 @@ def test_ages_are_those_that_kubectl_prints_by_itself(time: dict[str, float]) ->
     moments = (datetime.now(UTC) - timedelta(seconds=second) for second in range(15))
     metadata: Any = obj["metadata"]
     assert theirs in {
-        since(metadata["creationTimestamp"], moment) for moment in moments
+        time_since(metadata["creationTimestamp"], parse_time) for parse_time in moments
     }
 
 
@@ -377,7 +377,7 @@ THING: Final[JSONObject] = {
     ],
 )
 def test_a_path_finds_the_first_value(path: str, value: JSON) -> None:
-    assert same(first(path)(THING), value)
+    assert same(value_finder(path)(THING), value)
 
 
 @pytest.mark.parametrize(
@@ -395,14 +395,14 @@ def test_a_path_finds_the_first_value(path: str, value: JSON) -> None:
 )
 def test_a_path_that_is_not_supported_is_refused(path: str) -> None:
     with pytest.raises(JSONPathError):
-        first(path)
+        value_finder(path)
 
 
 def test_a_path_of_members_has_names_only() -> None:
-    assert members(r".spec.a\.b['c']") == ("spec", "a.b", "c")
+    assert member_names(r".spec.a\.b['c']") == ("spec", "a.b", "c")
     for path in ("", ".spec[0]", ".spec.*", '.a[?(@.b=="c")]'):
         with pytest.raises(JSONPathError):
-            members(path)
+            member_names(path)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from smp.errors import SmpError
 from smp.handler import Refused, to_status, warning_headers
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, Answer, Form
-from smp.server.objects.tables import include_of, table
+from smp.server.objects.tables import parse_include, table
 from smp.server.registry.envelope import partial
 from smp.server.registry.target import Target
 from smp.values import JSONObject
@@ -90,7 +90,7 @@ def refuse(refused: Refused) -> Response:
 
 def rows(call: Call, objects: Iterable[JSONObject], metadata: JSONObject) -> JSONObject:
     """Return the table of objects."""
-    include = include_of(call.query.get("includeObject", ""))
+    include = parse_include(call.query.get("includeObject", ""))
     return table(
         objects,
         call.kind.columns,

@@ -27,7 +27,7 @@ from smp.server.endpoints.negotiation import (
     negotiate,
 )
 from smp.server.metrics import Labels
-from smp.server.objects.crds.structural import defaulted
+from smp.server.objects.crds.structural import with_schema_defaults
 from smp.server.registry.api import API
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import Target
@@ -93,7 +93,9 @@ class Call:
         options = Options(
             profile=settings.profile,
             limits=settings.limits,
-            default=partial(defaulted, schema=defined.schema) if defined else None,
+            default=partial(with_schema_defaults, schema=defined.schema)
+            if defined
+            else None,
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )

@@ -15,8 +15,8 @@ from smp.server.errors import StatusError
 from smp.server.objects.selectors import (
     FieldSelector,
     LabelSelector,
-    field_selector,
-    label_selector,
+    parse_field_selector,
+    parse_label_selector,
 )
 
 _MATCHES: Final = ("", "Exact", "NotOlderThan")
@@ -69,8 +69,8 @@ class ListOptions:
     def read(cls, query: Mapping[str, str]) -> Self:
         """Read a query. Raises StatusError and SelectorError."""
         options = cls(
-            labels=label_selector(query.get("labelSelector", "")),
-            fields=field_selector(query.get("fieldSelector", "")),
+            labels=parse_label_selector(query.get("labelSelector", "")),
+            fields=parse_field_selector(query.get("fieldSelector", "")),
             limit=_number(query, "limit"),
             after=Continue.read(query["continue"]) if query.get("continue") else None,
             revision=_number(query, "resourceVersion")

@@ -17,7 +17,7 @@ Selects: TypeAlias = Callable[[bytes], bool]
 def scope(target: Target, options: ListOptions) -> str:
     """Return what the keys of all that can be selected begin with."""
     namespace = (
-        options.fields.pinned("metadata.namespace")
+        options.fields.required_value("metadata.namespace")
         if target.resource.namespaced
         else None
     )
@@ -26,7 +26,7 @@ def scope(target: Target, options: ListOptions) -> str:
     return (
         narrowed.prefix
         if all_namespaces
-        else narrowed.prefix + (options.fields.pinned("metadata.name") or "")
+        else narrowed.prefix + (options.fields.required_value("metadata.name") or "")
     )
 
 

@@ -113,7 +113,7 @@ def _through_scale(call: Call, change: Change) -> Change:
         if isinstance(outcome, Refused):
             return outcome
         return changed(
-            outcome, object=subresources.scaled(old, outcome.object, resource)
+            outcome, object=subresources.with_scale(old, outcome.object, resource)
         )
 
     return through_scale
@@ -131,7 +131,10 @@ def _draft(call: Call, stored: Stored, change: Change) -> _Draft | Refused:
         call.target.subresource,
         call.api.circumstances(),
     )
-    return _Draft(None if same(new, metadata.stored(old)) else new, outcome.warnings)
+    return _Draft(
+        None if same(new, metadata.without_resource_version(old)) else new,
+        outcome.warnings,
+    )
 
 
 async def _write(call: Call, stored: Stored, obj: JSONObject | None) -> Stored | None:

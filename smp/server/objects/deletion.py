@@ -99,7 +99,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
                 raise ModifiedError(problem)
 
 
-def deleting(obj: JSONObject, now: datetime) -> JSONObject | None:
+def begin_deletion(obj: JSONObject, now: datetime) -> JSONObject | None:
     """Return the object as it is stored until its finalizers are gone, or None where it
     goes at once.
     """
@@ -115,7 +115,7 @@ def deleting(obj: JSONObject, now: datetime) -> JSONObject | None:
     return with_metadata(obj, **marks, generation=next_generation(obj))
 
 
-def is_finished(obj: JSONObject) -> bool:
+def is_deletion_finished(obj: JSONObject) -> bool:
     """Tell whether an object that is being deleted has no finalizer left, so that it
     goes.
     """

@@ -75,12 +75,12 @@ def with_resource_version(obj: JSONObject, revision: int) -> JSONObject:
     return with_metadata(obj, resourceVersion=str(revision))
 
 
-def stored(obj: JSONObject) -> JSONObject:
+def without_resource_version(obj: JSONObject) -> JSONObject:
     """Return the object as it is stored: its revision is the store's to know."""
     return with_metadata(obj, **dict.fromkeys(_NOT_STORED, ABSENT))
 
 
-def created(
+def prepare_for_create(
     obj: JSONObject,
     resource: Resource,
     *,
@@ -95,7 +95,9 @@ def created(
     StatusError for an object of another namespace, InvalidError for names that are not
     allowed.
     """
-    given = with_metadata(stored(obj), **dict.fromkeys(_SYSTEM, ABSENT))
+    given = with_metadata(
+        without_resource_version(obj), **dict.fromkeys(_SYSTEM, ABSENT)
+    )
     placed = in_namespace(_named(given, suffix), resource, namespace)
     raise_invalid(_problems(metadata_of(placed), resource))
     return with_metadata(
@@ -115,7 +117,9 @@ def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObj
     return with_metadata(obj, namespace=namespace)
 
 
-def updated(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObject:
+def prepare_for_update(
+    old: JSONObject, new: JSONObject, resource: Resource
+) -> JSONObject:
     """Return an object as a server stores it in the place of the old one.
 
     What the server gave stays. The generation grows where something changed that is
@@ -124,7 +128,7 @@ def updated(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObject:
     that is being deleted.
     """
     kept = {name: metadata_of(old).get(name, ABSENT) for name in _SYSTEM}
-    merged = with_metadata(stored(new), **kept)
+    merged = with_metadata(without_resource_version(new), **kept)
     raise_invalid(
         [
             *_problems(metadata_of(merged), resource),
@@ -160,7 +164,7 @@ def _problems(members: JSONObject, resource: Resource) -> Iterator[Violation]:
     if not name:
         yield required(METADATA / "name", "name or generateName is required")
     elif (
-        problem := names.problem(name, resource.group, resource.plural)
+        problem := names.name_problem(name, resource.group, resource.plural)
         if isinstance(name, str)
         else _NO_STRING
     ):

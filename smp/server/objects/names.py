@@ -15,7 +15,7 @@ _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WORD: Final = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 
-def problem(name: str, group: str, plural: str) -> str:
+def name_problem(name: str, group: str, plural: str) -> str:
     """Say what is wrong with the name of an object of a resource; nothing is the empty
     string.
     """

@@ -2,7 +2,7 @@
 CustomResourceDefinitions add.
 
 ``resources.json`` is compiled from the discovery documents that Kubernetes publishes
-(its source says which). It lists the versions of a resource in the order of preference.
+(its source says which). It lists the versions of a resource in the order of version_sort_key.
 One of them is served, the first that the catalog knows: an object is stored as it came,
 and versions that differ in shape would need conversions that nobody here wrote; for the
 same reason the events of ``events.k8s.io`` are not those of the core group.
@@ -163,7 +163,10 @@ class Resources:
     def versions(self, group: str) -> tuple[str, ...]:
         """Return the versions of a group, the preferred one first."""
         return tuple(
-            sorted({one.version for one in self if one.group == group}, key=preference)
+            sorted(
+                {one.version for one in self if one.group == group},
+                key=version_sort_key,
+            )
         )
 
     def in_version(self, group: str, version: str) -> tuple[Resource, ...]:
@@ -191,7 +194,7 @@ def api_version(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
-def preference(version: str) -> tuple[int, int, int, str]:
+def version_sort_key(version: str) -> tuple[int, int, int, str]:
     """Return the key that sorts versions, the preferred one first: stable, beta, alpha,
     the newest of each.
 

@@ -67,7 +67,7 @@ class LabelSelector:
         )
 
 
-def label_selector(text: str) -> LabelSelector:
+def parse_label_selector(text: str) -> LabelSelector:
     """Read a label selector: ``a=b,c!=d,e in (f,g),h notin (i),j,!k``. Raises
     SelectorError.
     """
@@ -208,7 +208,7 @@ class FieldSelector:
         """Tell whether the fields of an object are as asked."""
         return all(term.matches(obj) for term in self.terms)
 
-    def pinned(self, path: str) -> str | None:
+    def required_value(self, path: str) -> str | None:
         """Return the one value that the selector allows at a path such as
         ``metadata.name``, or None.
         """
@@ -218,7 +218,7 @@ class FieldSelector:
         )
 
 
-def field_selector(text: str) -> FieldSelector:
+def parse_field_selector(text: str) -> FieldSelector:
     """Read a field selector: ``metadata.name=web,status.phase!=Running``. Raises
     SelectorError.
 

@@ -74,7 +74,7 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
     }
 
 
-def scaled(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
+def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
     """Return an object with the replicas that its changed Scale wants; none are 0.
 
     Raises UnknownResourceError for a resource without the subresource, StatusError for what

@@ -39,7 +39,7 @@ def admit_new(
     obj: JSONObject, kind: Kind, namespace: str, when: Circumstances
 ) -> JSONObject:
     """Return a new object as it is stored. Raises StatusError and InvalidError."""
-    placed = metadata.created(
+    placed = metadata.prepare_for_create(
         obj,
         kind.resource,
         namespace=namespace,
@@ -66,9 +66,11 @@ def admit_change(
     resource = kind.resource
     if subresource == "status":
         changed = subresources.on_status_update(old, new)
-        return _checked(metadata.updated(old, changed, resource), kind)
+        return _checked(metadata.prepare_for_update(old, changed, resource), kind)
     changed = subresources.on_update(old, new, resource)
-    return metadata.updated(old, _admitted(old, changed, kind, when), resource)
+    return metadata.prepare_for_update(
+        old, _admitted(old, changed, kind, when), resource
+    )
 
 
 def terminating(obj: JSONObject, when: Circumstances) -> JSONObject:

@@ -12,7 +12,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from smp.server.objects.metadata import stored, with_resource_version
+from smp.server.objects.metadata import (
+    with_resource_version,
+    without_resource_version,
+)
 from smp.server.objects.resources import Resource
 from smp.server.store import Stored
 from smp.values import JSON, JSONObject
@@ -23,7 +26,7 @@ _METADATA: Final = b'"metadata":{'
 
 def packed(obj: JSONObject, resource: Resource) -> bytes:
     """Return an object, whose metadata has a name at least, as the store keeps it."""
-    bare = stored(obj)
+    bare = without_resource_version(obj)
     head = {
         "apiVersion": resource.storage_api_version,
         "kind": resource.kind,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from smp.handler import ForbiddenError, aretry
-from smp.server.objects.deletion import deleting
+from smp.server.objects.deletion import begin_deletion
 from smp.server.registry.admission import terminating
 from smp.server.registry.api import API
 from smp.server.registry.envelope import unpacked
@@ -60,7 +60,11 @@ async def remove(
         if check:
             check(obj, stored.revision)
         when = api.circumstances()
-        marked = terminating(obj, when) if target.is_parent else deleting(obj, when.now)
+        marked = (
+            terminating(obj, when)
+            if target.is_parent
+            else begin_deletion(obj, when.now)
+        )
         return _Marked(marked, is_new=marked is not obj)
 
     async def write(stored: Stored, marked: _Marked) -> Removal | None:

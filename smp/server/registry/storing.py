@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smp.handler import NotFoundError, TooLargeError
-from smp.server.objects.deletion import is_finished
+from smp.server.objects.deletion import is_deletion_finished
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.api import API
 from smp.server.registry.envelope import packed
@@ -48,7 +48,7 @@ async def replace(
 
     What was being deleted, and has lost its last finalizer, goes.
     """
-    if not target.is_parent and is_finished(obj):
+    if not target.is_parent and is_deletion_finished(obj):
         gone = await delete(api, target, old)
         for parent in parents(api, target) if gone else ():
             api.leaving.put_nowait(parent)

@@ -19,12 +19,12 @@ from smp.schema.catalog import Catalog
 from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.schema.sources.crd import to_openapi
 from smp.server.errors import InvalidError, UnknownResourceError, invalid, raise_invalid
-from smp.server.objects.crds._json_path import members
 from smp.server.objects.crds._printer_columns import columns, is_supported
 from smp.server.objects.crds._rules import problems
 from smp.server.objects.crds._schema_rules import unevaluated
 from smp.server.objects.crds._spec import Crd, Scale, Version, read
 from smp.server.objects.crds._status import is_established, with_status
+from smp.server.objects.crds.json_path import member_names
 from smp.server.objects.resources import Resource, ScalePaths
 from smp.server.objects.tables.columns import Column
 from smp.values import JSON, JSONObject
@@ -130,9 +130,13 @@ def _resource(crd: Crd, version: Version) -> Resource:
 
 
 def _scale_paths(scale: Scale) -> ScalePaths:
-    selector = members(scale.label_selector_path) if scale.label_selector_path else ()
+    selector = (
+        member_names(scale.label_selector_path) if scale.label_selector_path else ()
+    )
     return ScalePaths(
-        members(scale.spec_replicas_path), members(scale.status_replicas_path), selector
+        member_names(scale.spec_replicas_path),
+        member_names(scale.status_replicas_path),
+        selector,
     )
 
 

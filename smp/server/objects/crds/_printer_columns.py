@@ -12,9 +12,9 @@ from functools import partial
 from typing import Final
 
 from smp import codec
-from smp.server.objects.crds._json_path import Find, JSONPathError, first
 from smp.server.objects.crds._spec import PrinterColumn
-from smp.server.objects.tables.columns import NAME, Column, since
+from smp.server.objects.crds.json_path import Find, JSONPathError, value_finder
+from smp.server.objects.tables.columns import NAME, Column, time_since
 from smp.values import ABSENT, JSON, Absent, JSONObject, printed
 
 TYPES: Final = ("boolean", "date", "integer", "number", "string")
@@ -33,14 +33,14 @@ def columns(defined: Iterable[PrinterColumn]) -> tuple[Column, ...]:
 def is_supported(json_path: str) -> bool:
     """Tell whether a column can show what is at a path; one that cannot stays empty."""
     try:
-        first(json_path)
+        value_finder(json_path)
     except JSONPathError:
         return False
     return True
 
 
 def _column(one: PrinterColumn) -> Column:
-    find = first(one.json_path) if is_supported(one.json_path) else _nothing
+    find = value_finder(one.json_path) if is_supported(one.json_path) else _nothing
     description = (
         one.description
         or f"Custom resource definition column (in JSONPath format): {one.json_path}"
@@ -63,7 +63,7 @@ def _cell(find: Find, kind: str, obj: JSONObject, now: datetime) -> JSON:
     value = find(obj)
     if value is None or isinstance(value, Absent):
         return None
-    return since(value, now) if kind == "date" else _SHOWN[kind](value)
+    return time_since(value, now) if kind == "date" else _SHOWN[kind](value)
 
 
 def _text(value: JSON) -> JSON:

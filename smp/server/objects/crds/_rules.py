@@ -15,7 +15,6 @@ from typing import Final
 from smp.paths import Path
 from smp.server.errors import invalid, required
 from smp.server.objects import names
-from smp.server.objects.crds._json_path import JSONPathError, members
 from smp.server.objects.crds._printer_columns import TYPES
 from smp.server.objects.crds._schema_rules import schema_problems
 from smp.server.objects.crds._spec import (
@@ -26,6 +25,7 @@ from smp.server.objects.crds._spec import (
     Spec,
     Version,
 )
+from smp.server.objects.crds.json_path import JSONPathError, member_names
 from smp.values import JSON
 from smp.violations import Violation, unsupported
 
@@ -162,7 +162,7 @@ def _scale_problems(scale: Scale, path: Path) -> Iterator[Violation]:
 
 def _is_below(path: str, roots: tuple[str, ...]) -> bool:
     try:
-        root, *below = members(path)
+        root, *below = member_names(path)
     except JSONPathError:
         return False
     return root in roots and bool(below)

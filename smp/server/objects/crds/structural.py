@@ -19,7 +19,7 @@ from smp.wire import encode
 MAX_ADDED: Final = 3 * 1024 * 1024
 
 
-def defaulted(obj: JSONObject, schema: JSONObject) -> JSONObject:
+def with_schema_defaults(obj: JSONObject, schema: JSONObject) -> JSONObject:
     """Put the defaults of a schema where values are missing.
 
     A null is a missing value where the schema does not say that it is nullable. Raises

@@ -16,7 +16,7 @@ from smp.server.objects.tables._builtin import columns_of
 from smp.server.objects.tables.columns import Column
 from smp.values import JSON, JSONObject
 
-__all__ = ["Column", "Include", "columns_of", "include_of", "table"]
+__all__ = ["Column", "Include", "columns_of", "parse_include", "table"]
 
 Include: TypeAlias = Literal["None", "Metadata", "Object"]
 
@@ -28,7 +28,7 @@ _INCLUDES: Final[dict[str, Include]] = {
 }
 
 
-def include_of(text: str) -> Include:
+def parse_include(text: str) -> Include:
     """Read the query parameter ``includeObject``; without it, rows carry metadata.
     Raises StatusError.
     """

@@ -23,7 +23,7 @@ from smp.server.objects.tables._cells import (
     text_at,
     texts_at,
 )
-from smp.server.objects.tables.columns import moment, since
+from smp.server.objects.tables.columns import parse_time, time_since
 from smp.values import JSON, JSONObject
 
 Show: TypeAlias = Callable[[JSONObject], JSON]
@@ -74,8 +74,11 @@ def job_completions(obj: JSONObject) -> JSON:
 
 def job_duration(obj: JSONObject, now: datetime) -> JSON:
     """Show how long a job took, or has taken."""
-    start, end = at(obj, "status.startTime"), moment(at(obj, "status.completionTime"))
-    return since(start, end or now) if start else ""
+    start, end = (
+        at(obj, "status.startTime"),
+        parse_time(at(obj, "status.completionTime")),
+    )
+    return time_since(start, end or now) if start else ""
 
 
 def cluster_ip(obj: JSONObject) -> JSON:
@@ -227,7 +230,7 @@ def pod_ip(obj: JSONObject) -> JSON:
 def last_schedule(obj: JSONObject, now: datetime) -> JSON:
     """Show when a cron job last started a job."""
     time = at(obj, "status.lastScheduleTime")
-    return since(time, now) if time else NONE
+    return time_since(time, now) if time else NONE
 
 
 def if_bound(show: Show) -> Show:
@@ -293,7 +296,7 @@ def event_source(obj: JSONObject) -> JSON:
 
 def event_last_seen(obj: JSONObject, now: datetime) -> JSON:
     """Show when an event was last seen."""
-    return since(
+    return time_since(
         at(obj, "series.lastObservedTime")
         or at(obj, "lastTimestamp")
         or _first_seen(obj),
@@ -303,7 +306,7 @@ def event_last_seen(obj: JSONObject, now: datetime) -> JSON:
 
 def event_first_seen(obj: JSONObject, now: datetime) -> JSON:
     """Show when an event was first seen."""
-    return since(_first_seen(obj), now)
+    return time_since(_first_seen(obj), now)
 
 
 def _first_seen(obj: JSONObject) -> JSON:

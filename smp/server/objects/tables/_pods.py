@@ -20,7 +20,7 @@ from smp.server.objects.tables._cells import (
     members_at,
     text_at,
 )
-from smp.server.objects.tables.columns import since
+from smp.server.objects.tables.columns import time_since
 from smp.values import JSON, JSONObject
 
 
@@ -62,7 +62,7 @@ def restarts(pod: JSONObject, now: datetime) -> JSON:
     found = _summary(pod)
     if not found.restarts or not found.restarted:
         return str(found.restarts)
-    return f"{found.restarts} ({since(found.restarted, now)} ago)"
+    return f"{found.restarts} ({time_since(found.restarted, now)} ago)"
 
 
 def readiness_gates(pod: JSONObject, _now: datetime) -> JSON:

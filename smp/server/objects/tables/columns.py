@@ -39,17 +39,17 @@ class Column:
         return {**about, "description": self.description, "priority": self.priority}
 
 
-def since(time: JSON, now: datetime) -> str:
+def time_since(time: JSON, now: datetime) -> str:
     """Print how long ago a time was, as kubectl does; ``<unknown>`` without one,
     ``<invalid>`` for what is none.
     """
     if time is None:
         return "<unknown>"
-    then = moment(time)
+    then = parse_time(time)
     return human_duration((now - then).total_seconds()) if then else "<invalid>"
 
 
-def moment(time: JSON) -> datetime | None:
+def parse_time(time: JSON) -> datetime | None:
     """Read a time as metadata has it, in UTC where it does not say otherwise; None for
     what is none.
     """
@@ -97,7 +97,7 @@ def _name(obj: JSONObject, _now: datetime) -> JSON:
 
 
 def _age(obj: JSONObject, now: datetime) -> JSON:
-    return since(metadata_of(obj).get("creationTimestamp"), now)
+    return time_since(metadata_of(obj).get("creationTimestamp"), now)
 
 
 NAME: Final = Column(

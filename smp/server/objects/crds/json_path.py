@@ -34,7 +34,7 @@ class JSONPathError(SmpError):
     status = 422
 
 
-def first(path: str) -> Find:
+def value_finder(path: str) -> Find:
     """Return what finds the first value at a path such as
     ``.status.conditions[?(@.type=="Ready")].status``.
 
@@ -43,7 +43,7 @@ def first(path: str) -> Find:
     return partial(_first, [_step(term) for term in _terms(path)])
 
 
-def members(path: str) -> tuple[str, ...]:
+def member_names(path: str) -> tuple[str, ...]:
     """Return the names in a path of members such as ``.spec.replicas``. Raises
     JSONPathError.
     """
@@ -75,7 +75,7 @@ def _step(term: re.Match[str]) -> Step:
     if term["all"]:
         return _all
     if term["path"]:
-        return partial(_equal, first(term["path"]), _literal(term["value"]))
+        return partial(_equal, value_finder(term["path"]), _literal(term["value"]))
     return partial(_member, _name(term))
 
 
