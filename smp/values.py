@@ -127,7 +127,7 @@ def _print_alike(left: object, right: object) -> bool:
         return False
 
 
-def identified(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
+def share_equal(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
     """Return values, each replaced by the one at its place among the others if the two
     are the same.
     """

@@ -31,10 +31,10 @@ from smp.values import (
     JSONObject,
     ScalarKey,
     as_list,
-    identified,
     printed,
     same,
     scalar_key,
+    share_equal,
 )
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Diff:
         before, now, value = values
         kind = type(value)
         if kind is list or field is None or field.replaces or not field.type.structured:
-            before, now = _identified(before, now, value)
+            before, now = _share_equal(before, now, value)
         if now is value and (before is value or not before or type(before) is not kind):
             return
         if type(now) is not kind and type(before) is not kind:
@@ -211,11 +211,11 @@ class Diff:
         base_keys, live_keys, keys = keys_of_each
         merge_key, known = field.merge_key, field.type.items
         befores, gone = aligned(base, base_keys, keys)
-        befores = identified(befores, value)
+        befores = share_equal(befores, value)
         nows = (
             befores
             if live is base
-            else identified(aligned(live, live_keys, keys)[0], value)
+            else share_equal(aligned(live, live_keys, keys)[0], value)
         )
         merged: JSONArray = []
         for index, element in enumerate(value):
@@ -262,7 +262,7 @@ class Diff:
         return {**patch, name: elements} if elements else patch
 
 
-def _identified(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
+def _share_equal(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
     """Return the value itself in place of what equals it."""
     if now is value or same(now, value):
         return value if before is now or same(before, value) else before, value

@@ -1,0 +1,173 @@
+"""The public operations of the engine, over values that are already decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smp.errors import (
+    CompositionError,
+    Conflict,
+    ConflictError,
+    ObjectError,
+    PatchError,
+    bounded,
+)
+from smp.paths import Path, Step
+from smp.schema.model import Schema
+from smp.strategic._apply import apply_object
+from smp.strategic._compose import compose_objects
+from smp.strategic._conflicts import conflicts
+from smp.strategic._diff import Diff
+from smp.strategic._preconditions import Precondition, check_preconditions
+from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type_name
+
+
+@bounded("the object")
+def two_way_patch(
+    original: JSONObject, modified: JSONObject, schema: Schema
+) -> JSONObject:
+    """Compute the patch that turns the original object into the modified one.
+
+    Returns ``{}`` for equal objects. Raises ObjectError for lists that cannot be
+    compared and UnknownFieldError where unknown fields differ. Go:
+    strategicpatch.CreateTwoWayMergePatch.
+    """
+    _require_objects(original=original, modified=modified)
+    return Diff().objects(original, original, modified, schema.type)
+
+
+@bounded("the object")
+def three_way_patch(
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    overwrite: bool = True,
+    preconditions: Iterable[Precondition] = (),
+) -> JSONObject:
+    """Compute the patch that brings the live object to the modified configuration.
+
+    What the last-applied configuration had and the modified one no longer has is
+    deleted; fields that neither mentions are left alone. ``last_applied=None`` says
+    that there is no last-applied configuration, so that nothing is deleted. Raises
+    ConflictError with every path where, under ``overwrite=False``, the patch would
+    undo a change made to live since; PreconditionError where a precondition does not
+    hold for the patch. Go: strategicpatch.CreateThreeWayMergePatch.
+    """
+    base = {} if last_applied is None else last_applied
+    _require_objects(last_applied=base, modified=modified, live=live)
+    patch = Diff().objects(base, live, modified, schema.type)
+    check_preconditions(patch, preconditions)
+    if overwrite:
+        return patch
+    # Go: "a conflict occurs if modified changes any key in a way that is different
+    # from how it is changed in current": the patch against the changes made to live.
+    changed = Diff(orders=False).objects(base, base, live, schema.type)
+    in_conflict = [
+        _with_base(conflict, base)
+        for conflict in conflicts(patch, changed, schema.type, Path())
+    ]
+    if in_conflict:
+        raise ConflictError(_sorted(in_conflict))
+    return patch
+
+
+@bounded("the object")
+def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
+    """Apply a strategic merge patch to an object, as an API server stores the result.
+
+    Raises PatchError for a malformed patch, ObjectError for an object that cannot be
+    merged into, UnknownFieldError where an unknown object or list would have to be
+    merged. Go: strategicpatch.StrategicMergePatch.
+    """
+    _require_objects(original=original, patch=patch)
+    check_depth(patch)
+    return apply_object(original, patch, schema.type)
+
+
+@bounded("the patch")
+def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject:
+    """Compose patches into one that has the effect of all of them applied in order.
+
+    Elements of merge lists are matched by key. Raises CompositionError where no single
+    patch has that effect. Go:
+    strategicpatch.MergeStrategicMergeMapPatchUsingLookupPatchMeta, less its losses.
+    """
+    composed: JSONObject = {}
+    for index, patch in enumerate(patches):
+        _require_objects(**{f"patches[{index}]": patch})
+        check_depth(patch)
+        try:
+            composed = compose_objects(composed, patch, schema.type)
+        except CompositionError:
+            raise
+        except (ObjectError, PatchError) as error:
+            # A patch that is malformed itself fails here as well, with its own error.
+            compose_objects({}, patch, schema.type)
+            raise CompositionError(
+                "the result of the patches before this one cannot be patched: "
+                f"{error.problem}",
+                path=error.path,
+                hint="apply the patches one after the other",
+            ) from None
+    return composed
+
+
+@bounded("the patch")
+def find_conflicts(
+    left: JSONObject, right: JSONObject, schema: Schema
+) -> tuple[Conflict, ...]:
+    """Find the paths at which two patches set different values, sorted by path.
+
+    The order of application matters there. Go:
+    strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
+    """
+    _require_objects(left=left, right=right)
+    return _sorted(conflicts(left, right, schema.type, Path()))
+
+
+@bounded("the object")
+def missing(modified: JSONObject, live: JSONObject, schema: Schema) -> JSONObject:
+    """Return what of the modified configuration does not hold in the live object.
+
+    The result is a patch of additions and changes only, ``{}`` where all holds.
+    """
+    _require_objects(modified=modified, live=live)
+    return Diff(orders=False).objects({}, live, modified, schema.type)
+
+
+def _require_objects(**values: object) -> None:
+    for name, value in values.items():
+        if type(value) is not dict:
+            raise ObjectError(
+                f"{name} is an object, not {type_name(value)}", code="not-an-object"
+            )
+
+
+def _sorted(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    return tuple(sorted(found, key=lambda conflict: conflict.path.pointer))
+
+
+def _with_base(conflict: Conflict, base: JSONObject) -> Conflict:
+    """Add the value that the last-applied configuration has at the path."""
+    value: JSON | Absent = base
+    for step in conflict.path.steps:
+        value = _value_at(value, step)
+    return Conflict(conflict.path, conflict.ours, conflict.theirs, value)
+
+
+def _value_at(value: JSON | Absent, step: Step) -> JSON | Absent:
+    if isinstance(step, str):
+        return value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
+    if not isinstance(value, list):
+        return ABSENT
+    if isinstance(step, int):
+        return value[step] if step < len(value) else ABSENT
+    # An element of a merge list is found by its key: it may stand elsewhere here.
+    for element in value:
+        if isinstance(element, dict):
+            key = element.get(step.merge_key, ABSENT)
+            if same(key, step.value):
+                return element
+    return ABSENT
