@@ -1,65 +1,57 @@
-"""JSON Merge Patch (RFC 7396): apply, diff and compose.
+"""JSON Merge Patch (RFC 7396): apply and diff.
 
-In a patch null means *remove*, so a merge patch can say neither "set this member to
-null" nor "replace this object by another one". Where that would be needed, ``diff`` and
-``compose`` raise.
+A merge patch is shaped like the document that it changes. A member with a value sets
+that member, a member with null removes it, and a member with an object is merged into
+the object of the same name. Any other value, a list included, replaces what was there.
+
+Because null means *remove*, no merge patch can set a member to null. Where that would
+be needed, ``diff`` raises.
 """
 
 from __future__ import annotations
 
-from smp.errors import CompositionError, DepthError, ObjectError, SmpError
+from smp.errors import ObjectError, SmpError, bounded
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
 
+@bounded()
 def apply(target: JSON, patch: JSON) -> JSON:
     """Apply a merge patch (RFC 7396, section 2).
 
     Members that the patch does not name are shared with the target, nulls among them
-    kept. A patch that is no object is the result. Raises DepthError.
+    kept. A patch that is not an object is itself the result. Raises DepthError.
     """
-    try:
-        return _apply(target, patch)
-    except RecursionError:
-        raise _too_deep() from None
+    return _apply(target, patch)
 
 
+@bounded()
 def diff(original: JSON, modified: JSON) -> JSON:
-    """Compute the smallest merge patch with ``same(apply(original, patch), modified)``;
-    equal objects give ``{}``.
+    """Compute the smallest merge patch that turns original into modified.
 
-    Raises ObjectError (``null-not-expressible``) where modified has a null member that
+    ``same(apply(original, patch), modified)`` holds; equal objects give ``{}``. Raises
+    ObjectError (``null-not-expressible``) where modified has a null member that
     original lacks, and DepthError.
     """
-    try:
-        return _diff(original, modified)
-    except RecursionError:
-        raise _too_deep() from None
-
-
-def compose(first: JSON, second: JSON) -> JSON:
-    """Compose two merge patches: applying the result equals applying first and then
-    second.
-
-    Raises CompositionError where the first removes or replaces what the second then
-    patches as an object: a merge patch would leave the members of the old object there.
-    Raises DepthError.
-    """
-    try:
-        return _compose(first, second)
-    except RecursionError:
-        raise _too_deep() from None
+    return _diff(original, modified)
 
 
 def _apply(target: JSON, patch: JSON) -> JSON:
+    """Apply a patch as the pseudocode MergePatch of RFC 7396, section 2, does."""
+    # "If the patch is anything other than an object, the result will always be to
+    # replace the entire target with the entire patch" (section 1).
     if not isinstance(patch, dict):
         return patch
     if not isinstance(target, dict):
+        # An object patch ignores a target of another type: it starts from nothing.
         target = {}
     elif not patch:
+        # Nothing changes, so the target itself can be shared.
         return target
     result = dict(target)
     for name, value in patch.items():
         if value is None:
+            # "Null values in the merge patch are given special meaning to indicate the
+            # removal of existing values in the target" (section 1).
             result.pop(name, None)
         else:
             result[name] = _apply(result.get(name), value)
@@ -67,21 +59,25 @@ def _apply(target: JSON, patch: JSON) -> JSON:
 
 
 def _diff(original: JSON | Absent, modified: JSON) -> JSON:
+    # A patch that is not an object replaces the whole target, so it can be the value.
     if not isinstance(modified, dict):
         return modified
     base: JSONObject = original if isinstance(original, dict) else {}
+    # A member that only the original has is removed with null.
     patch: JSONObject = {name: None for name in base if name not in modified}
     for name, value in modified.items():
         before = base.get(name, ABSENT)
         if isinstance(before, dict) and isinstance(value, dict):
-            if changes := _member(name, before, value):
+            # Objects are merged; a patch without members for them would do nothing.
+            if changes := _diff_member(name, before, value):
                 patch[name] = changes
         elif not same(before, value):
-            patch[name] = _member(name, before, value)
+            patch[name] = _diff_member(name, before, value)
     return patch
 
 
-def _member(name: str, before: JSON | Absent, value: JSON) -> JSON:
+def _diff_member(name: str, before: JSON | Absent, value: JSON) -> JSON:
+    """Compute the patch of one member; errors below it get its name in their path."""
     try:
         if value is None:
             raise ObjectError(
@@ -92,30 +88,3 @@ def _member(name: str, before: JSON | Absent, value: JSON) -> JSON:
         return _diff(before, value)
     except SmpError as error:
         raise error.within(name) from None
-
-
-def _compose(first: JSON, second: JSON) -> JSON:
-    if not isinstance(second, dict):
-        return second
-    if not isinstance(first, dict):
-        raise CompositionError(
-            "the second patch changes an object that the first one removed or replaced",
-            hint="apply the patches one after the other",
-        )
-    result = dict(first)
-    for name, value in second.items():
-        result[name] = (
-            _composed_member(name, first[name], value) if name in first else value
-        )
-    return result
-
-
-def _composed_member(name: str, first: JSON, second: JSON) -> JSON:
-    try:
-        return _compose(first, second)
-    except SmpError as error:
-        raise error.within(name) from None
-
-
-def _too_deep() -> DepthError:
-    return DepthError("the value is nested deeper than the stack allows")

@@ -740,10 +740,7 @@ def test_invalid_patches_say_where() -> None:
         "json",
     )
     assert ran.exit_code == 2
-    assert (
-        "the document has nothing at this path\n  path:   stringData.none\n"
-        in ran.stderr
-    )
+    assert "path not found in the document\n  path:   stringData.none\n" in ran.stderr
     assert "-word" not in ran.stderr
     assert "is an object, not array" in run("patch", "live.yaml", "-p", "[1]").stderr
 

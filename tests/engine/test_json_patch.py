@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ def operation(op: str, path: str, **members: JSON) -> JSONObject:
     }
 
 
-# RFC 6902, appendix A, where an operation applies: document, operations, result.
+# RFC 6902, appendix A, the operations that apply: document, operations, result.
 APPENDIX: list[tuple[JSON, JSON, JSON]] = [
     (
         {"foo": "bar"},
@@ -72,7 +73,7 @@ APPENDIX: list[tuple[JSON, JSON, JSON]] = [
     ),
 ]
 
-# And what the appendix leaves out.
+# Cases that the appendix leaves out.
 APPLIED: list[tuple[JSON, JSON, JSON]] = [
     ({"a": 1}, [], {"a": 1}),
     ({"a": 1}, [operation("add", "", value=[1])], [1]),
@@ -173,13 +174,13 @@ operations: st.SearchStrategy[JSON] = st.fixed_dictionaries(
 
 class TestApply:
     @pytest.mark.parametrize(("document", "patch", "result"), APPENDIX)
-    def test_the_appendix_of_the_rfc(
+    def test_rfc_6902_appendix_a(
         self, document: JSON, patch: JSON, result: JSON
     ) -> None:
         assert same(json_patch.apply(document, patch), result)
 
     @pytest.mark.parametrize(("document", "patch", "result"), APPLIED)
-    def test_beyond_the_appendix(
+    def test_beyond_rfc_6902_appendix_a(
         self, document: JSON, patch: JSON, result: JSON
     ) -> None:
         assert same(json_patch.apply(document, patch), result)
@@ -213,35 +214,29 @@ class TestApply:
         assert (caught.value.code, caught.value.status) == ("invalid-operation", 400)
 
     @pytest.mark.parametrize("patch", [None, {}, operation("remove", "/s"), "[]", 1])
-    def test_a_patch_is_a_list(self, patch: JSON) -> None:
+    def test_a_patch_must_be_a_list(self, patch: JSON) -> None:
         with pytest.raises(PatchError) as caught:
             json_patch.apply(DOCUMENT, patch)
         assert caught.value.code == "invalid-patch"
 
     @given(values, st.lists(operations, max_size=4))
-    def test_arguments_stay_as_they_are(
-        self, document: JSON, patch: list[JSON]
-    ) -> None:
+    def test_arguments_are_not_changed(self, document: JSON, patch: list[JSON]) -> None:
         shared: list[JSON] = [document, document]
         before = copy.deepcopy((shared, patch))
         for target in (document, shared):
-            try:
+            with suppress(SmpError):
                 json_patch.apply(target, patch)
-            except SmpError as error:
-                assert error.code
         assert same([shared, patch], list(before))
 
     @given(values, values | st.lists(operations | values, max_size=3))
-    def test_nothing_but_errors_of_this_library(
+    def test_every_failure_is_an_error_of_this_library(
         self, document: JSON, patch: JSON
     ) -> None:
-        try:
+        with suppress(SmpError):
             json_patch.apply(document, patch)
-        except SmpError as error:
-            assert error.code
 
     @given(values, st.lists(operations, max_size=4))
-    def test_a_result_shares_nothing_that_a_later_patch_could_change(
+    def test_a_later_patch_does_not_change_an_earlier_result(
         self, document: JSON, patch: list[JSON]
     ) -> None:
         try:
@@ -252,7 +247,7 @@ class TestApply:
             return
         assert same(result, kept)
 
-    def test_what_no_operation_touches_is_shared(self) -> None:
+    def test_untouched_subtrees_are_shared(self) -> None:
         document: dict[str, Any] = {"a": {"x": [1]}, "b": [{"c": 1}, {"d": 1}]}
         result: Any = json_patch.apply(
             document, [operation("replace", "/b/0/c", value=2)]
@@ -260,7 +255,7 @@ class TestApply:
         assert result["a"] is document["a"]
         assert result["b"][1] is document["b"][1]
 
-    def test_limits(self) -> None:
+    def test_operations_and_copied_bytes_are_limited(self) -> None:
         many: list[JSON] = [operation("test", "/s", value="text")] * (
             json_patch.MAX_OPERATIONS + 1
         )
@@ -295,7 +290,7 @@ class TestDiff:
             (1, [], [operation("replace", "", value=[])]),
         ],
     )
-    def test_operations(self, original: JSON, modified: JSON, patch: JSON) -> None:
+    def test_the_operations(self, original: JSON, modified: JSON, patch: JSON) -> None:
         assert same(list(json_patch.diff(original, modified)), patch)
 
     @given(values, values)
@@ -308,11 +303,11 @@ class TestDiff:
         assert same([original, modified], list(before))
 
     @given(values)
-    def test_equal_values_differ_by_nothing(self, value: JSON) -> None:
+    def test_equal_values_give_no_operations(self, value: JSON) -> None:
         assert json_patch.diff(value, copy.deepcopy(value)) == []
 
 
-def test_absurd_depth() -> None:
+def test_nesting_beyond_the_stack_raises_a_depth_error() -> None:
     deep: JSON = 1
     other: JSON = 2
     for _ in range(50_000):

@@ -109,7 +109,7 @@ def stored(kubectl: Kubectl) -> Any:
 # What kubectl prints of which Status: spec/kubectl_wire, 1.5; the texts are ours.
 UNSUPPORTED: Final = 'spec.strategy.type: Unsupported value: "Odd": supported values: "Recreate", "RollingUpdate"'
 MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
-UNTESTED: Final = "the value is not the tested one (operation 0 test /spec/replicas)"
+UNTESTED: Final = "test failed: the document has another value at this path (operation 0 test /spec/replicas)"
 MISTYPED: Final = (
     "json: cannot unmarshal string into field spec.replicas of type integer"
 )
@@ -128,7 +128,7 @@ PATCHES: Final[dict[str, tuple[object, tuple[str, ...], str]]] = {
     "a malformed operation": (
         [{"op": "spam", "path": "/spec"}],
         ("--type", "json"),
-        "Error from server (BadRequest): spec: there is no operation 'spam' (operation 0 spam /spec)",
+        "Error from server (BadRequest): spec: unknown operation 'spam' (operation 0 spam /spec)",
     ),
     "a wrong type": (
         {"spec": {"replicas": "2"}},
