@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final
 
 import jsonschema
 
-from smp.handler import Accepted, Outcome, Refused
+from smp import handler
+from smp.handler import STRATEGIC, Accepted, Options, Outcome, Refused
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.values import JSONObject
@@ -54,6 +55,16 @@ WEB: Final[JSONObject] = {
         },
     },
 }
+
+REPLICAS: Final[JSONObject] = {"spec": {"replicas": 5}}  # a patch
+STRICT: Final = Options(field_validation="Strict")
+
+DECODING_ERROR: Final = 'Deployment in version "v1" cannot be handled as a Deployment: '
+MODIFIED: Final = (
+    'Operation cannot be fulfilled on deployments.apps "web": '
+    "the object has been modified; "
+    "please apply your changes to the latest version and try again"
+)
 
 # metav1.Status, as far as clients rely on it; additional members would be typing
 # errors.
@@ -151,3 +162,18 @@ def causes(outcome: Outcome) -> list[tuple[str, str, str]]:
         for c in listed
         if isinstance(c, dict)
     ]
+
+
+def patch_web(
+    body: object, media_type: str = STRATEGIC, options: Options | None = None
+) -> Outcome:
+    """Patch the deployment with bytes, or with an object to be written as JSON."""
+    data = body if isinstance(body, bytes) else dump(body)
+    return handler.patch(WEB, data, media_type, DEPLOYMENT, options or Options())
+
+
+def value_at(value: Any, *path: str | int) -> Any:
+    """Return the value at a path; KeyError or IndexError where there is none."""
+    for step in path:
+        value = value[step]
+    return value
