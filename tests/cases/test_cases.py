@@ -25,11 +25,11 @@ from tests.support.oracles import (
     reference,
     without_last_applied,
 )
+from tests.support.paths import SPEC_CASES
 
-ROOT = Path(__file__).resolve().parents[2] / "spec_cases"
 FILES = sorted(
     path
-    for path in ROOT.rglob("*")
+    for path in SPEC_CASES.rglob("*")
     if path.suffix in cases.SUFFIXES and path.name != cases.SCHEMA_NAME
 )
 # The rows of docs/deviations.md that show in a result; 6 to 8 are about cost, arguments
@@ -45,7 +45,7 @@ CITATION = re.compile(
 )
 
 in_each_file = pytest.mark.parametrize(
-    "path", FILES, ids=lambda path: str(path.relative_to(ROOT))
+    "path", FILES, ids=lambda path: str(path.relative_to(SPEC_CASES))
 )
 
 HEADER = "description: d\nkind: v1 ConfigMap\ncases:\n"
@@ -90,7 +90,7 @@ def about_patches(case: SpecCase) -> SpecCase:
 
 @in_each_file
 def test_a_file_is_as_the_schema_says(path: Path) -> None:
-    schema = json.loads(read(ROOT / cases.SCHEMA_NAME))
+    schema = json.loads(read(SPEC_CASES / cases.SCHEMA_NAME))
     Draft202012Validator.check_schema(schema)
     errors = [
         error.message
@@ -145,6 +145,7 @@ def test_every_case_about_unions_says_what_becomes_of_them() -> None:
     ] == []
 
 
+@pytest.mark.slow
 @needs_go
 @in_each_file
 def test_expectations_are_what_the_reference_does(path: Path) -> None:
@@ -172,9 +173,12 @@ def completed(value: JSON, kind: JSON) -> JSONObject:
     return {**members, "apiVersion": api_version, "kind": name, "metadata": named}
 
 
+@pytest.mark.slow
 @needs_kubectl
 @pytest.mark.parametrize(
-    "case", parse(read(ROOT / "three_way" / "kubectl.yaml")), ids=lambda case: case.name
+    "case",
+    parse(read(SPEC_CASES / "three_way" / "kubectl.yaml")),
+    ids=lambda case: case.name,
 )
 def test_the_patches_that_kubectl_sent_are_sent_by_kubectl(case: SpecCase) -> None:
     kind = case.document["kind"]

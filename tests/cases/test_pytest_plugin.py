@@ -13,7 +13,7 @@ import pytest
 
 import smp.cases
 from smp import pytest_plugin
-from tests.cases.test_cases import ROOT
+from tests.support.paths import ROOT, SPEC_CASES
 
 pytest_plugins = ["pytester"]
 
@@ -31,7 +31,7 @@ FAILING = PASSING.replace(
     'result: {data: {x: "1"}}', 'result: {data: {x: "2"}}   # wrong'
 )
 PLUGINS = ("-p", "smp.pytest_plugin", "-p", "xdist")
-SCHEMA = (ROOT / smp.cases.SCHEMA_NAME).read_text(encoding="utf-8")
+SCHEMA = (SPEC_CASES / smp.cases.SCHEMA_NAME).read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -259,9 +259,7 @@ def test_cases_run_over_several_processes(pytester: pytest.Pytester) -> None:
 def test_the_plugin_waits_with_its_imports_for_a_case_file() -> None:
     code = "import sys, smp.pytest_plugin; sys.exit('smp.cases' in sys.modules or 'deepdiff' in sys.modules)"
     assert (
-        subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT.parent, check=False
-        ).returncode
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode
         == 0
     )
 

@@ -15,8 +15,10 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from hatch_build import MODULES
+from tests.support.paths import ROOT
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+
 SUITES: Final = (
     "spec_cases",
     "tests/engine/test_three_way.py",
@@ -27,7 +29,7 @@ RECORDED: Final = (
     "tests/engine/test_differential.py::test_smp_answers_what_was_recorded"
 )
 PROOF: Final = "test_proof.py"
-QUICK: Final = ("-q", "-n0", "-p", "no:cacheprovider", "-k", "not hundred_thousand")
+QUICK: Final = ("-q", "-p", "no:cacheprovider", "-k", "not hundred_thousand")
 PYTEST: Final = (sys.executable, "-m", "pytest", *QUICK, PROOF, *SUITES, RECORDED)
 
 

@@ -53,6 +53,7 @@ def reported(counts: Counter[str], record: Record, name: str) -> None:
     record(name, dict(counts))
 
 
+@pytest.mark.slow
 @needs_go
 @pytest.mark.parametrize("documents", ["valid", "broken"])
 @pytest.mark.parametrize("op", OPERATIONS)
@@ -74,6 +75,7 @@ def test_smp_answers_what_the_reference_answers(
     assert not unexplained, "\n".join(map(shown, unexplained[:5]))
 
 
+@pytest.mark.slow
 @needs_go
 def test_a_composed_patch_does_what_its_patches_do_in_turn(
     go: Reference, record_property: Record

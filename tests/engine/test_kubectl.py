@@ -25,6 +25,8 @@ from tests.support.oracles import (
 )
 from tests.support.strategies import PODS, Maker, Subject, subjects
 
+pytestmark = pytest.mark.slow
+
 API: Final = {
     subject.name: subject.schema.api_version
     for subject in subjects()

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -20,6 +19,7 @@ from smp.strategic import compose_patches, find_conflicts
 from smp.values import JSON, JSONObject, same
 from tests.support.differential import stored
 from tests.support.engines import apply_patch, three_way_patch, two_way_patch
+from tests.support.paths import ROOT
 from tests.support.strategies import Maker, makers
 
 DEPLOYMENT = kubernetes().schema("apps/v1", "Deployment")
@@ -266,7 +266,6 @@ def digest() -> str:
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_equal_inputs_give_equal_outputs_in_every_process(seed: str) -> None:
-    root = Path(__file__).resolve().parents[2]
     command = [
         sys.executable,
         "-c",
@@ -274,7 +273,7 @@ def test_equal_inputs_give_equal_outputs_in_every_process(seed: str) -> None:
     ]
     done = subprocess.run(
         command,
-        cwd=root,
+        cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": seed},
         capture_output=True,
         text=True,

@@ -84,6 +84,7 @@ WIDE = inline(
 )
 
 
+@pytest.mark.slow
 @every_operation
 @settings(max_examples=150, deadline=None)
 @given(
@@ -98,6 +99,7 @@ def test_any_json_gives_a_result_or_an_error_of_ours(
         operation(one, other, schema)
 
 
+@pytest.mark.slow
 @every_operation
 @settings(max_examples=400, deadline=None)
 @given(maker=makers())
@@ -113,6 +115,7 @@ def test_broken_objects_give_a_result_or_an_error_of_ours(
             operation(*pair, schema)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(document=json_values(), one=json_values(), other=json_values())
 def test_any_schema_gives_a_schema_or_an_error_of_ours(
@@ -247,6 +250,7 @@ def wide(value: int) -> JSONObject:
     }
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_elements_come_through() -> None:
     live, modified = wide(1), wide(2)
     backwards: JSONObject = {
@@ -286,6 +290,7 @@ def test_a_hundred_thousand_directives_come_through() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_elements_compose() -> None:
     live, modified = wide(1), wide(2)
     backwards: JSONObject = {

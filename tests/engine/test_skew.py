@@ -15,7 +15,7 @@ import pytest
 from smp import UnionError
 from smp.cases import Failure, SpecCase, expectations, parse, schema_of
 from smp.values import JSONObject, same
-from tests.cases.test_cases import ROOT
+from tests.support.paths import SPEC_CASES
 from tests.support.skew import (
     LOOSE,
     NEW,
@@ -72,7 +72,7 @@ def rows_of(case: SpecCase) -> list[str]:
 
 
 def cases_of(profile: str) -> list[SpecCase]:
-    path = ROOT / "unions" / profile / "skew.yaml"
+    path = SPEC_CASES / "unions" / profile / "skew.yaml"
     return parse(path.read_text(encoding="utf-8"), source=str(path))
 
 

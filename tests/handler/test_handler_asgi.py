@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import httpx
@@ -21,11 +20,12 @@ from smp.handler.asgi import PatchEndpoint
 from smp.schema.catalog import kubernetes
 from smp.values import JSONObject
 from tests.support.handler_objects import WEB, dump
+from tests.support.paths import DOCS
 
 PATH: Final = "/deployments/web"
 EXAMPLES: Final = re.findall(
     r"^```python\n(.*?)^```",
-    (Path(__file__).parents[2] / "docs" / "handler.md").read_text(),
+    (DOCS / "handler.md").read_text(),
     re.MULTILINE | re.DOTALL,
 )
 

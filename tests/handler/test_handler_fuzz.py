@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 import jsonschema
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing import Registry, Resource
@@ -23,6 +24,8 @@ from smp.schema.model import Schema
 from smp.values import JSON, JSONObject
 from tests.support.handler_objects import WEB, accepted, dump, refused
 from tests.support.strategies import Maker, json_values, makers, subjects
+
+pytestmark = pytest.mark.slow
 
 MEDIA_TYPES: Final = st.sampled_from((STRATEGIC, MERGE, JSON_PATCH))
 ALL_OPTIONS: Final = st.builds(

@@ -21,7 +21,7 @@ from tests.support.handler_objects import WEB
 from tests.support.handler_server import ApiServer
 from tests.support.oracles import kubectl_path, needs_kubectl
 
-pytestmark = needs_kubectl
+pytestmark = [needs_kubectl, pytest.mark.slow]
 
 WIDGET: Final[JSONObject] = {
     "apiVersion": "example.com/v1",

@@ -21,10 +21,11 @@ from benchmarks.report import Section, written_into
 from benchmarks.shapes import SHAPES
 from benchmarks.timing import ONCE, Effort, Plan, Ratio, Sample, Turn, in_turns, timed
 from smp.schema.catalog import kubernetes
+from tests.support.paths import DOCS
 
 ROWS = {str(row): row for row in rows()}
 OURS = ["--once", "--contender", "smp.wire", "--contender", "smp"]
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "performance.md"
+DOCUMENTATION = DOCS / "performance.md"
 
 
 @pytest.fixture(params=ROWS)
@@ -64,6 +65,7 @@ def test_bytes_and_dicts_are_timed_doing_the_same(row: Row) -> None:
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_row_runs_once(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -79,6 +81,7 @@ def test_every_row_runs_once(
     assert "| Service, 50 ports: three-way | 18,384 |" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_section_runs_alone(capsys: pytest.CaptureFixture[str]) -> None:
     run.main(["--once", "--section", "memory"])
     printed = capsys.readouterr().out
@@ -105,6 +108,7 @@ def test_the_documentation_takes_no_part_of_the_numbers(
 # --- its parts -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_growth_is_measured_in_bytes_and_dicts_beside_linear_and_beside_json() -> None:
     section = growth.section(ONCE, (10, 20), (10, 20))
     _judged(section)
@@ -124,6 +128,7 @@ def test_calls_are_counted_in_python_and_in_c() -> None:
     assert growth.calls(two) - growth.calls(lambda: None) == 1
 
 
+@pytest.mark.slow
 def test_a_patch_beside_many_elements() -> None:
     section = elsewhere.section(ONCE, (10, 20))
     _judged(section)
@@ -132,6 +137,7 @@ def test_a_patch_beside_many_elements() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_processes_are_compared_with_the_bare_interpreter() -> None:
     section = processes.section(ONCE)
     assert section.ratios[0] == Ratio(
@@ -145,6 +151,7 @@ def test_processes_are_compared_with_the_bare_interpreter() -> None:
     _judged(section)
 
 
+@pytest.mark.slow
 def test_the_peak_of_memory_is_at_least_the_result() -> None:
     section = memory.section(ONCE)
     _judged(section)
@@ -153,6 +160,7 @@ def test_the_peak_of_memory_is_at_least_the_result() -> None:
     assert min(*peaks["traced"], *peaks["resident"]) > section.data["output_bytes"]
 
 
+@pytest.mark.slow
 def test_unions_are_timed_on_every_row_that_applies() -> None:
     applied = [row.name for row in rows() if row.operation == "apply"]
     assert [line.split(" | ")[0] for line in unions.section(ONCE).lines[2:]] == [

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from smp import documents
+from tests.support.paths import DOCS, ROOT, SPEC_CASES
 from tests.support.server_process import Kubectl, serving
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 CONSOLE = re.findall(
     r"^```console\n\$ (.*?)\n(.*?)^```", README, re.MULTILINE | re.DOTALL
@@ -21,8 +21,8 @@ PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 SHELL = re.findall(r"^```sh\n(.*?)\n```", README, re.MULTILINE)
 DOCUMENTS = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    ROOT / "spec_cases" / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    SPEC_CASES / "README.md",
 ]
 
 
@@ -62,7 +62,7 @@ def test_first_command_runs_the_main_job() -> None:
 
 
 def test_second_command_runs_the_tests() -> None:
-    assert SHELL[1].endswith(".venv/bin/pytest")
+    assert SHELL[1].endswith(" && .venv/bin/pytest -n auto --dist worksteal")
 
 
 def test_the_server_takes_what_its_paragraph_applies(tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def test_each_deviation_has_a_case() -> None:
-    text = (ROOT / "docs" / "deviations.md").read_text()
+    text = (DOCS / "deviations.md").read_text()
     rows = {int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     cases = [
         case
-        for path in (ROOT / "spec_cases").rglob("*.yaml")
+        for path in SPEC_CASES.rglob("*.yaml")
         for document in documents.read(path.read_bytes(), source=str(path))
         if isinstance(document.value, dict)
         for case in _list(document.value["cases"])

@@ -33,8 +33,9 @@ from tests.support.differential import (
     stored,
 )
 from tests.support.oracles import Reference, as_go_prints, reference
+from tests.support.paths import DATA
 
-DIRECTORY: Final = Path(__file__).parents[1] / "data" / "corpus"
+DIRECTORY: Final = DATA / "corpus"
 # characters a line; longer cases show nothing that shorter ones do not
 LONGEST: Final = 2200
 FIRST: Final = 10**6

@@ -20,9 +20,10 @@ import yaml
 
 from smp.values import JSON, JSONObject
 from tests.record.resources import VERSION
+from tests.support.paths import DATA
 from tests.support.server_definitions import CRON_TABS, with_schema
 
-DIRECTORY: Final = Path(__file__).parents[1] / "data" / "crds"
+DIRECTORY: Final = DATA / "crds"
 
 
 def edited(changes: dict[str, JSON], document: JSONObject = CRON_TABS) -> JSONObject:

@@ -13,14 +13,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from smp.values import JSONObject
+from tests.support.paths import DATA, GO_MODULE
 
-DIRECTORY: Final = Path(__file__).parents[1] / "data" / "facts"
-# its versions are taken
-MODULE: Final = Path(__file__).resolve().parents[2] / "benchmarks" / "reference"
+DIRECTORY: Final = DATA / "facts"
 
 LABELS: Final = (
     *(
@@ -309,7 +307,8 @@ def record() -> None:
     """Write the record anew."""
     asked = [json.dumps(question) for question in questions()]
     with tempfile.TemporaryDirectory() as directory:
-        for file in (MODULE / "go.mod", MODULE / "go.sum", DIRECTORY / "facts.go"):
+        versions = (GO_MODULE / "go.mod", GO_MODULE / "go.sum")
+        for file in (*versions, DIRECTORY / "facts.go"):
             shutil.copy(file, directory)
         command = ["go", "run", "-mod=mod", "."]
         done = subprocess.run(

@@ -19,9 +19,10 @@ from typing import Any, Final
 import pytest
 
 from smp.values import JSONObject
+from tests.support.paths import ROOT
 
 VERSION: Final = "v1.37.1"
-TABLE: Final = Path(__file__).resolve().parents[2] / "smp" / "server" / "resources.json"
+TABLE: Final = ROOT / "smp" / "server" / "resources.json"
 
 
 @cache

@@ -21,8 +21,9 @@ from typing import Any, Final
 import yaml
 
 from tests.record.resources import VERSION, module
+from tests.support.paths import DATA
 
-DIRECTORY: Final = Path(__file__).parents[1] / "data" / "tables"
+DIRECTORY: Final = DATA / "tables"
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 
 

@@ -19,7 +19,7 @@ from smp.schema.catalog import (
 )
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema, TypeDocument
 from smp.values import JSON, JSONObject
-from tests.schema.test_openapi import RANDOM, nested
+from tests.support.schema_documents import nested, schema_documents
 
 ALL = tuple(f"1.{minor}" for minor in range(25, 38))
 JSON_SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
@@ -642,7 +642,7 @@ def test_overlaid_types_that_name_each_other_are_a_circle() -> None:
     assert caught.value.code == "circular-reference"
 
 
-@given(RANDOM)
+@given(schema_documents)
 def test_any_json_is_an_overlay_or_refused(document: JSON) -> None:
     overlays: list[JSON] = [
         document,

@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ from smp.schema.conversion import Conversion, to_v2, to_v3
 from smp.schema.sources.openapi import compile_documents
 from smp.values import JSON, JSONObject, same
 from tests.support.kube_openapi import needs_kube_openapi, published
+from tests.support.paths import DATA
 
-HERE = Path(__file__).resolve().parents[1]
-CASES = json.loads((HERE / "data" / "openapi" / "conversion.json").read_bytes())
+CASES = json.loads((DATA / "openapi" / "conversion.json").read_bytes())
 BOTH, TO_V3, TO_V2, ERRORS = (
     CASES[name] for name in ("both_ways", "to_v3", "to_v2", "errors")
 )
@@ -177,6 +176,7 @@ V2 = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(V2)
 def test_there_and_back_is_the_same_document(document: JSONObject) -> None:
     before = copy.deepcopy(document)
@@ -188,6 +188,7 @@ def test_there_and_back_is_the_same_document(document: JSONObject) -> None:
     assert same(to_v3(back.document).document, there.document)
 
 
+@pytest.mark.slow
 @given(V2)
 def test_both_versions_compile_to_the_same_types(document: JSONObject) -> None:
     assert compile_documents(to_v3(document).document) == compile_documents(document)

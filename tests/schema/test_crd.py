@@ -10,7 +10,7 @@ from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema
 from smp.schema.sources.crd import to_openapi
 from smp.values import JSON, JSONObject
-from tests.schema.test_openapi import RANDOM, nested
+from tests.support.schema_documents import nested, schema_documents
 
 CONDITIONS: JSON = {
     "type": "array",
@@ -319,7 +319,7 @@ def test_deep_nesting_is_an_error_of_its_own() -> None:
         to_openapi(crd(versions=served({"properties": {"spec": nested(100_000)}})))
 
 
-@given(RANDOM)
+@given(schema_documents)
 def test_any_json_is_published_or_refused(document: JSON) -> None:
     spec: JSON = {**ROLLOUT, "spec": document}
     for definition in (

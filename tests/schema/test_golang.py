@@ -20,9 +20,10 @@ from smp.schema.sources.golang.files import read_sources
 from smp.schema.sources.openapi import compile_documents
 from smp.schema.union_groups import read_unions
 from smp.values import JSON, JSONObject, same
+from tests.support.paths import DATA
 
-DATA = Path(__file__).parents[1] / "data" / "golang"
-CASES = sorted(path.name for path in DATA.glob("*.json"))
+GOLANG = DATA / "golang"
+CASES = sorted(path.name for path in GOLANG.glob("*.json"))
 PROFILES = ["kep2019", "smd", "kep1027-draft", "kep1027", "validate-only", "off"]
 META = 'import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"\n'
 MODE = """
@@ -79,9 +80,9 @@ def test_an_example_of_the_documents_becomes(case: str) -> None:
     """
     name, profile, _ = case.split(".")
     source = f"{name}.go"
-    expected = json.loads((DATA / case).read_text())
+    expected = json.loads((GOLANG / case).read_text())
     assert same(
-        generate({source: (DATA / source).read_text()}, profile=profile), expected
+        generate({source: (GOLANG / source).read_text()}, profile=profile), expected
     )
 
 
@@ -89,11 +90,11 @@ def test_the_examples_of_the_documents_are_all_there() -> None:
     expected = {f"{name.split('.')[0]}.go" for name in CASES} | {
         "kep-1027-untyped-constant.go"
     }
-    assert {path.name for path in DATA.glob("*.go")} == expected
+    assert {path.name for path in GOLANG.glob("*.go")} == expected
 
 
 def test_structured_merge_diff_reads_what_2019_reads() -> None:
-    sources = {"a.go": (DATA / "kep-1027-2019-unions.go").read_text()}
+    sources = {"a.go": (GOLANG / "kep-1027-2019-unions.go").read_text()}
     assert same(generate(sources, profile="smd"), generate(sources, profile="kep2019"))
 
 
@@ -101,7 +102,7 @@ def test_an_untyped_constant_is_no_value_of_an_enum() -> None:
     """KEP-1027 prints one in its own example; KEP-2887 counts constants of the type
     only.
     """
-    source = (DATA / "kep-1027-untyped-constant.go").read_text()
+    source = (GOLANG / "kep-1027-untyped-constant.go").read_text()
     with pytest.raises(
         DocumentError, match="'BETA' is no value of the discriminator"
     ) as caught:
@@ -117,7 +118,7 @@ def test_an_untyped_constant_is_no_value_of_an_enum() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_generated_compiles_and_its_unions_can_be_read(case: str) -> None:
     for document in compile_documents(
-        json.loads((DATA / case).read_text())
+        json.loads((GOLANG / case).read_text())
     ).types.values():
         if isinstance(document, dict) and "unions" in document:
             assert all(group.members for group in read_unions(document["unions"], {}))

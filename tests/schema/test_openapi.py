@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.model import TypeDocument
 from smp.schema.sources.openapi import compile_documents, inline
 from smp.values import JSON, JSONObject
+from tests.support.schema_documents import nested, schema_documents
 
 WIDGET = "com.example.v1.Widget"
 GROUP_VERSION_KIND: JSON = [
@@ -18,99 +18,9 @@ GROUP_VERSION_KIND: JSON = [
     {"group": "", "version": "v1", "kind": "Widget"},
 ]
 
-# Words that schemas are made of, so that random documents get past the first check.
-WORDS = st.sampled_from(
-    [
-        *(
-            "definitions",
-            "$defs",
-            "components",
-            "schemas",
-            "properties",
-            "items",
-            "additionalProperties",
-            "type",
-        ),
-        *(
-            "$ref",
-            "allOf",
-            "oneOf",
-            "anyOf",
-            "enum",
-            "format",
-            "object",
-            "array",
-            "string",
-            "null",
-            "int-or-string",
-        ),
-        *(
-            "x-kubernetes-patch-strategy",
-            "x-kubernetes-patch-merge-key",
-            "x-kubernetes-list-type",
-            "map",
-            "merge",
-        ),
-        *(
-            "x-kubernetes-list-map-keys",
-            "x-kubernetes-map-type",
-            "x-kubernetes-unions",
-            "x-kubernetes-int-or-string",
-        ),
-        *(
-            "x-kubernetes-preserve-unknown-fields",
-            "x-kubernetes-embedded-resource",
-            "x-kubernetes-group-version-kind",
-        ),
-        *(
-            "group",
-            "version",
-            "kind",
-            "#/definitions/a",
-            "#/$defs/a",
-            "a",
-            "",
-            "spec",
-            "names",
-            "versions",
-            "name",
-        ),
-        *(
-            "served",
-            "schema",
-            "openAPIV3Schema",
-            "types",
-            "kinds",
-            "fields",
-            "values",
-            "is",
-            "strategy",
-            "key",
-            "any",
-        ),
-    ]
-)
-RANDOM: st.SearchStrategy[JSON] = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(), WORDS, st.text(max_size=3)
-    ),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(WORDS | st.text(max_size=2), inner, max_size=4)
-    ),
-    max_leaves=25,
-)
-
 
 def compiled(node: JSON) -> TypeDocument:
     return compile_documents({"definitions": {"T": node}}).types["T"]
-
-
-def nested(depth: int) -> JSON:
-    schema: JSON = {"type": "string"}
-    for _ in range(depth):
-        schema = {"type": "array", "items": schema}
-    return schema
 
 
 @pytest.mark.parametrize(
@@ -544,7 +454,7 @@ def test_a_dangling_reference_is_found_on_use(reference: str) -> None:
     assert caught.value.code == "dangling-reference"
 
 
-@given(RANDOM)
+@given(schema_documents)
 def test_any_json_is_compiled_or_refused(document: JSON) -> None:
     documents: list[JSON] = [
         document,
@@ -559,7 +469,7 @@ def test_any_json_is_compiled_or_refused(document: JSON) -> None:
         assert set(compiled.kinds.values()) <= compiled.types.keys()
 
 
-@given(RANDOM)
+@given(schema_documents)
 def test_any_json_is_an_inline_schema_or_refused(document: JSON) -> None:
     try:
         schema = inline(document)

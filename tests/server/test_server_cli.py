@@ -36,6 +36,8 @@ from tests.support.server_process import (
     smp_command,
 )
 
+pytestmark = pytest.mark.slow
+
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRON_TAB = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 

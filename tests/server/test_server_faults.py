@@ -30,6 +30,8 @@ from tests.support.server_faults_load import (
 )
 from tests.support.server_process import ServerProcess, serving
 
+pytestmark = pytest.mark.slow
+
 SCALE: Final = int(os.environ.get("SMP_FAULTS", "1"))
 
 

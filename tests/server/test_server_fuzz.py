@@ -43,6 +43,8 @@ from tests.support.server_definitions import CRON_TABS, cron_tab, with_schema
 from tests.support.server_process import ServerProcess, memory, serving
 from tests.support.strategies import Maker, json_values, makers
 
+pytestmark = pytest.mark.slow
+
 SCALE: Final = int(os.environ.get("SMP_FUZZ", "1"))
 MEDIA_TYPES: Final = (JSON_PATCH, MERGE, STRATEGIC)
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

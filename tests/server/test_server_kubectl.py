@@ -17,7 +17,7 @@ import pytest
 from tests.support.oracles import needs_kubectl
 from tests.support.server_process import Kubectl, ServerProcess, manifest, serving
 
-pytestmark = needs_kubectl
+pytestmark = [needs_kubectl, pytest.mark.slow]
 
 _NUMBERS = count(1)
 

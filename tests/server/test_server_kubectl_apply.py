@@ -18,7 +18,7 @@ from tests.support.oracles import needs_kubectl, patch_local
 from tests.support.server_app import STRATEGIC
 from tests.support.server_process import Kubectl, ServerProcess, manifest, serving
 
-pytestmark = needs_kubectl
+pytestmark = [needs_kubectl, pytest.mark.slow]
 
 _BODY = re.compile(r'"Request Body" body="(.+)"$', re.MULTILINE)
 

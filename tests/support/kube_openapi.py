@@ -9,13 +9,11 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from smp.values import JSONObject
-
-MODULE: Final = Path(__file__).resolve().parents[2] / "benchmarks" / "reference"
+from tests.support.paths import GO_MODULE
 
 
 @cache
@@ -26,7 +24,7 @@ def testdata() -> Path | None:
         return None
     command = [go, "list", "-m", "-f", "{{.Dir}}", "k8s.io/kube-openapi"]
     listed = subprocess.run(
-        command, cwd=MODULE, capture_output=True, text=True, check=False
+        command, cwd=GO_MODULE, capture_output=True, text=True, check=False
     )
     directory = (
         Path(listed.stdout.strip() or "/nowhere")

@@ -32,8 +32,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from smp.values import JSON, JSONObject
+from tests.support.paths import GO_MODULE
 
-SOURCES: Final = Path(__file__).resolve().parents[2] / "benchmarks" / "reference"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 DISCOVERY: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -188,10 +188,10 @@ def _program() -> Path:
 
 
 def _build(go: str, target: Path) -> None:
-    built = _run([go, "build", "-o", str(target), "."], cwd=SOURCES)
+    built = _run([go, "build", "-o", str(target), "."], cwd=GO_MODULE)
     if built.returncode == 0:
         return
-    if _run([go, "list", "-deps", "."], cwd=SOURCES).returncode != 0:
+    if _run([go, "list", "-deps", "."], cwd=GO_MODULE).returncode != 0:
         raise Unavailable(built.stderr)
     raise RuntimeError(f"benchmarks/reference does not compile:\n{built.stderr}")
 
@@ -211,7 +211,7 @@ def _cache_directory() -> Path:
 
 def _fingerprint() -> str:
     digest = hashlib.sha256()
-    for source in sorted(SOURCES.iterdir()):
+    for source in sorted(GO_MODULE.iterdir()):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

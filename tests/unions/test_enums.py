@@ -4,7 +4,6 @@ import contextlib
 import copy
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,12 +22,9 @@ from smp.schema.sources.openapi import compile_documents, inline
 from smp.values import JSON, JSONObject, same
 from smp.violations import Violation
 from tests.support.kube_openapi import needs_kube_openapi, published
+from tests.support.paths import DATA
 
-CASES = json.loads(
-    (
-        Path(__file__).resolve().parents[1] / "data" / "openapi" / "enums.json"
-    ).read_bytes()
-)
+CASES = json.loads((DATA / "openapi" / "enums.json").read_bytes())
 POD = Schema.inline(
     "#Pod", compile_documents({"definitions": CASES["definitions"]}).types
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 import copy
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 import yaml
@@ -19,7 +18,8 @@ from smp.schema.model import ListType, ObjectType, Schema
 from smp.schema.union_groups import UnionGroup
 from smp.unions import PROFILES, normalize_unions, validate_unions
 from smp.values import JSON, JSONObject, same
-from tests.schema.test_openapi import RANDOM
+from tests.support.paths import DOCS
+from tests.support.schema_documents import schema_documents
 
 CORE = "io.k8s.api.core.v1."
 CLEARING = ("kep1027", "kep1027-draft", "kep2019", "smd")
@@ -1032,7 +1032,7 @@ def test_an_unusable_union_is_an_error_with_its_path(unions: JSON, path: str) ->
     assert str(caught.value.path) == path
 
 
-@given(RANDOM)
+@given(schema_documents)
 def test_any_json_is_a_list_of_unions_or_refused(document: JSON) -> None:
     rows: list[JSON] = [
         document,
@@ -1071,7 +1071,7 @@ def test_deep_nesting_is_no_other_error() -> None:
 
 # --- the documentation ---
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "unions.md").read_text()
+DOCUMENT = (DOCS / "unions.md").read_text()
 
 
 def table() -> str:

@@ -5,16 +5,16 @@ outside ``$retainKeys``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 import smp
 from smp.schema.catalog import Catalog
 from smp.values import JSON, JSONObject, same
+from tests.support.paths import DATA
 
 KUBERNETES = smp.kubernetes()
-TYPES = Path(__file__).parents[1] / "data" / "cli" / "types.go"
+TYPES = DATA / "cli" / "types.go"
 
 
 def under(path: str, value: JSON) -> JSONObject:
