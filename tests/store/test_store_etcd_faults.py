@@ -27,7 +27,7 @@ from tests.support.stores import (
     take_revisions,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def all_calls(store: Store) -> Sequence[Callable[[], Awaitable[object]]]:

@@ -17,9 +17,10 @@ import pytest
 
 from smp.server.store import OutcomeUnknownError, StoreError, open_store
 from smp.server.store.worker import Worker
+from tests.support.paths import ROOT
 from tests.support.stores import TIMEOUT, fill_store, take_changes
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 # A program that writes to a store from eight tasks. It creates keys, swaps each of them
@@ -88,7 +89,7 @@ def start_program(program: str, *arguments: object) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
     )
 
 
