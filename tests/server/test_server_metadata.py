@@ -437,15 +437,15 @@ def test_preconditions_are_checked() -> None:
     def read(**preconditions: JSON) -> DeleteOptions:
         return DeleteOptions.read({"preconditions": {**preconditions}}, {})
 
-    read().check(OLD, 17)
-    read(uid="7b0c", resourceVersion="17").check(OLD, 17)
+    read().check_preconditions(OLD, 17)
+    read(uid="7b0c", resourceVersion="17").check_preconditions(OLD, 17)
     for wanted in (
         read(uid="other"),
         read(resourceVersion="16"),
         read(resourceVersion=""),
     ):
         with pytest.raises(ModifiedError) as caught:
-            wanted.check(OLD, 17)
+            wanted.check_preconditions(OLD, 17)
         assert caught.value.status == 409
 
 
@@ -459,7 +459,7 @@ def test_no_metadata_breaks_anything_and_nothing_is_mutated(
         lambda: prepare_for_update({"metadata": old}, {"metadata": new}, PODS),
         lambda: begin_deletion({"metadata": new}, NOW),
         lambda: is_deletion_finished({"metadata": new}),
-        lambda: DeleteOptions.read(new, {}).check({"metadata": old}, 1),
+        lambda: DeleteOptions.read(new, {}).check_preconditions({"metadata": old}, 1),
     ):
         try:
             act()

@@ -28,7 +28,10 @@ async def delete(call: Call) -> Response:
     """
     options = await _options(call)
     removal = await remove(
-        call.api, call.target, check=options.check, dry_run=options.is_dry_run
+        call.api,
+        call.target,
+        check=options.check_preconditions,
+        dry_run=options.is_dry_run,
     )
     if removal.gone:
         return respond(codec.encode(_success(call.target, removal)))

@@ -1,3 +1,1 @@
-"""What the server knows about objects: pure functions, without a store and without a
-request.
-"""
+"""Rules about objects: pure functions without a store, a request or a clock."""

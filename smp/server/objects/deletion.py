@@ -1,16 +1,15 @@
-"""Deletion: what a client asks for, and what finalizers delay. Pure: the time is an
-argument.
+"""Deletion: the options of a client, and finalizers that delay it.
 
-Nothing here collects garbage or ends gracefully: a propagation policy and a grace
-period are checked and then mean nothing. Sources: "Finalizers" in the Kubernetes
-documentation, DeleteOptions in its API.
+The time is an argument. The server has no garbage collector and ends no processes: a
+propagation policy and a grace period are checked and then have no effect. Sources:
+"Finalizers" in the Kubernetes documentation, DeleteOptions in the Kubernetes API.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -26,18 +25,18 @@ from smp.server.objects.metadata import (
 from smp.values import JSON, JSONObject
 from smp.violations import Violation, unsupported
 
-_POLICIES: Final = ("Background", "Foreground", "Orphan")
+_PROPAGATION_POLICIES: Final = ("Background", "Foreground", "Orphan")
 
 
 class Preconditions(msgspec.Struct, frozen=True, rename="camel"):
-    """What must be true of the object; None asks for nothing."""
+    """What must be true of the object; None is no condition."""
 
     uid: str | None = None
     resource_version: str | None = None
 
 
 class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
-    """What a client says of a deletion."""
+    """The options of a client for a deletion; None where the client states nothing."""
 
     grace_period_seconds: int | None = None
     propagation_policy: str | None = None
@@ -47,77 +46,85 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
 
     @classmethod
     def read(cls, body: JSON, query: Mapping[str, str]) -> Self:
-        """Read the options from the body of a request, or where that is null from its
-        query.
+        """Read the options from the body of a request or, without a body, its query.
 
-        Raises StatusError for what is none, InvalidError for values that are not allowed.
+        Raises StatusError for a body that is no DeleteOptions, and InvalidError for
+        values that are not allowed.
         """
         try:
-            options = (
-                cls._of_query(query) if body is None else msgspec.convert(body, cls)
-            )
+            if body is not None:
+                options = msgspec.convert(body, cls)
+            else:
+                # In a query all values are strings, so the conversion is lenient, and
+                # the one list in DeleteOptions is a single value.
+                fields: dict[str, Any] = {**query}
+                if "dryRun" in fields:
+                    fields["dryRun"] = [fields["dryRun"]]
+                options = msgspec.convert(fields, cls, strict=False)
         except msgspec.ValidationError as error:
-            raise StatusError(f"these are no DeleteOptions: {error}") from None
+            raise StatusError(f"invalid DeleteOptions: {error}") from None
         raise_invalid(options.violations())
         return options
 
-    @classmethod
-    def _of_query(cls, query: Mapping[str, str]) -> Self:
-        listed = {"dryRun": [query["dryRun"]]} if "dryRun" in query else {}
-        return msgspec.convert({**query, **listed}, cls, strict=False)
-
     def violations(self) -> Iterator[Violation]:
-        """Yield what is not allowed among the values."""
-        if self.propagation_policy is not None and self.orphan_dependents is not None:
-            detail = "orphanDependents and propagationPolicy cannot be both set"
-            yield invalid(Path(("propagationPolicy",)), self.propagation_policy, detail)
-        elif self.propagation_policy not in {None, *_POLICIES}:
-            yield unsupported(
-                Path(("propagationPolicy",)), self.propagation_policy, _POLICIES
+        """Yield the values that are not allowed (Go: ValidateDeleteOptions)."""
+        policy = self.propagation_policy
+        path = Path(("propagationPolicy",))
+        if policy is not None and self.orphan_dependents is not None:
+            yield invalid(
+                path,
+                policy,
+                "orphanDependents and propagationPolicy cannot be both set",
             )
-        for word in self.dry_run:
-            if word != "All":
-                yield unsupported(Path(("dryRun",)), word, ["All"])
+        elif policy is not None and policy not in _PROPAGATION_POLICIES:
+            yield unsupported(path, policy, _PROPAGATION_POLICIES)
+        for value in self.dry_run:
+            if value != "All":
+                yield unsupported(Path(("dryRun",)), value, ["All"])
 
     @property
     def is_dry_run(self) -> bool:
         """Whether nothing shall be stored."""
         return bool(self.dry_run)
 
-    def check(self, obj: JSONObject, revision: int) -> None:
-        """Raise ModifiedError where the object, stored at a revision, is not the one
-        that is meant.
+    def check_preconditions(self, obj: JSONObject, revision: int) -> None:
+        """Compare the preconditions with an object that is stored at a revision.
+
+        Raises ModifiedError where they differ.
         """
         wanted = self.preconditions or Preconditions()
-        found = {"uid": metadata_of(obj).get("uid"), "resourceVersion": str(revision)}
-        for name, value in {
-            "uid": wanted.uid,
-            "resourceVersion": wanted.resource_version,
-        }.items():
-            if value is not None and value != found[name]:
-                problem = f"the {name} in the precondition ({value}) is not that of the object ({found[name]})"
-                raise ModifiedError(problem)
+        for name, expected, actual in (
+            ("uid", wanted.uid, metadata_of(obj).get("uid")),
+            ("resourceVersion", wanted.resource_version, str(revision)),
+        ):
+            if expected is not None and expected != actual:
+                raise ModifiedError(
+                    f"the {name} in the precondition ({expected}) does not match the "
+                    f"{name} of the object ({actual})"
+                )
 
 
 def begin_deletion(obj: JSONObject, now: datetime) -> JSONObject | None:
-    """Return the object as it is stored until its finalizers are gone, or None where it
-    goes at once.
+    """Return an object as it is stored until its finalizers are removed.
+
+    An object without finalizers is deleted at once: None. One that is being deleted
+    already is returned as it is.
     """
-    members = metadata_of(obj)
-    if not members.get("finalizers"):
+    metadata = metadata_of(obj)
+    if not metadata.get("finalizers"):
         return None
-    if "deletionTimestamp" in members:
+    if "deletionTimestamp" in metadata:
         return obj
-    marks: JSONObject = {
-        "deletionTimestamp": timestamp(now),
-        "deletionGracePeriodSeconds": 0,
-    }
-    return with_metadata(obj, **marks, generation=next_generation(obj))
+    return with_metadata(
+        obj,
+        deletionTimestamp=timestamp(now),
+        deletionGracePeriodSeconds=0,
+        # Controllers behave differently from now on (Go: rest.BeforeDelete).
+        generation=next_generation(obj),
+    )
 
 
 def is_deletion_finished(obj: JSONObject) -> bool:
-    """Tell whether an object that is being deleted has no finalizer left, so that it
-    goes.
-    """
-    members = metadata_of(obj)
-    return "deletionTimestamp" in members and not members.get("finalizers")
+    """Tell whether an object is being deleted and has no finalizers left."""
+    metadata = metadata_of(obj)
+    return "deletionTimestamp" in metadata and not metadata.get("finalizers")

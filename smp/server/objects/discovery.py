@@ -1,7 +1,8 @@
-"""Discovery: what a client asks first, in the aggregated form and in the older one.
+"""Discovery: the documents by which a client learns what a server serves.
 
-Sources: the Kubernetes API concepts page ("Discovery API") and the types of
-``apidiscovery.k8s.io/v2`` and ``v1``.
+There are two forms: one aggregated document for all groups, and the older one, a
+document for each group and each version. Sources: the Kubernetes API concepts page
+("Discovery API") and the types of ``apidiscovery.k8s.io/v2`` and ``meta.k8s.io/v1``.
 """
 
 from __future__ import annotations
@@ -20,23 +21,36 @@ from smp.values import JSON, JSONObject
 AGGREGATED: Final = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 )
-_SCALE: Final = ("autoscaling", "v1", "Scale")
 
 
 def wants_aggregated(accept: str) -> bool:
-    """Tell whether an Accept header asks for the aggregated form, before or beside any
-    other.
+    """Tell whether an Accept header lists the media type of the aggregated form.
+
+    kubectl lists it first and plain JSON after it; order and quality are ignored.
     """
-    return any(_media_type(one) == _media_type(AGGREGATED) for one in accept.split(","))
+    wanted = _media_type(AGGREGATED)
+    return any(_media_type(listed) == wanted for listed in accept.split(","))
+
+
+def _media_type(text: str) -> frozenset[str]:
+    """Return a media type with its parameters in any order, without the quality."""
+    parts = [part.strip() for part in text.split(";")]
+    return frozenset(part for part in parts if not part.startswith("q="))
+
+
+# The aggregated form
 
 
 def aggregated(resources: Resources, *, core: bool) -> JSONObject:
-    """Return the aggregated document of ``/api`` (core) or of ``/apis``; its
-    Content-Type is ``AGGREGATED``.
+    """Return the aggregated document of ``/api`` (core) or of ``/apis``.
+
+    Its Content-Type is ``AGGREGATED``.
     """
-    items: list[JSON] = [
-        _group(resources, group) for group in resources.groups() if core == (not group)
-    ]
+    items: list[JSON] = []
+    for group in resources.groups():
+        is_core = not group
+        if is_core == core:
+            items.append(_aggregated_group(resources, group))
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": "apidiscovery.k8s.io/v2",
@@ -45,21 +59,58 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
     }
 
 
+def _aggregated_group(resources: Resources, group: str) -> JSONObject:
+    versions: list[JSON] = []
+    for version in resources.versions(group):
+        served = resources.in_version(group, version)
+        versions.append(
+            {
+                "version": version,
+                "resources": [_aggregated_resource(resource) for resource in served],
+                "freshness": "Current",
+            }
+        )
+    return {"metadata": {"name": group} if group else {}, "versions": versions}
+
+
+def _aggregated_resource(resource: Resource) -> JSONObject:
+    document: JSONObject = {
+        "resource": resource.plural,
+        "responseKind": _kind(resource),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": [*resource.verbs],
+        **_alternative_names(resource),
+    }
+    if resource.subresources:
+        document["subresources"] = [
+            {
+                "subresource": name,
+                "responseKind": _kind(resource, name),
+                "verbs": [*SUBRESOURCE_VERBS],
+            }
+            for name in resource.subresources
+        ]
+    return document
+
+
+# The older form
+
+
 def api_versions(resources: Resources) -> JSONObject:
     """Return the APIVersions document of ``/api``."""
-    versions: list[JSON] = [*resources.versions("")]
     return {
         "kind": "APIVersions",
         "apiVersion": "v1",
-        "versions": versions,
+        "versions": [*resources.versions("")],
         "serverAddressByClientCIDRs": [],
     }
 
 
 def api_groups(resources: Resources) -> JSONObject:
-    """Return the APIGroupList document of ``/apis``."""
+    """Return the APIGroupList document of ``/apis``; the core group is not in it."""
     groups: list[JSON] = [
-        _versions(resources, group) for group in resources.groups() if group
+        _group(resources, group) for group in resources.groups() if group
     ]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
@@ -67,122 +118,102 @@ def api_groups(resources: Resources) -> JSONObject:
 def api_group(resources: Resources, group: str) -> JSONObject:
     """Return the APIGroup document of ``/apis/GROUP``. Raises UnknownResourceError."""
     if not group or group not in resources.groups():
-        raise UnknownResourceError(f"no group {group}")
-    return {"kind": "APIGroup", "apiVersion": "v1", **_versions(resources, group)}
+        raise UnknownResourceError(f"group {group} not found")
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(resources, group)}
+
+
+def _group(resources: Resources, group: str) -> JSONObject:
+    versions: list[JSON] = [
+        {"groupVersion": api_version(group, version), "version": version}
+        for version in resources.versions(group)
+    ]
+    return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
 
 def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
     """Return the APIResourceList document of ``/api/v1`` or ``/apis/GROUP/VERSION``.
+
     Raises UnknownResourceError.
     """
-    found = resources.in_version(group, version)
-    if not found:
-        raise UnknownResourceError(f"no version {api_version(group, version)}")
-    listed: list[JSON] = [row for one in found for row in _listed(one)]
-    about = {
+    group_version = api_version(group, version)
+    served = resources.in_version(group, version)
+    if not served:
+        raise UnknownResourceError(f"version {group_version} not found")
+    listed: list[JSON] = []
+    for resource in served:
+        listed.append(
+            {
+                "name": resource.plural,
+                "singularName": resource.singular,
+                "namespaced": resource.namespaced,
+                "kind": resource.kind,
+                "verbs": [*resource.verbs],
+                **_alternative_names(resource),
+            }
+        )
+        listed += [
+            _listed_subresource(resource, name) for name in resource.subresources
+        ]
+    return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
-        "groupVersion": api_version(group, version),
+        "groupVersion": group_version,
+        "resources": listed,
     }
-    return {**about, "resources": listed}
+
+
+def _listed_subresource(resource: Resource, name: str) -> JSONObject:
+    kind = _kind(resource, name)
+    document: JSONObject = {
+        "name": f"{resource.plural}/{name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+    }
+    # "Empty implies the group of the containing resource list" (APIResource.Group):
+    # only a Scale is of another group.
+    if name == "scale":
+        document |= {"group": kind["group"], "version": kind["version"]}
+    return {**document, "kind": kind["kind"], "verbs": [*SUBRESOURCE_VERBS]}
+
+
+# Common to both forms
+
+
+def _kind(resource: Resource, subresource: str = "") -> JSONObject:
+    """Return the kind of the objects of a resource or of a subresource.
+
+    A status is an object of its resource, a Scale is a kind of its own.
+    """
+    if subresource == "scale":
+        return {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    return {
+        "group": resource.group,
+        "version": resource.version,
+        "kind": resource.kind,
+    }
+
+
+def _alternative_names(resource: Resource) -> JSONObject:
+    """Return the short names and the categories, if there are any."""
+    names: JSONObject = {}
+    if resource.short_names:
+        names["shortNames"] = [*resource.short_names]
+    if resource.categories:
+        names["categories"] = [*resource.categories]
+    return names
 
 
 def version(kubernetes: str) -> JSONObject:
     """Return the document of ``/version`` for a Kubernetes minor such as ``1.37``."""
     major, _, minor = kubernetes.partition(".")
-    unknown = dict.fromkeys(
-        ("gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"),
-        "",
-    )
     return {
         "major": major,
         "minor": minor,
         "gitVersion": f"v{kubernetes}.0+smp",
-        **unknown,
-    }
-
-
-def _media_type(text: str) -> frozenset[str]:
-    words = (word.strip() for word in text.split(";"))
-    return frozenset(word for word in words if not word.startswith("q="))
-
-
-def _group(resources: Resources, group: str) -> JSONObject:
-    versions: list[JSON] = [
-        {
-            "version": one,
-            "resources": [*map(_discovered, resources.in_version(group, one))],
-            "freshness": "Current",
-        }
-        for one in resources.versions(group)
-    ]
-    return {"metadata": {"name": group} if group else {}, "versions": versions}
-
-
-def _discovered(resource: Resource) -> JSONObject:
-    subresources: list[JSON] = [
-        {
-            "subresource": name,
-            "responseKind": _kind(resource, name),
-            "verbs": [*SUBRESOURCE_VERBS],
-        }
-        for name in resource.subresources
-    ]
-    return {
-        "resource": resource.plural,
-        "responseKind": _kind(resource),
-        "scope": "Namespaced" if resource.namespaced else "Cluster",
-        "singularResource": resource.singular,
-        "verbs": [*resource.verbs],
-        **_names(resource),
-        **({"subresources": subresources} if subresources else {}),
-    }
-
-
-def _kind(resource: Resource, subresource: str = "") -> JSONObject:
-    own = (resource.group, resource.version, resource.kind)
-    group, version, kind = _SCALE if subresource == "scale" else own
-    return {"group": group, "version": version, "kind": kind}
-
-
-def _names(resource: Resource) -> JSONObject:
-    names = {"shortNames": resource.short_names, "categories": resource.categories}
-    return {word: [*values] for word, values in names.items() if values}
-
-
-def _versions(resources: Resources, group: str) -> JSONObject:
-    versions: list[JSON] = [
-        {"groupVersion": api_version(group, one), "version": one}
-        for one in resources.versions(group)
-    ]
-    return {"name": group, "versions": versions, "preferredVersion": versions[0]}
-
-
-def _listed(resource: Resource) -> list[JSONObject]:
-    own: JSONObject = {
-        "name": resource.plural,
-        "singularName": resource.singular,
-        "namespaced": resource.namespaced,
-        "kind": resource.kind,
-        "verbs": [*resource.verbs],
-        **_names(resource),
-    }
-    return [
-        own,
-        *(_listed_subresource(resource, name) for name in resource.subresources),
-    ]
-
-
-def _listed_subresource(resource: Resource, name: str) -> JSONObject:
-    kind = _kind(resource, name)
-    elsewhere = (
-        {"group": kind["group"], "version": kind["version"]} if name == "scale" else {}
-    )
-    return {
-        "name": f"{resource.plural}/{name}",
-        "singularName": "",
-        "namespaced": resource.namespaced,
-        **elsewhere,
-        "kind": kind["kind"],
-        "verbs": [*SUBRESOURCE_VERBS],
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "",
+        "goVersion": "",
+        "compiler": "",
+        "platform": "",
     }

@@ -1,9 +1,9 @@
-"""The metadata that a server gives and guards: identity, names, generation. Pure: time
-and chance are arguments.
+"""The metadata that a server sets and guards: identity, names, generation.
 
-Sources: the Kubernetes API conventions ("Metadata"), "Object Names and IDs", "Labels
-and Selectors", and what an API server does before it creates and updates
-(k8s.io/apiserver, registry/rest).
+Time and chance are arguments. Sources: the Kubernetes API conventions ("Metadata"),
+"Object Names and IDs" and "Labels and Selectors" in the Kubernetes documentation, and
+what an API server does before it creates and updates an object (Go: BeforeCreate and
+BeforeUpdate in k8s.io/apiserver/pkg/registry/rest).
 """
 
 from __future__ import annotations
@@ -15,69 +15,78 @@ from typing import Final
 from smp.paths import Path
 from smp.server.errors import StatusError, forbidden, invalid, raise_invalid, required
 from smp.server.objects import names
+from smp.server.objects.fields import strings_in
 from smp.server.objects.resources import Resource
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, same, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 from smp.violations import Violation
 
 METADATA: Final = Path(("metadata",))
 
-# no vowels, so that no words are formed
+# The alphabet, the length and the limit of generated names are those of Go:
+# k8s.io/apiserver/pkg/storage/names.SimpleNameGenerator. The alphabet has no vowels, so
+# that no words are formed.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX: Final = 5
+_SUFFIX_LENGTH: Final = 5
 _LONGEST_GENERATED: Final = 63
-_SYSTEM: Final = (
+
+# "System" fields in the API conventions: the server sets them, a client cannot.
+_SYSTEM_FIELDS: Final = (
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
     "generation",
     "uid",
 )
-_NOT_STORED: Final = ("resourceVersion", "selfLink")
+_UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
+
+_NOT_A_STRING: Final = "must be a string"
 
 
 def timestamp(now: datetime) -> str:
-    """Print a time as metadata has it: RFC 3339, in UTC, to the second."""
+    """Print a time as in metadata: RFC 3339, in UTC, to the second."""
     return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def random_suffix(choice: Callable[[str], str]) -> str:
-    """Return what makes a generateName a name; ``choice`` chooses a character
-    (``random.choice``).
+    """Return the suffix that turns a generateName into a name.
+
+    ``choice`` picks a character of a string, as ``random.choice`` does.
     """
-    return "".join(choice(_ALPHABET) for _ in range(_SUFFIX))
+    return "".join(choice(_ALPHABET) for _ in range(_SUFFIX_LENGTH))
 
 
 def metadata_of(obj: JSONObject) -> JSONObject:
-    """Return the metadata of an object, empty where it has none. Raises StatusError for
-    what is no object.
+    """Return the metadata of an object; absent or null metadata is empty.
+
+    Raises StatusError for metadata of another type.
     """
-    found = obj.get("metadata")
-    if isinstance(found, dict | None):
-        return found or {}
-    raise StatusError(f"an object is expected, not {type_name(found)}", path=METADATA)
+    metadata = obj.get("metadata")
+    if metadata is None:
+        return {}
+    if isinstance(metadata, dict):
+        return metadata
+    raise StatusError(
+        f"metadata must be an object, not {type_name(metadata)}", path=METADATA
+    )
 
 
-def with_metadata(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
-    """Return the object with these members of its metadata; ABSENT takes one away."""
-    merged = {**metadata_of(obj), **members}
-    return {
-        **obj,
-        "metadata": {
-            name: value
-            for name, value in merged.items()
-            if not isinstance(value, Absent)
-        },
-    }
+def with_metadata(obj: JSONObject, **fields: JSON | Absent) -> JSONObject:
+    """Return an object with these fields of its metadata; ABSENT removes a field."""
+    metadata: JSONObject = {}
+    for name, value in {**metadata_of(obj), **fields}.items():
+        if not isinstance(value, Absent):
+            metadata[name] = value
+    return {**obj, "metadata": metadata}
 
 
 def with_resource_version(obj: JSONObject, revision: int) -> JSONObject:
-    """Return the object as it is answered: with the revision of its last write."""
+    """Return an object as clients get it: with the revision of its last write."""
     return with_metadata(obj, resourceVersion=str(revision))
 
 
 def without_resource_version(obj: JSONObject) -> JSONObject:
-    """Return the object as it is stored: its revision is the store's to know."""
-    return with_metadata(obj, **dict.fromkeys(_NOT_STORED, ABSENT))
+    """Return an object as it is stored: the store knows its revision."""
+    return with_metadata(obj, **dict.fromkeys(_UNSTORED_FIELDS, ABSENT))
 
 
 def prepare_for_create(
@@ -89,126 +98,144 @@ def prepare_for_create(
     uid: str,
     suffix: str,
 ) -> JSONObject:
-    """Return an object as a server stores it when it is created.
+    """Return a new object as a server stores it (Go: rest.BeforeCreate).
 
-    ``namespace`` is that of the request, ``suffix`` makes a generateName a name. Raises
-    StatusError for an object of another namespace, InvalidError for names that are not
-    allowed.
+    ``namespace`` is that of the request; ``suffix`` is appended to a generateName.
+    Raises StatusError for an object of another namespace, and InvalidError for names
+    that are not allowed.
     """
-    given = with_metadata(
-        without_resource_version(obj), **dict.fromkeys(_SYSTEM, ABSENT)
-    )
-    placed = in_namespace(_named(given, suffix), resource, namespace)
-    raise_invalid(_problems(metadata_of(placed), resource))
-    return with_metadata(
-        placed, uid=uid, creationTimestamp=timestamp(now), generation=1
-    )
+    # What a client states about system fields counts for nothing.
+    unset = dict.fromkeys(_SYSTEM_FIELDS, ABSENT)
+    obj = with_metadata(without_resource_version(obj), **unset)
+    obj = in_namespace(_with_generated_name(obj, suffix), resource, namespace)
+    raise_invalid(_problems(metadata_of(obj), resource))
+    return with_metadata(obj, uid=uid, creationTimestamp=timestamp(now), generation=1)
 
 
 def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObject:
-    """Return an object in the namespace of the request. Raises StatusError where it is in
-    another.
+    """Return an object in the namespace of the request.
+
+    Raises StatusError for an object of another namespace.
     """
     if not resource.namespaced:
         return with_metadata(obj, namespace=ABSENT)
-    if metadata_of(obj).get("namespace") not in {None, "", namespace}:
-        problem = "the namespace of the provided object does not match the namespace sent on the request"
-        raise StatusError(problem, path=METADATA / "namespace")
+    stated = metadata_of(obj).get("namespace")
+    if stated not in (None, "", namespace):
+        raise StatusError(
+            "the namespace of the provided object does not match the namespace sent on "
+            "the request",
+            path=METADATA / "namespace",
+        )
     return with_metadata(obj, namespace=namespace)
 
 
 def prepare_for_update(
     old: JSONObject, new: JSONObject, resource: Resource
 ) -> JSONObject:
-    """Return an object as a server stores it in the place of the old one.
+    """Return a changed object as a server stores it (Go: rest.BeforeUpdate).
 
-    What the server gave stays. The generation grows where something changed that is
-    neither metadata nor, for a resource with that subresource, status. Raises
-    InvalidError for names that are not allowed, and for a new finalizer on an object
-    that is being deleted.
+    The system fields are those of the old object. Raises InvalidError for names that
+    are not allowed, and for a new finalizer on an object that is being deleted.
     """
-    kept = {name: metadata_of(old).get(name, ABSENT) for name in _SYSTEM}
-    merged = with_metadata(without_resource_version(new), **kept)
+    old_metadata = metadata_of(old)
+    system = {name: old_metadata.get(name, ABSENT) for name in _SYSTEM_FIELDS}
+    merged = with_metadata(without_resource_version(new), **system)
     raise_invalid(
         [
             *_problems(metadata_of(merged), resource),
-            *_new_finalizers(metadata_of(old), metadata_of(merged)),
+            *_new_finalizers(old_metadata, metadata_of(merged)),
         ]
     )
-    if same(_specified(old, resource), _specified(merged, resource)):
+    # "metadata.generation: a sequence number representing a specific generation of the
+    # desired state" (API conventions): it grows with any change outside of metadata
+    # and, where status is a subresource, outside of status.
+    if same(_desired_state(old, resource), _desired_state(merged, resource)):
         return merged
     return with_metadata(merged, generation=next_generation(old))
 
 
 def next_generation(obj: JSONObject) -> int:
-    """Return the generation that follows that of an object."""
+    """Return the generation after that of an object; the first one is 1."""
     generation = metadata_of(obj).get("generation")
     return generation + 1 if isinstance(generation, int) else 1
 
 
-def _specified(obj: JSONObject, resource: Resource) -> JSONObject:
-    aside = {"metadata", "status"} if resource.status else {"metadata"}
-    return {name: value for name, value in obj.items() if name not in aside}
+def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
+    excluded = {"metadata", "status"} if resource.status else {"metadata"}
+    return {name: value for name, value in obj.items() if name not in excluded}
 
 
-def _named(obj: JSONObject, suffix: str) -> JSONObject:
-    members = metadata_of(obj)
-    prefix = members.get("generateName")
-    if members.get("name") or not isinstance(prefix, str) or not prefix:
+def _with_generated_name(obj: JSONObject, suffix: str) -> JSONObject:
+    """Name an object by its generateName and the suffix, unless it has a name."""
+    metadata = metadata_of(obj)
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
         return obj
-    return with_metadata(obj, name=prefix[: _LONGEST_GENERATED - len(suffix)] + suffix)
+    # The prefix is shortened so that the name fits: its end must stay random.
+    prefix = prefix[: _LONGEST_GENERATED - len(suffix)]
+    return with_metadata(obj, name=prefix + suffix)
 
 
-def _problems(members: JSONObject, resource: Resource) -> Iterator[Violation]:
-    name = members.get("name")
+def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
+    """Yield the names in metadata that are not allowed (Go: ValidateObjectMeta)."""
+    name = metadata.get("name")
+    path = METADATA / "name"
     if not name:
-        yield required(METADATA / "name", "name or generateName is required")
-    elif (
-        problem := names.name_problem(name, resource.group, resource.plural)
-        if isinstance(name, str)
-        else _NO_STRING
-    ):
-        yield invalid(METADATA / "name", name, problem)
-    namespace = members.get("namespace")
-    if resource.namespaced and (
-        problem := names.label(namespace) if isinstance(namespace, str) else _NO_STRING
-    ):
-        yield invalid(METADATA / "namespace", namespace, problem)
-    yield from _key_problems(members, "labels", names.label_key, names.label_value)
-    yield from _key_problems(
-        members, "annotations", names.annotation_key, names.anything
-    )
-    for finalizer in _texts(members, "finalizers"):
+        yield required(path, "name or generateName is required")
+    elif not isinstance(name, str):
+        yield invalid(path, name, _NOT_A_STRING)
+    elif problem := names.name_problem(name, resource.group, resource.plural):
+        yield invalid(path, name, problem)
+
+    if resource.namespaced:
+        namespace = metadata.get("namespace")
+        path = METADATA / "namespace"
+        if not isinstance(namespace, str):
+            yield invalid(path, namespace, _NOT_A_STRING)
+        elif problem := names.label(namespace):
+            yield invalid(path, namespace, problem)
+
+    yield from _map_problems(metadata, "labels", names.label_key, names.label_value)
+    yield from _map_problems(metadata, "annotations", names.annotation_key)
+
+    for finalizer in strings_in(metadata.get("finalizers")):
         if problem := names.label_key(finalizer):
             yield invalid(METADATA / "finalizers", finalizer, problem)
 
 
-_NO_STRING: Final = "must be a string"
-
-
-def _key_problems(
-    members: JSONObject, word: str, key_rule: names.Rule, value_rule: names.Rule
+def _map_problems(
+    metadata: JSONObject,
+    name: str,
+    key_rule: names.Rule,
+    value_rule: names.Rule | None = None,
 ) -> Iterator[Violation]:
-    entries = members.get(word)
-    if not isinstance(entries, dict | None):
-        yield invalid(METADATA / word, entries, "must be an object")
+    """Yield the keys and values of labels or annotations that are not allowed."""
+    path = METADATA / name
+    entries = metadata.get(name)
+    if entries is None:
         return
-    for key, value in (entries or {}).items():
+    if not isinstance(entries, dict):
+        yield invalid(path, entries, "must be an object")
+        return
+    for key, value in entries.items():
         if problem := key_rule(key):
-            yield invalid(METADATA / word, key, problem)
-        if problem := value_rule(value) if isinstance(value, str) else _NO_STRING:
-            yield invalid(METADATA / word, value, problem)
+            yield invalid(path, key, problem)
+        if not isinstance(value, str):
+            yield invalid(path, value, _NOT_A_STRING)
+        elif value_rule and (problem := value_rule(value)):
+            yield invalid(path, value, problem)
 
 
 def _new_finalizers(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
-    added = set(_texts(new, "finalizers")) - set(_texts(old, "finalizers"))
+    """Yield the finalizers added to an object that is being deleted.
+
+    Go: ValidateObjectMetaAccessorUpdate and ValidateNoNewFinalizers.
+    """
+    before = set(strings_in(old.get("finalizers")))
+    added = set(strings_in(new.get("finalizers"))) - before
     if "deletionTimestamp" in old and added:
-        detail = (
+        yield forbidden(
+            METADATA / "finalizers",
             "no new finalizers can be added if the object is being deleted, found "
-            + ", ".join(sorted(added))
+            + ", ".join(sorted(added)),
         )
-        yield forbidden(METADATA / "finalizers", detail)
-
-
-def _texts(members: JSONObject, word: str) -> list[str]:
-    return [text for text in as_list(members.get(word)) if isinstance(text, str)]

@@ -1,6 +1,8 @@
-"""What objects may be called: the rules for names, labels and namespaces.
+"""Rules for the names of objects, labels, annotations and namespaces.
 
-Source: the Kubernetes documentation, "Object Names and IDs" and "Labels and Selectors".
+Each rule takes a string and returns what is wrong with it, or the empty string.
+Sources: the Kubernetes documentation, "Object Names and IDs" and "Labels and
+Selectors"; k8s.io/apimachinery, pkg/util/validation.
 """
 
 from __future__ import annotations
@@ -12,18 +14,10 @@ from typing import Final, TypeAlias
 Rule: TypeAlias = Callable[[str], str]
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_WORD: Final = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-
-
-def name_problem(name: str, group: str, plural: str) -> str:
-    """Say what is wrong with the name of an object of a resource; nothing is the empty
-    string.
-    """
-    rule = _RULES_OF_GROUP.get(group) or _RULES.get((group, plural), subdomain)
-    return rule(name)
 
 
 def _matching(pattern: str, longest: int, detail: str) -> Rule:
+    """Make the rule that a string matches a pattern and is not too long."""
     compiled = re.compile(pattern)
 
     def check(text: str) -> str:
@@ -34,58 +28,69 @@ def _matching(pattern: str, longest: int, detail: str) -> Rule:
     return check
 
 
-def path_segment(text: str) -> str:
-    """Check that a name can stand in a path."""
-    return (
-        "may not be '.' or '..', nor contain '/' or '%'"
-        if text in {".", ".."} or {*text} & {*"/%"}
-        else ""
-    )
-
-
 subdomain: Final = _matching(
     rf"{_LABEL}(\.{_LABEL})*",
     253,
-    "must be lower case letters, digits, '-' and '.', and begin and end with a letter or a digit (RFC 1123 subdomain)",
+    "must be lower case letters, digits, '-' and '.', and begin and end with a letter "
+    "or a digit (RFC 1123 subdomain)",
 )
 label: Final = _matching(
     _LABEL,
     63,
-    "must be lower case letters, digits and '-', and begin and end with a letter or a digit (RFC 1123 label)",
+    "must be lower case letters, digits and '-', and begin and end with a letter "
+    "or a digit (RFC 1123 label)",
 )
 rfc1035_label: Final = _matching(
     r"[a-z]([-a-z0-9]*[a-z0-9])?",
     63,
-    "must be lower case letters, digits and '-', begin with a letter and end with no '-' (RFC 1035 label)",
+    "must be lower case letters, digits and '-', begin with a letter and not end "
+    "with '-' (RFC 1035 label)",
 )
-_word: Final = _matching(
-    _WORD,
+# Go: validation.IsQualifiedName, the part after the slash.
+_unprefixed_key: Final = _matching(
+    r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     63,
-    "must be letters, digits, '-', '_' and '.', and begin and end with a letter or a digit",
+    "must be letters, digits, '-', '_' and '.', and begin and end with a letter "
+    "or a digit",
 )
 
 
-def label_value(text: str) -> str:
-    """Check the value of a label, which may be empty."""
-    return _word(text) if text else ""
+def path_segment(text: str) -> str:
+    """Check that a name can be a segment of a URL path.
 
-
-def label_key(text: str) -> str:
-    """Check the key of a label: a name, or a DNS subdomain, a slash and a name."""
-    prefix, slash, name = text.rpartition("/")
-    return (subdomain(prefix) if slash else "") or _word(name)
-
-
-def annotation_key(text: str) -> str:
-    """Check the key of an annotation: that of a label, in upper or lower case."""
-    return label_key(text.lower())
-
-
-def anything(text: str) -> str:
-    """Check nothing."""
+    Go: k8s.io/apimachinery/pkg/api/validation/path.IsValidPathSegmentName.
+    """
+    if text in {".", ".."} or "/" in text or "%" in text:
+        return "may not be '.' or '..', nor contain '/' or '%'"
     return ""
 
 
+def label_value(text: str) -> str:
+    """Check the value of a label, which may be empty (Go: IsValidLabelValue)."""
+    return _unprefixed_key(text) if text else ""
+
+
+def label_key(text: str) -> str:
+    """Check the key of a label: a name, or a DNS subdomain, a slash and a name.
+
+    Go: validation.IsQualifiedName.
+    """
+    prefix, slash, name = text.rpartition("/")
+    if slash and (problem := subdomain(prefix)):
+        return problem
+    return _unprefixed_key(name)
+
+
+def annotation_key(text: str) -> str:
+    """Check the key of an annotation: that of a label, but case does not matter.
+
+    Go: k8s.io/apimachinery/pkg/api/validation.ValidateAnnotations lowers it first.
+    """
+    return label_key(text.lower())
+
+
+# Rules of single resources; any other name is a subdomain. Roles and their
+# bindings have names such as "system:node", which only need to be path segments.
 _RULES_OF_GROUP: Final[dict[str, Rule]] = {"rbac.authorization.k8s.io": path_segment}
 _RULES: Final[dict[tuple[str, str], Rule]] = {
     ("", "namespaces"): label,
@@ -94,3 +99,9 @@ _RULES: Final[dict[tuple[str, str], Rule]] = {
     ("certificates.k8s.io", "clustertrustbundles"): path_segment,
     ("networking.k8s.io", "ipaddresses"): path_segment,
 }
+
+
+def name_problem(name: str, group: str, plural: str) -> str:
+    """Return what is wrong with the name of an object of a resource, or ""."""
+    rule = _RULES_OF_GROUP.get(group) or _RULES.get((group, plural), subdomain)
+    return rule(name)

@@ -1,25 +1,27 @@
-"""What the server serves: the built-in resources of Kubernetes and those that
-CustomResourceDefinitions add.
+"""The resources that the server serves: built-in ones of Kubernetes and custom ones.
 
-``resources.json`` is compiled from the discovery documents that Kubernetes publishes
-(its source says which). It lists the versions of a resource in the order of version_sort_key.
-One of them is served, the first that the catalog knows: an object is stored as it came,
-and versions that differ in shape would need conversions that nobody here wrote; for the
-same reason the events of ``events.k8s.io`` are not those of the core group.
-Subresources are ``status`` and ``scale``.
+``resources.json`` is compiled from the discovery documents that Kubernetes publishes;
+its member ``source`` names them. It lists the versions of a resource in order of
+preference, and the server serves the first version that the catalog describes: an
+object is stored as it was sent, and to serve a version of another shape the server
+would have to convert it, which it cannot. For the same reason the events of
+``events.k8s.io`` and those of the core group are separate objects here, while a
+Kubernetes API server shows every event in both groups.
+
+The subresources are ``status`` and ``scale``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import attrgetter
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from smp.schema.catalog import Catalog, kubernetes
 from smp.server.errors import UnknownResourceError
@@ -38,14 +40,17 @@ VERBS: Final = (
 )
 SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 
+# Stability levels in the order in which clients prefer them; None is "stable".
+_STABILITY: Final = (None, "beta", "alpha")
+_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 
-@dataclass(frozen=True, slots=True)
-class ScalePaths:
-    """Where a scalable object has its replicas, wanted and there, and the selector of
-    its pods if it has one.
 
-    ``default_replicas`` are those that an object wants which does not say; without a
-    default it has to.
+class ScalePaths(msgspec.Struct, frozen=True):
+    """Where a scalable object has its replicas and the label selector of its pods.
+
+    ``default_replicas`` is the number of replicas of an object without
+    ``spec_replicas``; where it is None, the object must have them. ``selector`` is
+    empty for a resource without one.
     """
 
     spec_replicas: FieldPath = ("spec", "replicas")
@@ -54,11 +59,10 @@ class ScalePaths:
     default_replicas: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """One resource in one version; names that are left out are those that a
-    CustomResourceDefinition gets.
+class Resource(msgspec.Struct, frozen=True, cache_hash=True):
+    """One resource in one version.
 
+    Names that are left out default as in a CustomResourceDefinition.
     ``storage_version`` is the version in which its objects are stored.
     """
 
@@ -78,11 +82,12 @@ class Resource:
     custom: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "singular", self.singular or self.kind.lower())
-        object.__setattr__(self, "list_kind", self.list_kind or f"{self.kind}List")
-        object.__setattr__(
-            self, "storage_version", self.storage_version or self.version
-        )
+        if not self.singular:
+            force_setattr(self, "singular", self.kind.lower())
+        if not self.list_kind:
+            force_setattr(self, "list_kind", f"{self.kind}List")
+        if not self.storage_version:
+            force_setattr(self, "storage_version", self.version)
 
     @property
     def api_version(self) -> str:
@@ -91,96 +96,108 @@ class Resource:
 
     @property
     def storage_api_version(self) -> str:
-        """The apiVersion of its objects where they are stored."""
+        """The apiVersion of its objects in the store."""
         return api_version(self.group, self.storage_version)
 
     @property
     def key(self) -> tuple[str, str]:
-        """What its versions have in common: the group and the plural name."""
+        """The group and the plural name, which are the same in all versions."""
         return self.group, self.plural
 
     @property
     def subresources(self) -> tuple[str, ...]:
-        """The subresources that it has."""
-        return ("scale",) * (self.scale is not None) + ("status",) * self.status
+        """The names of its subresources, sorted."""
+        names = []
+        if self.scale is not None:
+            names.append("scale")
+        if self.status:
+            names.append("status")
+        return tuple(names)
 
     @property
     def qualified(self) -> str:
-        """Its name as error messages have it: ``deployments.apps``, ``pods``."""
+        """Its name in error messages: ``deployments.apps``, ``pods``."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def prefix(self) -> str:
-        """The path of its group and version: ``/apis/apps/v1``, ``/api/v1``."""
+        """The URL path of its group and version: ``/apis/apps/v1``, ``/api/v1``."""
         return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
 
 
 class Resources:
-    """The resources that are served, by name and by kind; a table never changes, it
-    makes others.
-    """
+    """The resources that are served, by name and by kind; immutable."""
 
     __slots__ = ("_by_kind", "_by_name")
 
     def __init__(self, resources: Iterable[Resource]) -> None:
-        self._by_name = {(one.group, one.version, one.plural): one for one in resources}
-        self._by_kind = {
-            (one.api_version, one.kind): one for one in self._by_name.values()
-        }
+        self._by_name: dict[tuple[str, str, str], Resource] = {}
+        self._by_kind: dict[tuple[str, str], Resource] = {}
+        for resource in resources:
+            name = (resource.group, resource.version, resource.plural)
+            self._by_name[name] = resource
+            self._by_kind[resource.api_version, resource.kind] = resource
 
     @classmethod
     def builtin(cls, catalog: Catalog | None = None) -> Resources:
-        """Return the built-in resources that a catalog knows, by default those of the
-        newest bundled Kubernetes.
+        """Return the built-in resources whose kinds a catalog describes.
+
+        The default catalog is the newest bundled Kubernetes.
         """
-        known = set((catalog or kubernetes()).kinds())
+        described = set((catalog or kubernetes()).kinds())
         preferred: dict[tuple[str, str], Resource] = {}
-        for one in _published():
-            if (one.api_version, one.kind) in known:
-                preferred.setdefault(one.key, one)
+        for resource in _published():
+            # Versions come in order of preference: the first one that is described.
+            if (resource.api_version, resource.kind) in described:
+                preferred.setdefault(resource.key, resource)
         return cls(preferred.values())
 
     def find(self, group: str, version: str, plural: str) -> Resource:
         """Return a resource by its name. Raises UnknownResourceError."""
-        found = self._by_name.get((group, version, plural))
-        if found is None:
+        resource = self._by_name.get((group, version, plural))
+        if resource is None:
             raise UnknownResourceError(
-                f"no resource {plural} in {api_version(group, version)}"
+                f"resource {plural} not found in {api_version(group, version)}"
             )
-        return found
+        return resource
 
     def of_kind(self, api_version: str, kind: str) -> Resource:
-        """Return the resource whose objects are of a kind. Raises UnknownResourceError."""
-        found = self._by_kind.get((api_version, kind))
-        if found is None:
-            raise UnknownResourceError(f"no resource of kind {kind} in {api_version}")
-        return found
+        """Return the resource of a kind of objects. Raises UnknownResourceError."""
+        resource = self._by_kind.get((api_version, kind))
+        if resource is None:
+            raise UnknownResourceError(
+                f"no resource of kind {kind} found in {api_version}"
+            )
+        return resource
 
     def groups(self) -> tuple[str, ...]:
-        """Return the groups, sorted: the core group, whose name is empty, comes first."""
-        return tuple(sorted({one.group for one in self}))
+        """Return the groups, sorted; the core group, named "", comes first."""
+        return tuple(sorted({resource.group for resource in self}))
 
     def versions(self, group: str) -> tuple[str, ...]:
         """Return the versions of a group, the preferred one first."""
-        return tuple(
-            sorted(
-                {one.version for one in self if one.group == group},
-                key=version_sort_key,
-            )
-        )
+        names = {resource.version for resource in self if resource.group == group}
+        return tuple(sorted(names, key=version_sort_key))
 
     def in_version(self, group: str, version: str) -> tuple[Resource, ...]:
-        """Return the resources of a group and version, by name."""
-        found = (one for one in self if (one.group, one.version) == (group, version))
-        return tuple(sorted(found, key=attrgetter("plural")))
+        """Return the resources of a group and version, sorted by name."""
+        served = [
+            resource
+            for resource in self
+            if resource.group == group and resource.version == version
+        ]
+        return tuple(sorted(served, key=attrgetter("plural")))
 
     def with_resources(self, resources: Iterable[Resource]) -> Resources:
-        """Return a table with these, in the place of those of the same group and plural
-        name.
+        """Return these resources with others added.
+
+        An added resource replaces all versions of the resource of the same group and
+        plural name.
         """
         added = tuple(resources)
-        replaced = {one.key for one in added}
-        return Resources([*(one for one in self if one.key not in replaced), *added])
+        replaced = {resource.key for resource in added}
+        kept = [resource for resource in self if resource.key not in replaced]
+        return Resources([*kept, *added])
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._by_name.values())
@@ -190,15 +207,16 @@ class Resources:
 
 
 def api_version(group: str, version: str) -> str:
-    """Join a group and a version as objects name them; the core group has no name."""
+    """Join a group and a version to an apiVersion; the core group has no name."""
     return f"{group}/{version}" if group else version
 
 
 def version_sort_key(version: str) -> tuple[int, int, int, str]:
-    """Return the key that sorts versions, the preferred one first: stable, beta, alpha,
-    the newest of each.
+    """Return a key that sorts version names, the preferred version first.
 
-    Other names come last, in alphabetical order (Go: CompareKubeAwareVersionStrings).
+    Go: k8s.io/apimachinery/pkg/version.CompareKubeAwareVersionStrings. Stable versions
+    come before beta and beta before alpha, the newest of each level first; names that
+    are not of this form come last, in alphabetical order.
     """
     match = _VERSION.fullmatch(version)
     if match is None:
@@ -207,15 +225,8 @@ def version_sort_key(version: str) -> tuple[int, int, int, str]:
     return _STABILITY.index(stability), -int(major), -int(minor or 0), ""
 
 
-_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
-_STABILITY: Final = (None, "beta", "alpha")
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """The table of built-in resources: where it is from, and each resource in each of
-    its versions.
-    """
+class _Table(msgspec.Struct, frozen=True):
+    """The content of resources.json: its source, and each resource in each version."""
 
     source: str
     resources: tuple[Resource, ...]
@@ -223,5 +234,6 @@ class Published:
 
 @cache
 def _published() -> tuple[Resource, ...]:
+    """Read the table of built-in resources, once."""
     data = (files("smp.server") / "resources.json").read_bytes()
-    return msgspec.json.decode(data, type=Published).resources
+    return msgspec.json.decode(data, type=_Table).resources

@@ -1,180 +1,47 @@
-"""Label and field selectors: text to predicates.
+"""Label and field selectors: parsing, matching and printing.
 
-Sources: "Labels and Selectors" and "Field Selectors" in the Kubernetes documentation.
-Where an API server has a list of fields for each kind, any path to a scalar is a field
-here.
+Sources: "Labels and Selectors" and "Field Selectors" in the Kubernetes documentation,
+and k8s.io/apimachinery, pkg/labels and pkg/fields. An API server has a list of
+selectable fields for each kind; here any path to a scalar can be selected.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
+import msgspec
+
 from smp.server.errors import StatusError
 from smp.server.objects import names
+from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of
-from smp.values import JSON, JSONObject, as_list, printed
+from smp.values import JSON, JSONObject, as_list, as_object, printed
 
 Operator: TypeAlias = Literal["in", "notin", "exists", "!", ">", "<"]
 
-
-class SelectorError(StatusError):
-    """A selector that cannot be understood."""
-
-    default_code = "invalid-selector"
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """What one term of a label selector asks of the label of a key."""
-
-    key: str
-    operator: Operator
-    values: tuple[str, ...] = ()
-
-    def matches(self, labels: JSONObject) -> bool:
-        """Tell whether labels are as required; an absent one is in no set, and so not
-        in any.
-        """
-        value = labels.get(self.key)
-        match self.operator:
-            case "in" | "exists":
-                return isinstance(value, str) and (
-                    self.operator == "exists" or value in self.values
-                )
-            case "notin" | "!":
-                return not isinstance(value, str) or (
-                    self.operator == "notin" and value not in self.values
-                )
-        return _compares(value, self.operator, self.values[0])
-
-
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
-    """A label selector; without requirements it selects everything."""
-
-    requirements: tuple[Requirement, ...] = ()
-
-    def matches(self, obj: JSONObject) -> bool:
-        """Tell whether the labels of an object are as required."""
-        labels = metadata_of(obj).get("labels")
-        return all(
-            one.matches(labels if isinstance(labels, dict) else {})
-            for one in self.requirements
-        )
-
-
-def parse_label_selector(text: str) -> LabelSelector:
-    """Read a label selector: ``a=b,c!=d,e in (f,g),h notin (i),j,!k``. Raises
-    SelectorError.
-    """
-    return LabelSelector(tuple(_requirements(text)))
-
-
+_WHITESPACE: Final = " \t\r\n"
 _SPACE: Final = r"[ \t\r\n]"
 _CHARACTER: Final = r"[^ \t\r\n=!<>(),]"
-_TERM: Final = re.compile(
+# One term of a label selector: "!key", "key", "key=value" or "key in (value, value)".
+_LABEL_TERM: Final = re.compile(
     rf"{_SPACE}*(?:!{_SPACE}*(?P<absent>{_CHARACTER}+)|(?P<key>{_CHARACTER}+)"
     rf"(?:{_SPACE}*(?P<operator>==|=|!=|<|>){_SPACE}*(?P<value>{_CHARACTER}*)"
     rf"|{_SPACE}+(?P<set>in|notin){_SPACE}*\((?P<values>[^()]*)\))?)"
     rf"{_SPACE}*(?P<end>,|$)"
 )
-
-
-def _requirements(text: str) -> Iterator[Requirement]:
-    position = 0
-    while text.strip(" \t\r\n"):
-        term = _TERM.match(text, position)
-        if term is None:
-            raise SelectorError(
-                f"unable to parse the label selector {text!r} at character {position}"
-            )
-        yield _checked(_requirement(term))
-        if not term["end"]:
-            return
-        position = term.end()
-
-
-def _requirement(term: re.Match[str]) -> Requirement:
-    if term["absent"]:
-        return Requirement(term["absent"], "!")
-    if term["set"]:
-        values = tuple(value.strip(" \t\r\n") for value in term["values"].split(","))
-        return Requirement(
-            term["key"], "in" if term["set"] == "in" else "notin", values
-        )
-    return Requirement(
-        term["key"],
-        _OPERATORS[term["operator"]],
-        (term["value"],) if term["operator"] else (),
-    )
-
-
-_OPERATORS: Final[dict[str | None, Operator]] = {
-    None: "exists",
+_OPERATORS: Final[dict[str, Operator]] = {
     "=": "in",
     "==": "in",
     "!=": "notin",
     "<": "<",
     ">": ">",
 }
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,63}")
 
-
-def _checked(requirement: Requirement) -> Requirement:
-    problems = [
-        names.label_key(requirement.key),
-        *map(names.label_value, requirement.values),
-    ]
-    if requirement.operator in {"<", ">"} and _integer(requirement.values[0]) is None:
-        problems.append("must be an integer")
-    for problem in filter(None, problems):
-        raise SelectorError(
-            f"the label selector asks for {requirement.key!r}: {problem}"
-        )
-    return requirement
-
-
-def _compares(value: JSON, operator: Operator, bound: str) -> bool:
-    number, limit = _integer(value), _integer(bound)
-    if number is None or limit is None:
-        return False
-    return number < limit if operator == "<" else number > limit
-
-
-def _integer(value: JSON) -> int | None:
-    if not isinstance(value, str) or not re.fullmatch(r"[+-]?[0-9]{1,63}", value):
-        return None
-    return number if -(2**63) <= (number := int(value)) < 2**63 else None
-
-
-def selector_text(selector: JSON) -> str:
-    """Print the selector of an object: a LabelSelector, or a map of labels; text stays,
-    and null is empty.
-    """
-    if isinstance(selector, str):
-        return selector
-    terms = _terms(selector) if isinstance(selector, dict) else ()
-    return ",".join(text for _, text in sorted(terms, key=itemgetter(0)))
-
-
-def _terms(selector: JSONObject) -> Iterator[tuple[str, str]]:
-    is_map = all(isinstance(value, str) for value in selector.values())
-    labels = selector if is_map else selector.get("matchLabels")
-    for key, value in labels.items() if isinstance(labels, dict) else ():
-        yield key, f"{key}={value}"
-    for expression in as_list(selector.get("matchExpressions")):
-        if isinstance(expression, dict):
-            key, operator = str(expression.get("key")), str(expression.get("operator"))
-            values = ",".join(sorted(map(str, as_list(expression.get("values")))))
-            yield (
-                key,
-                _EXPRESSIONS.get(operator, "<error>").format(key=key, values=values),
-            )
-
-
+# How the expressions of a LabelSelector are printed, by operator.
 _EXPRESSIONS: Final = {
     "In": "{key} in ({values})",
     "NotIn": "{key} notin ({values})",
@@ -182,73 +49,196 @@ _EXPRESSIONS: Final = {
     "DoesNotExist": "!{key}",
 }
 
+# A comma separates terms of a field selector, unless a backslash precedes it.
+_FIELD_TERMS: Final = re.compile(r"(?:[^\\,]|\\.?)+")
+_FIELD_TERM: Final = re.compile(
+    r"(?P<path>[^=!]+)(?P<operator>!=|==|=)(?P<value>(?:[^\\=,]|\\[\\=,])*)"
+)
 
-@dataclass(frozen=True, slots=True)
-class FieldTerm:
-    """What one term of a field selector asks: that the scalar at a path is printed so,
-    or is not.
+
+class SelectorError(StatusError):
+    """A selector that cannot be parsed."""
+
+    default_code = "invalid-selector"
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One term of a label selector: a condition on the label with a key."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: JSONObject) -> bool:
+        """Tell whether labels meet the condition (Go: labels.Requirement.Matches).
+
+        An absent label has none of the values, so "notin" matches it and "in" does
+        not.
+        """
+        value = labels.get(self.key)
+        is_present = isinstance(value, str)
+        match self.operator:
+            case "exists":
+                return is_present
+            case "!":
+                return not is_present
+            case "in":
+                return is_present and value in self.values
+            case "notin":
+                return not is_present or value not in self.values
+        # "<" and ">" compare integers, and match no label that is not an integer.
+        number, limit = _integer(value), _integer(self.values[0])
+        if number is None or limit is None:
+            return False
+        return number < limit if self.operator == "<" else number > limit
+
+
+class LabelSelector(msgspec.Struct, frozen=True):
+    """A label selector; without requirements it selects everything."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def matches(self, obj: JSONObject) -> bool:
+        """Tell whether the labels of an object meet all requirements."""
+        labels = as_object(metadata_of(obj).get("labels"))
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+def parse_label_selector(text: str) -> LabelSelector:
+    """Parse a label selector: ``a=b,c!=d,e in (f,g),h notin (i),j,!k``.
+
+    Raises SelectorError.
     """
+    requirements: list[Requirement] = []
+    if not text.strip(_WHITESPACE):
+        return LabelSelector()
+    position = 0
+    while True:
+        term = _LABEL_TERM.match(text, position)
+        if term is None:
+            raise SelectorError(
+                f"unable to parse the label selector {text!r} at character {position}"
+            )
+        requirement = _requirement(term)
+        _check_requirement(requirement)
+        requirements.append(requirement)
+        # After a comma there must be another term.
+        if not term["end"]:
+            return LabelSelector(tuple(requirements))
+        position = term.end()
+
+
+def _requirement(term: re.Match[str]) -> Requirement:
+    if term["absent"]:
+        return Requirement(term["absent"], "!")
+    key = term["key"]
+    if term["set"]:
+        listed = term["values"].split(",")
+        values = tuple(value.strip(_WHITESPACE) for value in listed)
+        return Requirement(key, "in" if term["set"] == "in" else "notin", values)
+    if term["operator"]:
+        return Requirement(key, _OPERATORS[term["operator"]], (term["value"],))
+    return Requirement(key, "exists")
+
+
+def _check_requirement(requirement: Requirement) -> None:
+    """Raise SelectorError for a key or a value that no label can have.
+
+    Go: labels.NewRequirement.
+    """
+    problems = [names.label_key(requirement.key)]
+    problems += [names.label_value(value) for value in requirement.values]
+    if requirement.operator in {"<", ">"} and _integer(requirement.values[0]) is None:
+        problems.append("must be an integer")
+    for problem in problems:
+        if problem:
+            raise SelectorError(
+                f"invalid label selector for {requirement.key!r}: {problem}"
+            )
+
+
+def _integer(value: JSON) -> int | None:
+    """Read a string as Go's strconv.ParseInt does: a 64-bit integer, or None."""
+    if not isinstance(value, str) or not _INTEGER.fullmatch(value):
+        return None
+    number = int(value)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def selector_text(selector: JSON) -> str:
+    """Print the selector of an object: a LabelSelector, or a map of labels.
+
+    A string is printed as it is, and null as the empty string. Go:
+    metav1.FormatLabelSelector and labels.FormatLabels.
+    """
+    if isinstance(selector, str):
+        return selector
+    terms = sorted(_printed_terms(as_object(selector)), key=itemgetter(0))
+    return ",".join(text for _, text in terms)
+
+
+def _printed_terms(selector: JSONObject) -> Iterator[tuple[str, str]]:
+    """Yield the terms of a selector, each with the key that it is sorted by."""
+    # A map of labels has only strings, a LabelSelector has an object and a list.
+    is_map = all(isinstance(value, str) for value in selector.values())
+    labels = selector if is_map else as_object(selector.get("matchLabels"))
+    for key, value in labels.items():
+        yield key, f"{key}={value}"
+    for expression in objects_in(selector.get("matchExpressions")):
+        key = str(expression.get("key"))
+        template = _EXPRESSIONS.get(str(expression.get("operator")), "<error>")
+        values = sorted(str(value) for value in as_list(expression.get("values")))
+        yield key, template.format(key=key, values=",".join(values))
+
+
+class FieldTerm(msgspec.Struct, frozen=True):
+    """One term of a field selector: a scalar that is equal, or not, to a value."""
 
     path: str
     value: str
     equal: bool = True
 
     def matches(self, obj: JSONObject) -> bool:
-        """Tell whether the field is as asked; an absent one is empty."""
-        return (_scalar(obj, self.path) == self.value) == self.equal
+        """Tell whether a field meets the condition; an absent field is empty."""
+        field = value_at(obj, self.path.split("."))
+        text = "" if field is None or isinstance(field, dict | list) else printed(field)
+        return (text == self.value) == self.equal
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSelector:
+class FieldSelector(msgspec.Struct, frozen=True):
     """A field selector; without terms it selects everything."""
 
     terms: tuple[FieldTerm, ...] = ()
 
     def matches(self, obj: JSONObject) -> bool:
-        """Tell whether the fields of an object are as asked."""
+        """Tell whether the fields of an object meet all terms."""
         return all(term.matches(obj) for term in self.terms)
 
     def required_value(self, path: str) -> str | None:
-        """Return the one value that the selector allows at a path such as
-        ``metadata.name``, or None.
+        """Return the one value that a field such as ``metadata.name`` must have.
+
+        None if the selector allows several (Go: fields.Selector.RequiresExactMatch).
         """
-        return next(
-            (term.value for term in self.terms if term.equal and term.path == path),
-            None,
-        )
+        for term in self.terms:
+            if term.equal and term.path == path:
+                return term.value
+        return None
 
 
 def parse_field_selector(text: str) -> FieldSelector:
-    """Read a field selector: ``metadata.name=web,status.phase!=Running``. Raises
-    SelectorError.
+    """Parse a field selector: ``metadata.name=web,status.phase!=Running``.
 
-    A backslash takes the meaning from a comma, an equals sign or a backslash in a
-    value.
+    In a value, a backslash escapes a comma, an equals sign or a backslash (Go:
+    fields.EscapeValue). Raises SelectorError.
     """
-    return FieldSelector(
-        tuple(_field_term(term) for term in _SEPARATE.findall(text) if term)
-    )
-
-
-_SEPARATE: Final = re.compile(r"(?:[^\\,]|\\.?)+")
-_FIELD_TERM: Final = re.compile(
-    r"(?P<path>[^=!]+)(?P<operator>!=|==|=)(?P<value>(?:[^\\=,]|\\[\\=,])*)"
-)
-
-
-def _field_term(text: str) -> FieldTerm:
-    term = _FIELD_TERM.fullmatch(text)
-    if term is None:
-        raise SelectorError(
-            f"unable to parse the field selector {text!r}",
-            hint="PATH=VALUE or PATH!=VALUE",
-        )
-    return FieldTerm(
-        term["path"], re.sub(r"\\(.)", r"\1", term["value"]), term["operator"] != "!="
-    )
-
-
-def _scalar(obj: JSON, path: str) -> str:
-    for name in path.split("."):
-        obj = obj.get(name) if isinstance(obj, dict) else None
-    return "" if obj is None or isinstance(obj, dict | list) else printed(obj)
+    terms = []
+    for part in _FIELD_TERMS.findall(text):
+        match = _FIELD_TERM.fullmatch(part)
+        if match is None:
+            raise SelectorError(
+                f"unable to parse the field selector {part!r}",
+                hint="PATH=VALUE or PATH!=VALUE",
+            )
+        value = re.sub(r"\\(.)", r"\1", match["value"])
+        terms.append(FieldTerm(match["path"], value, match["operator"] != "!="))
+    return FieldSelector(tuple(terms))

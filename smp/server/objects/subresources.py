@@ -1,8 +1,7 @@
-"""The subresources ``status`` and ``scale``: what each of them shows of an object and
-what it may change. Pure.
+"""The subresources ``status`` and ``scale``: what each shows and may change.
 
 Source: "Custom Resources" in the Kubernetes documentation ("Status subresource", "Scale
-subresource"), which says of custom resources what holds for the built-in ones.
+subresource"), which states for custom resources what is true of built-in ones too.
 """
 
 from __future__ import annotations
@@ -12,79 +11,116 @@ from typing import Final
 from smp.errors import SmpError
 from smp.paths import Path
 from smp.server.errors import InvalidError, StatusError, UnknownResourceError, invalid
+from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of
 from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
-from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 
 SCALE_API_VERSION: Final = "autoscaling/v1"
-_SHARED: Final = ("creationTimestamp", "name", "namespace", "resourceVersion", "uid")
-_REGISTER_THEMSELVES: Final = {("", "nodes")}  # with their status
+# The metadata that a Scale has in common with its object.
+_SCALE_METADATA: Final = (
+    "creationTimestamp",
+    "name",
+    "namespace",
+    "resourceVersion",
+    "uid",
+)
+# A kubelet registers its node and reports its status in one request.
+_CREATED_WITH_STATUS: Final = {("", "nodes")}
+_MAX_REPLICAS: Final = 2**31 - 1
 
 
 class NoReplicasError(SmpError):
-    """A custom resource that has no replicas where its definition says that they are."""
+    """A custom resource without replicas at the path in its definition."""
 
     default_code = "no-replicas"
-    status = 422  # a real server says 500, of what the author of the object did
+    # An API server answers 500, although the client's object is the cause.
+    status = 422
 
 
 def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
-    """Return a new object without the status, which is for its subresource to set."""
-    if not resource.status or resource.key in _REGISTER_THEMSELVES:
+    """Return a new object without the status, which only its subresource sets."""
+    if not resource.status or resource.key in _CREATED_WITH_STATUS:
         return obj
-    return {name: value for name, value in obj.items() if name != "status"}
+    return with_status(obj, ABSENT)
 
 
 def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObject:
-    """Return the new object with the status of the old one, where status is a
-    subresource.
+    """Return the new object with the old status, where status is a subresource.
+
+    "PUT/POST/PATCH requests to the custom resource ignore changes to the status
+    stanza."
     """
-    return with_status(new, old.get("status", ABSENT)) if resource.status else new
+    if not resource.status:
+        return new
+    return with_status(new, old.get("status", ABSENT))
 
 
 def on_status_update(old: JSONObject, new: JSONObject) -> JSONObject:
-    """Return the old object with the status of the new one."""
+    """Return the old object with the new status.
+
+    "PUT requests to the /status subresource take a custom resource object and ignore
+    changes to anything except the status stanza."
+    """
     return with_status(old, new.get("status", ABSENT))
 
 
 def with_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:
-    """Return an object with a status; ABSENT takes it away."""
+    """Return an object with a status; ABSENT removes it."""
     others = {name: value for name, value in obj.items() if name != "status"}
-    return others if isinstance(status, Absent) else {**others, "status": status}
+    if isinstance(status, Absent):
+        return others
+    return {**others, "status": status}
 
 
 def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
-    """Return the Scale of an object: the replicas that are wanted and there, and the
-    selector of the pods.
+    """Return the Scale of an object: its replicas and the selector of its pods.
 
-    Raises UnknownResourceError for a resource without the subresource, NoReplicasError.
+    Raises UnknownResourceError for a resource without the subresource, and
+    NoReplicasError.
     """
-    paths = _paths(resource)
-    selector = selector_text(_at(obj, paths.selector)) if paths.selector else ""
+    paths = _scale_paths(resource)
+    replicas = value_at(obj, paths.spec_replicas)
+    if replicas is None:
+        replicas = paths.default_replicas
+    if replicas is None:
+        raise NoReplicasError(
+            "no value for the replicas of the scale", path=Path(paths.spec_replicas)
+        )
+    status: JSONObject = {
+        "replicas": _integer(value_at(obj, paths.status_replicas)),
+    }
+    if paths.selector:
+        selector = selector_text(value_at(obj, paths.selector))
+        if selector:
+            status["selector"] = selector
+    metadata = metadata_of(obj)
     return {
         "kind": "Scale",
         "apiVersion": SCALE_API_VERSION,
         "metadata": {
-            name: value for name, value in metadata_of(obj).items() if name in _SHARED
+            name: value for name, value in metadata.items() if name in _SCALE_METADATA
         },
-        "spec": {"replicas": _wanted(obj, paths)},
-        "status": {"replicas": _count(_at(obj, paths.status_replicas))}
-        | ({"selector": selector} if selector else {}),
+        "spec": {"replicas": _integer(replicas)},
+        "status": status,
     }
 
 
 def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONObject:
-    """Return an object with the replicas that its changed Scale wants; none are 0.
+    """Return an object with the replicas of a changed Scale; absent replicas are 0.
 
-    Raises UnknownResourceError for a resource without the subresource, StatusError for what
-    is no Scale, and InvalidError for replicas that are no number from 0.
+    Raises UnknownResourceError for a resource without the subresource, StatusError for
+    an object of another kind, and InvalidError for replicas that are no integer from 0
+    to 2^31 - 1.
     """
     if (scale.get("kind"), scale.get("apiVersion")) != ("Scale", SCALE_API_VERSION):
-        raise StatusError(f"a Scale in {SCALE_API_VERSION} is expected")
-    wanted = _at(scale, ("spec", "replicas"))
-    replicas = 0 if wanted is None else wanted
-    if type(replicas) is not int or not 0 <= replicas < 2**31:
+        raise StatusError(f"the object must be a Scale in {SCALE_API_VERSION}")
+    replicas = value_at(scale, ("spec", "replicas"))
+    if replicas is None:
+        replicas = 0
+    # bool is a subclass of int, so isinstance does not suffice.
+    if type(replicas) is not int or not 0 <= replicas <= _MAX_REPLICAS:
         raise InvalidError(
             [
                 invalid(
@@ -94,41 +130,23 @@ def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONOb
                 )
             ]
         )
-    return _with(obj, _paths(resource).spec_replicas, replicas)
+    return _with_value_at(obj, _scale_paths(resource).spec_replicas, replicas)
 
 
-def _paths(resource: Resource) -> ScalePaths:
+def _scale_paths(resource: Resource) -> ScalePaths:
     if resource.scale is None:
-        raise UnknownResourceError(f"{resource.qualified} have no scale")
+        raise UnknownResourceError(f"{resource.qualified} have no scale subresource")
     return resource.scale
 
 
-def _wanted(obj: JSONObject, paths: ScalePaths) -> int:
-    replicas = _at(obj, paths.spec_replicas)
-    if replicas is not None:
-        return _count(replicas)
-    if paths.default_replicas is None:
-        raise NoReplicasError(
-            "there is no value for the replicas of the scale",
-            path=Path(paths.spec_replicas),
-        )
-    return paths.default_replicas
-
-
-def _count(value: JSON) -> int:
+def _integer(value: JSON) -> int:
     return value if type(value) is int else 0
 
 
-def _at(value: JSON, path: FieldPath) -> JSON:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _with(value: JSON, path: FieldPath, leaf: JSON) -> JSONObject:
-    members = value if isinstance(value, dict) else {}
-    name, *below = path
-    return {
-        **members,
-        name: _with(members.get(name), tuple(below), leaf) if below else leaf,
-    }
+def _with_value_at(value: JSON, path: FieldPath, leaf: JSON) -> JSONObject:
+    """Return an object with a value at a path; objects on the way are added."""
+    fields = as_object(value)
+    name, *rest = path
+    if rest:
+        leaf = _with_value_at(fields.get(name), tuple(rest), leaf)
+    return {**fields, name: leaf}
