@@ -1,6 +1,4 @@
-"""Everything that can go wrong, as data: a code, a path, a hint and the HTTP status to
-answer.
-"""
+"""Errors as data: a code, a path, what would help, and the HTTP status to answer."""
 
 from __future__ import annotations
 
@@ -69,8 +67,10 @@ class SmpError(Exception):
         return f"{self.advice}; {self.option}" if self.advice else str(self.option)
 
     def within(self, step: Step) -> Self:
-        """Move the error one level up: called while unwinding, so the happy path
-        formats nothing.
+        """Move the error one level up.
+
+        It is called while the stack unwinds, so that a walk that succeeds builds no
+        paths.
         """
         self.path = self.path.under(step)
         return self
@@ -85,16 +85,21 @@ class SmpError(Exception):
         return f"{where}{self.problem}" + (f" ({self.hint})" if self.hint else "")
 
     def __repr__(self) -> str:
-        name = type(self).__name__
-        return f"{name}(code={self.code!r}, path={str(self.path)!r}, problem={self.problem!r})"
+        facts = {"code": self.code, "path": str(self.path), "problem": self.problem}
+        listing = ", ".join(f"{name}={fact!r}" for name, fact in facts.items())
+        return f"{type(self).__name__}({listing})"
 
 
 class DocumentError(SmpError):
-    """Text or bytes that are not the JSON or YAML document that they should be."""
+    """Text or bytes that are not the JSON or YAML document that they should be.
+
+    ``source`` is the name of the text, ``line`` and ``column`` count from 1; each may
+    be unknown.
+    """
 
     default_code = "invalid-document"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what SmpError takes, and the place in the text
         self,
         problem: str,
         *,
@@ -106,15 +111,18 @@ class DocumentError(SmpError):
         column: int | None = None,
     ) -> None:
         super().__init__(problem, code=code, path=path, hint=hint)
-        self.source, self.line, self.column = source, line, column
+        self.source = source
+        self.line = line
+        self.column = column
+
+    @property
+    def place(self) -> str:
+        """Source, line and column as far as they are known: ``file.yaml:3:7``."""
+        parts = [self.source, self.line, self.column]
+        return ":".join(str(part) for part in parts if part not in ("", None))
 
     def __str__(self) -> str:
-        place = ":".join(
-            str(part)
-            for part in (self.source, self.line, self.column)
-            if part not in ("", None)
-        )
-        return f"{place}: {super().__str__()}" if place else super().__str__()
+        return f"{self.place}: {super().__str__()}" if self.place else super().__str__()
 
 
 class SchemaError(SmpError):
@@ -124,15 +132,16 @@ class SchemaError(SmpError):
 
 
 class UnknownKindError(SchemaError):
-    """A kind, or a version of the catalog, that nobody described."""
+    """A kind that the catalog does not describe, or a version that is not bundled."""
 
     default_code = "unknown-kind"
     status = 404
 
 
 class UnknownFieldError(SchemaError):
-    """A field that the schema does not know, where an object or a list has to be
-    descended into.
+    """A field that the schema does not know.
+
+    It is an error only where an object or a list below the field has to be merged.
     """
 
     default_code = "unknown-field"
@@ -140,8 +149,9 @@ class UnknownFieldError(SchemaError):
 
 
 class ObjectError(SmpError):
-    """An object that cannot be compared or merged: a list of mixed types, an element
-    without its merge key.
+    """An object that cannot be compared or merged.
+
+    A list has elements of several types, or an element lacks its patch merge key.
     """
 
     default_code = "invalid-object"
@@ -155,13 +165,13 @@ class PatchError(SmpError):
 
 
 class CompositionError(PatchError):
-    """Patches whose joint effect no single strategic merge patch has."""
+    """Patches whose combined effect a single strategic merge patch cannot have."""
 
     default_code = "not-composable"
 
 
 class UnionError(SmpError):
-    """Unions that a profile refuses to normalize; ``problems`` has an error for each."""
+    """Unions that a profile cannot normalize; ``problems`` has an error for each."""
 
     default_code = "union-refused"
     status = 422
@@ -181,7 +191,7 @@ class UnionError(SmpError):
 
 
 class UnionConflictError(UnionError):
-    """A normalization that would clear what the patch itself sets or retains."""
+    """A normalization that would clear a member that the patch sets or retains."""
 
     default_code = "union-conflict"
 
@@ -232,11 +242,12 @@ class Conflict(msgspec.Struct, frozen=True):
     base: JSON | Absent = ABSENT
 
     def __str__(self) -> str:
-        return f"{self.path}: base {self.base!r}, ours {self.ours!r}, theirs {self.theirs!r}"
+        sides = f"base {self.base!r}, ours {self.ours!r}, theirs {self.theirs!r}"
+        return f"{self.path}: {sides}"
 
 
 class ConflictError(SmpError):
-    """A three-way patch that would overwrite what somebody else changed since."""
+    """A three-way patch that would overwrite changes made to the live object."""
 
     default_code = "conflict"
     status = 409
@@ -245,7 +256,8 @@ class ConflictError(SmpError):
         plural = "s" if len(conflicts) != 1 else ""
         listing = "".join(f"\n  {conflict}" for conflict in conflicts)
         super().__init__(
-            f"{len(conflicts)} conflict{plural} with changes made to the live object{listing}",
+            f"{len(conflicts)} conflict{plural} with changes made to the live object"
+            f"{listing}",
             path=conflicts[0].path if conflicts else None,
             option=Option(
                 name="overwrite",
@@ -257,7 +269,7 @@ class ConflictError(SmpError):
 
 
 class ApplyWarning(msgspec.Struct, frozen=True):
-    """Something that a user should know and that stopped nothing."""
+    """Something that a user should know about an apply that succeeded."""
 
     code: str
     path: Path

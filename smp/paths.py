@@ -1,4 +1,4 @@
-"""Where in a document something is, and how to write that down."""
+"""Paths into a document, and how they are written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smp.values import JSON
 
 
 class Element(msgspec.Struct, frozen=True):
-    """A step into an element of a merge list, known by its merge key and by its index."""
+    """A step into an element of a merge list, by its index and its patch merge key."""
 
     index: int
     merge_key: str
@@ -24,8 +24,9 @@ Step: TypeAlias = str | int | Element
 
 
 class Path(msgspec.Struct, frozen=True):
-    """A path from the root of a document: field names, list indexes, merge-list
-    elements.
+    """A path from the root of a document.
+
+    A step is the name of a field, an index of a list or an element of a merge list.
     """
 
     steps: tuple[Step, ...] = ()
@@ -54,11 +55,9 @@ def _readable(step: Step) -> str:
         return f"[{step}]"
     # A name with dots or brackets (an annotation) is bracketed, so that the path stays
     # readable.
-    return (
-        f"[{step}]"
-        if not step or any(char in ".[]/= " for char in step)
-        else f".{step}"
-    )
+    if not step or any(char in ".[]/= " for char in step):
+        return f"[{step}]"
+    return f".{step}"
 
 
 def _key_text(value: JSON) -> str:
@@ -70,4 +69,5 @@ def _key_text(value: JSON) -> str:
 def _escape(step: Step) -> str:
     if isinstance(step, Element):
         return str(step.index)
+    # RFC 6901, section 3: "~" is escaped first, so that "/" does not become "~01".
     return str(step).replace("~", "~0").replace("/", "~1")

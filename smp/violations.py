@@ -1,6 +1,4 @@
-"""What an API server would reject, as data: returned by validators, never raised by
-them.
-"""
+"""What an API server would reject, as data that validators return."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from smp.paths import Element, Path, Step
+from smp.paths import Element, Path
 from smp.values import ABSENT, JSON, Absent, JSONObject, printed
 
 Reason: TypeAlias = Literal[
@@ -45,37 +43,31 @@ class Violation(msgspec.Struct, frozen=True):
 
     @property
     def cause(self) -> JSONObject:
-        """The violation as a cause of a Status, which names an element of a list by its
-        index.
-        """
-        field = str(Path(tuple(map(_indexed, self.path.steps))))
+        """The violation as a cause of a Status."""
+        # A cause names an element of a list by its index (Go: field.Path.Index).
+        steps = [
+            step.index if isinstance(step, Element) else step
+            for step in self.path.steps
+        ]
+        field = str(Path(tuple(steps)))
         return {"reason": self.reason, "message": self.message, "field": field}
 
 
 def unsupported(
     path: Path, value: JSON, supported: Iterable[JSON], *, warning: bool = False
 ) -> Violation:
-    """Make the violation of a value that is none of those supported (Go:
-    field.NotSupported).
-    """
-    listing = ", ".join(_quoted(printed(one)) for one in supported)
-    message = f"Unsupported value: {_shown(value)}" + (
-        f": supported values: {listing}" if listing else ""
-    )
+    """Make the violation of a value that is not supported (Go: field.NotSupported)."""
+    is_scalar = not isinstance(value, str | dict | list)
+    message = f"Unsupported value: {printed(value) if is_scalar else _quoted(value)}"
+    listing = ", ".join(_quoted(printed(each)) for each in supported)
+    if listing:
+        message += f": supported values: {listing}"
     return Violation(
         "unsupported-value", path, "FieldValueNotSupported", message, value, warning
     )
 
 
-def _indexed(step: Step) -> Step:
-    return step.index if isinstance(step, Element) else step
-
-
-def _shown(value: JSON) -> str:
-    return _quoted(value) if isinstance(value, str | dict | list) else printed(value)
-
-
 def _quoted(value: JSON) -> str:
-    import json
+    import json  # noqa: PLC0415  # most objects have no violation to print
 
     return json.dumps(value, ensure_ascii=False)
