@@ -1,6 +1,4 @@
-"""What the server refuses beside what the handler does, and what makes an object
-invalid.
-"""
+"""Errors of the server itself, and the violations that make an object invalid."""
 
 from __future__ import annotations
 
@@ -33,9 +31,9 @@ class UnknownResourceError(SmpError):
 
 def raise_invalid(violations: Iterable[Violation]) -> None:
     """Raise InvalidError if there are violations."""
-    found = tuple(violations)
-    if found:
-        raise InvalidError(found)
+    all_violations = tuple(violations)
+    if all_violations:
+        raise InvalidError(all_violations)
 
 
 def invalid(path: Path, value: JSON, detail: str) -> Violation:
@@ -50,19 +48,13 @@ def invalid(path: Path, value: JSON, detail: str) -> Violation:
 
 
 def required(path: Path, detail: str = "") -> Violation:
-    """Make the violation of a value that is missing (Go: field.Required)."""
-    return Violation(
-        "required-value",
-        path,
-        "FieldValueRequired",
-        "Required value" + (f": {detail}" if detail else ""),
-    )
+    """Make the violation of a missing value (Go: field.Required)."""
+    message = f"Required value: {detail}" if detail else "Required value"
+    return Violation("required-value", path, "FieldValueRequired", message)
 
 
 def forbidden(path: Path, detail: str) -> Violation:
-    """Make the violation of a value that is not allowed where it is (Go:
-    field.Forbidden).
-    """
+    """Make the violation of a value not allowed here (Go: field.Forbidden)."""
     return Violation(
         "forbidden-value", path, "FieldValueForbidden", f"Forbidden: {detail}"
     )

@@ -1,4 +1,4 @@
-"""The kubeconfig that leads clients to a server."""
+"""The kubeconfig with which clients reach a server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Final
 from smp.documents import dump_yaml, read_one
 from smp.errors import SmpError
 from smp.server.settings import SettingsError
-from smp.values import JSON, JSONObject, as_list
+from smp.values import JSONObject, as_list, as_object
 
-_NAME: Final = "smp"
+_NAME: Final = "smp"  # of the cluster, the user and the context
 
 
 def kubeconfig(url: str, *, token: str = "", authority: bytes = b"") -> JSONObject:
-    """Return the kubeconfig for a URL; ``authority`` is the PEM of the certificates to
-    trust, beside none.
+    """Return the kubeconfig for a URL.
+
+    ``authority`` is the PEM of the certificates to trust; empty: those of the system.
     """
     cluster: JSONObject = {"server": url}
     if authority:
@@ -35,40 +36,40 @@ def kubeconfig(url: str, *, token: str = "", authority: bytes = b"") -> JSONObje
 
 
 def write_kubeconfig(path: Path, config: JSONObject) -> None:
-    """Write a kubeconfig, whole or not at all, readable by its owner only.
+    """Write a kubeconfig atomically, readable by its owner only.
 
-    Raises SettingsError rather than overwrite what is not a kubeconfig of this server,
-    and OSError.
+    Raises OSError, and SettingsError rather than overwrite a file that is not a
+    kubeconfig of this server.
     """
-    if path.exists() and not _is_own(path.read_bytes()):
+    if path.exists() and not _may_overwrite(path.read_bytes()):
         raise SettingsError(
             f"{path} exists and was not written by smp serve",
             code="not-overwritten",
             hint="name another file",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
+    # A temporary file has mode 0600, and a rename replaces the old file at once.
     with tempfile.NamedTemporaryFile(
         dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as fresh:
+    ) as temporary:
         try:
-            # the file is created with mode 0600
-            fresh.write(dump_yaml([config]).encode())
-            fresh.flush()
-            os.fsync(fresh.fileno())
-            Path(fresh.name).replace(path)
+            temporary.write(dump_yaml([config]).encode())
+            temporary.flush()
+            os.fsync(temporary.fileno())
+            Path(temporary.name).replace(path)
         except BaseException:
-            Path(fresh.name).unlink(missing_ok=True)
+            Path(temporary.name).unlink(missing_ok=True)
             raise
 
 
-def _is_own(data: bytes) -> bool:
+def _may_overwrite(data: bytes) -> bool:
+    """Tell whether a file is empty, or a kubeconfig with our one cluster."""
     if not data.strip():
         return True
     try:
-        config = read_one(data).value
+        config = as_object(read_one(data).value)
     except SmpError:
         return False
-    clusters: JSON = config.get("clusters") if isinstance(config, dict) else None
-    return [one.get("name") for one in as_list(clusters) if isinstance(one, dict)] == [
-        _NAME
-    ]
+    clusters = as_list(config.get("clusters"))
+    names = [cluster.get("name") for cluster in clusters if isinstance(cluster, dict)]
+    return names == [_NAME]

@@ -9,22 +9,25 @@ from typing import Final
 
 import msgspec
 
-_LOGGER: Final = {"handlers": ["stderr"], "propagate": False}
-# asyncio warns of every client that goes away
-_LOGGERS: Final = {"smp": "", "uvicorn": "", "asyncio": "ERROR"}
+# The loggers to configure; "" is the level that the operator asked for.
+_LEVELS: Final = {
+    "smp": "",
+    "uvicorn": "",
+    "asyncio": "ERROR",  # it warns of every client that disconnects
+}
 
 
 class JSONLines(logging.Formatter):
-    """Format a record as one JSON object; ``extra={"fields": {...}}`` of a call adds
-    members to it.
+    """Format a record as one JSON object.
+
+    ``extra={"fields": {...}}`` of a logging call adds members to the object.
     """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without its end."""
+        time = datetime.fromtimestamp(record.created, UTC)
         line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(
-                timespec="milliseconds"
-            ),
+            "time": time.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -37,6 +40,14 @@ class JSONLines(logging.Formatter):
 
 def configure(level: str) -> None:
     """Send the logs of the server, and of uvicorn, to standard error."""
+    loggers = {
+        name: {
+            "handlers": ["stderr"],
+            "propagate": False,
+            "level": fixed_level or level.upper(),
+        }
+        for name, fixed_level in _LEVELS.items()
+    }
     logging.config.dictConfig(
         {
             "version": 1,
@@ -45,9 +56,6 @@ def configure(level: str) -> None:
             "handlers": {
                 "stderr": {"class": "logging.StreamHandler", "formatter": "json"}
             },
-            "loggers": {
-                name: {**_LOGGER, "level": least or level.upper()}
-                for name, least in _LOGGERS.items()
-            },
+            "loggers": loggers,
         }
     )

@@ -1,5 +1,4 @@
-"""Counters, gauges and histograms, printed in the text format of Prometheus (version
-0.0.4).
+"""Counters, gauges and histograms in the text format of Prometheus (version 0.0.4).
 
 The names are those of Kubernetes' API servers, so that their dashboards and alerts
 work.
@@ -8,15 +7,15 @@ work.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final, TypeAlias
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 Labels: TypeAlias = tuple[str, ...]
 
-_SECONDS: Final = (
+# Upper bounds of the buckets of a histogram, in seconds.
+_BOUNDS: Final = (
     0.001,
     0.0025,
     0.005,
@@ -33,143 +32,135 @@ _SECONDS: Final = (
     30.0,
     60.0,
 )
+# The characters that the text format escapes in the value of a label.
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+_REQUEST_LABELS: Final = ("verb", "group", "version", "resource", "subresource")
+_RESOURCE_LABELS: Final = ("group", "version", "resource")
 
 
-@dataclass
 class Counter:
-    """A number for each combination of label values, that only grows."""
+    """A number for each combination of label values; it only grows."""
 
     type: ClassVar[str] = "counter"
 
-    name: str
-    help: str
-    labels: Labels = ()
-    values: dict[Labels, float] = field(default_factory=dict)
+    def __init__(self, name: str, description: str, labels: Labels = ()) -> None:
+        self.name = name
+        self.description = description
+        self.labels = labels
+        self.values: dict[Labels, float] = {}
 
     def add(self, *labels: str, by: float = 1) -> None:
         """Add to the number of these label values."""
         self.values[labels] = self.values.get(labels, 0) + by
 
+    def value(self, *labels: str) -> float:
+        """Return the number of these label values; 0 before anything was added."""
+        return self.values.get(labels, 0)
+
     def samples(self) -> Iterator[str]:
         """Yield a line for each number."""
         for labels, value in self.values.items():
-            yield f"{self.name}{_braced(self.labels, labels)} {value:.17g}"
+            yield f"{self.name}{_label_set(self.labels, labels)} {value:.17g}"
 
 
-@dataclass
 class Gauge(Counter):
-    """A number for each combination of label values, that goes up and down."""
+    """A number for each combination of label values; it goes up and down."""
 
     type: ClassVar[str] = "gauge"
 
 
-@dataclass
 class Histogram:
-    """How many observations took at most so many seconds, for each combination of label
-    values.
-    """
+    """How many observations took at most so many seconds, by label values."""
 
     type: ClassVar[str] = "histogram"
 
-    name: str
-    help: str
-    labels: Labels = ()
-    values: dict[Labels, _Buckets] = field(default_factory=dict)
+    def __init__(self, name: str, description: str, labels: Labels = ()) -> None:
+        self.name = name
+        self.description = description
+        self.labels = labels
+        self.values: dict[Labels, _Buckets] = {}
 
     def observe(self, seconds: float, *labels: str) -> None:
         """Count one observation."""
-        buckets = self.values.get(labels) or self.values.setdefault(labels, _Buckets())
-        buckets.counts[bisect_left(_SECONDS, seconds)] += 1
+        buckets = self.values.get(labels)
+        if buckets is None:
+            buckets = self.values[labels] = _Buckets()
+        buckets.counts[bisect_left(_BOUNDS, seconds)] += 1
         buckets.total += seconds
 
     def samples(self) -> Iterator[str]:
         """Yield the cumulative buckets, the sum and the count of each combination."""
+        bounds = [*map(str, _BOUNDS), "+Inf"]
+        bucket_labels = (*self.labels, "le")
         for labels, buckets in self.values.items():
+            # Prometheus' buckets are cumulative: each counts those below it as well.
             count = 0
-            for bound, number in zip(
-                (*map(str, _SECONDS), "+Inf"), buckets.counts, strict=True
-            ):
+            for bound, number in zip(bounds, buckets.counts, strict=True):
                 count += number
-                yield f"{self.name}_bucket{_braced((*self.labels, 'le'), (*labels, bound))} {count}"
-            yield f"{self.name}_sum{_braced(self.labels, labels)} {buckets.total:.9g}"
-            yield f"{self.name}_count{_braced(self.labels, labels)} {count}"
+                label_set = _label_set(bucket_labels, (*labels, bound))
+                yield f"{self.name}_bucket{label_set} {count}"
+            label_set = _label_set(self.labels, labels)
+            yield f"{self.name}_sum{label_set} {buckets.total:.9g}"
+            yield f"{self.name}_count{label_set} {count}"
 
 
-@dataclass
 class _Buckets:
-    counts: list[int] = field(default_factory=lambda: [0] * (len(_SECONDS) + 1))
-    total: float = 0
+    """The observations of one combination of label values; the last bucket is +Inf."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(_BOUNDS) + 1)
+        self.total = 0.0
 
 
-_REQUEST: Final = ("verb", "group", "version", "resource", "subresource")
-
-
-@dataclass
 class Metrics:
     """What the server measures."""
 
-    requests: Counter = field(
-        default_factory=lambda: Counter(
-            "apiserver_request_total", "Requests answered.", (*_REQUEST, "code")
+    def __init__(self) -> None:
+        self.requests = Counter(
+            "apiserver_request_total", "Requests answered.", (*_REQUEST_LABELS, "code")
         )
-    )
-    durations: Histogram = field(
-        default_factory=lambda: Histogram(
+        self.durations = Histogram(
             "apiserver_request_duration_seconds",
             "Time to answer, watches excepted.",
-            _REQUEST,
+            _REQUEST_LABELS,
         )
-    )
-    in_flight: Gauge = field(
-        default_factory=lambda: Gauge(
-            "apiserver_current_inflight_requests",
-            "Requests being answered.",
-            values={(): 0},
+        self.in_flight = Gauge(
+            "apiserver_current_inflight_requests", "Requests being answered."
         )
-    )
-    watches: Gauge = field(
-        default_factory=lambda: Gauge(
-            "apiserver_longrunning_requests",
-            "Watches being served.",
-            ("group", "version", "resource"),
+        self.in_flight.add(by=0)  # so that the gauge is exported before any request
+        self.watches = Gauge(
+            "apiserver_longrunning_requests", "Watches being served.", _RESOURCE_LABELS
         )
-    )
-    events: Counter = field(
-        default_factory=lambda: Counter(
+        self.events = Counter(
             "apiserver_watch_events_total",
             "Events sent to watchers.",
             ("group", "version", "kind"),
         )
-    )
-    conflicts: Counter = field(
-        default_factory=lambda: Counter(
+        self.conflicts = Counter(
             "smp_write_conflicts_total",
             "Writes that met another writer.",
-            ("group", "version", "resource"),
+            _RESOURCE_LABELS,
         )
-    )
 
     def exposition(self) -> str:
         """Print all metrics."""
-        return "".join(
-            f"{line}\n" for metric in vars(self).values() for line in _described(metric)
-        )
+        lines: list[str] = []
+        metrics: Iterable[Counter | Histogram] = vars(self).values()
+        for metric in metrics:
+            lines.append(f"# HELP {metric.name} {metric.description}\n")
+            lines.append(f"# TYPE {metric.name} {metric.type}\n")
+            lines.extend(f"{sample}\n" for sample in metric.samples())
+        return "".join(lines)
 
 
-def _described(metric: Counter | Histogram) -> Iterator[str]:
-    yield f"# HELP {metric.name} {metric.help}"
-    yield f"# TYPE {metric.name} {metric.type}"
-    yield from metric.samples()
-
-
-def _braced(names: Labels, values: Labels) -> str:
+def _label_set(names: Labels, values: Labels) -> str:
+    """Print ``{name="value",...}``, or nothing where there are no labels."""
     if not names:
         return ""
-    return (
-        "{"
-        + ",".join(
-            f'{n}="{v.translate(_ESCAPES)}"' for n, v in zip(names, values, strict=True)
-        )
-        + "}"
-    )
+    pairs = [
+        f'{name}="{value.translate(_ESCAPES)}"'
+        for name, value in zip(names, values, strict=True)
+    ]
+    return "{" + ",".join(pairs) + "}"

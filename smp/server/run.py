@@ -1,6 +1,4 @@
-"""A server as a process: the socket, TLS, signals, and an end that lets requests
-finish.
-"""
+"""A server as a process: the socket, TLS, signals and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -35,45 +33,36 @@ def serve(
     kubeconfig_path: Path | None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM; ``ready`` is called with the URL once requests are
-    answered.
+    """Serve until SIGINT or SIGTERM.
 
-    Raises SettingsError, StoreError, and OSError where the address cannot be bound or a
-    file not be read.
+    ``ready`` is called with the URL once requests are answered. Raises SettingsError,
+    StoreError, and OSError where the address cannot be bound or a file cannot be read.
     """
     listener.check(settings)
-    with _bound(listener) as bound:
-        url = listener.url(bound.getsockname()[1])
+    with _listening_socket(listener) as listening:
+        url = listener.url(listening.getsockname()[1])
 
         def on_ready() -> None:
             if kubeconfig_path:
-                authority = (
-                    listener.authority.read_bytes() if listener.authority else b""
-                )
-                write_kubeconfig(
-                    kubeconfig_path,
-                    kubeconfig(url, token=settings.token, authority=authority),
-                )
+                authority = b""
+                if listener.authority:
+                    authority = listener.authority.read_bytes()
+                config = kubeconfig(url, token=settings.token, authority=authority)
+                write_kubeconfig(kubeconfig_path, config)
             ready(url)
 
-        asyncio.run(_serve(settings, listener, store, bound, on_ready))
+        async def run() -> None:
+            app = create_app(open_store(store), settings)
+            server = _Server(_uvicorn_config(app, listener), app, on_ready)
+            # The lifespan is ours, not uvicorn's: it ends after the last request.
+            async with app.router.lifespan_context(app):
+                await server.serve(sockets=[listening])
 
-
-async def _serve(
-    settings: Settings,
-    listener: Listener,
-    store: str,
-    bound: socket.socket,
-    on_ready: Callable[[], None],
-) -> None:
-    app = create_app(open_store(store), settings)
-    server = _Server(_config(app, listener), app, on_ready)
-    async with app.router.lifespan_context(app):
-        await server.serve(sockets=[bound])
+        asyncio.run(run())
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which says when it is ready and has watches end when it stops."""
+    """uvicorn, with a callback when it is ready; its shutdown ends the watches."""
 
     def __init__(
         self, config: uvicorn.Config, app: Starlette, on_ready: Callable[[], None]
@@ -87,18 +76,21 @@ class _Server(uvicorn.Server):
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Watches never finish by themselves, and uvicorn waits for open requests.
         self._app.state.stopping.set()
         await super().shutdown(sockets)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, at the second signal at once; the signal is not raised again, for the
-        end is an orderly one.
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
+        """Stop gracefully at the first signal, at once at the second.
+
+        uvicorn would raise the signal again after the shutdown; a requested end is a
+        success, so the process exits with 0.
         """
         self.force_exit = self.should_exit
         self.should_exit = True
 
 
-def _config(app: Starlette, listener: Listener) -> uvicorn.Config:
+def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -115,24 +107,26 @@ def _config(app: Starlette, listener: Listener) -> uvicorn.Config:
         config.load()
     except ssl.SSLError as error:
         raise SettingsError(
-            f"{listener.certificate} and {listener.key} are no certificate and its key"
+            f"{listener.certificate} and {listener.key} are not a certificate and its "
+            "key"
         ) from error
     return config
 
 
 @contextmanager
-def _bound(listener: Listener) -> Iterator[socket.socket]:
-    # With the protocol said, asyncio knows that it is TCP and sends small packets at
-    # once.
+def _listening_socket(listener: Listener) -> Iterator[socket.socket]:
+    # With the protocol given, asyncio knows that it is TCP and sends small packets at
+    # once (TCP_NODELAY).
     family, kind, protocol, _, address = socket.getaddrinfo(
         listener.host or None,
         listener.port,
         type=socket.SOCK_STREAM,
         flags=socket.AI_PASSIVE,
     )[0]
-    with socket.socket(family, kind, protocol) as bound:
+    with socket.socket(family, kind, protocol) as listening:
+        # On Windows this option would let two servers share one port.
         if os.name == "posix":
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-        bound.listen(_BACKLOG)
-        yield bound
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+        yield listening

@@ -1,49 +1,59 @@
-"""How a server behaves and where it listens, checked when it is said."""
+"""How a server behaves and where it listens, checked when it is configured."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from smp.errors import SmpError
 from smp.handler import Limits
 from smp.schema.catalog import Catalog, kubernetes
 
+# Addresses that mean every address of the machine, and the one to reach them from here.
+_CLIENT_HOSTS: Final = {
+    "": "127.0.0.1",
+    "0.0.0.0": "127.0.0.1",  # noqa: S104 - compared with, not bound to
+    "::": "::1",
+}
+
 
 class SettingsError(SmpError):
-    """Settings that do not go together."""
+    """Settings that contradict each other."""
 
     default_code = "invalid-settings"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server behaves; times are in seconds.
 
-    Without a ``token`` there is no authentication, and only requests that are addressed
-    to this very machine are answered. ``max_in_flight`` bounds the requests answered at
-    one time, watches excepted. A watcher that takes nothing for ``send_timeout`` is
-    given up.
+    Without a ``token`` there is no authentication, and only requests addressed to this
+    machine are answered. ``max_in_flight`` bounds the requests answered at one time,
+    watches excepted. A watch whose client reads nothing for ``send_timeout`` ends.
     """
 
-    token: str = field(default="", repr=False)
-    catalog: Catalog = field(default_factory=kubernetes, repr=False)
+    token: str = ""
+    catalog: Catalog = msgspec.field(default_factory=kubernetes)
     profile: str = "kep1027"
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     max_in_flight: int = 400
     body_timeout: float = 30
     request_timeout: float = 60
     watch_timeout: float = 1800
     send_timeout: float = 30
 
+    def __repr__(self) -> str:
+        # The token is a secret: it must not reach a log through the repr.
+        return f"Settings(profile={self.profile!r}, limits={self.limits!r})"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
-    """Where a server listens, and its certificate; ``authority`` is the certificate of
-    who signed it.
 
-    Port 0 is any free one. Raises SettingsError for a certificate without a key.
+class Listener(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a server listens, and its certificate.
+
+    ``authority`` is the certificate that clients are to trust. Port 0 is any free one.
+    Raises SettingsError for a certificate without a key, and the reverse.
     """
 
     host: str = "127.0.0.1"
@@ -63,32 +73,29 @@ class Listener:
             )
 
     def check(self, settings: Settings) -> None:
-        """Refuse to be reached from other machines without a token. Raises
-        SettingsError.
-        """
+        """Raise SettingsError where other machines could connect without a token."""
         if not settings.token and not is_loopback(self.host):
             raise SettingsError(
                 f"listening on {self.host or 'every address'} needs a token",
                 code="token-required",
-                hint="without one, only this machine is served: 127.0.0.1, ::1 or localhost",
+                hint="without one, only this machine is served: "
+                "127.0.0.1, ::1 or localhost",
             )
 
     def url(self, port: int) -> str:
         """Return the URL for clients on this machine, given the port that was bound."""
-        host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(
-            self.host, self.host
-        )
+        host = _CLIENT_HOSTS.get(self.host, self.host)
+        if ":" in host:  # an IPv6 address
+            host = f"[{host}]"
         scheme = "https" if self.certificate else "http"
-        return (
-            f"{scheme}://[{host}]:{port}"
-            if ":" in host
-            else f"{scheme}://{host}:{port}"
-        )
+        return f"{scheme}://{host}:{port}"
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host, as one writes it in a URL, is this machine and nothing else."""
+    """Tell whether a host, as it is written in a URL, can only be this machine."""
+    if host.lower() == "localhost":
+        return True
     try:
-        return host.lower() == "localhost" or ip_address(host.strip("[]")).is_loopback
+        return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False

@@ -116,7 +116,7 @@ def run(*options: str) -> str:
         (("--tls-cert", "/dev/null"), "a certificate needs its key"),
         (
             ("--tls-cert", "/dev/null", "--tls-key", "/dev/null"),
-            "are no certificate and its key",
+            "are not a certificate and its key",
         ),
         (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "No such file"),
         (("--overlay", "/nowhere"), "cannot read it"),

@@ -150,12 +150,12 @@ async def test_a_watch_ends_when_etcd_has_lost_its_data(etcd_server: Etcd) -> No
         for number in range(5):
             start = await store.create(f"a/{number}", b"1") or 0
         async with aclosing(store.watch("", start)) as events:
-            assert (await anext(events)).kind == "progress"
+            assert (await anext(events)).type == "progress"
             etcd_server.stop()
             etcd_server.wipe()
             etcd_server.start()
             async with asyncio.timeout(TIMEOUT):
-                assert {event.kind async for event in events} <= {"progress"}
+                assert {event.type async for event in events} <= {"progress"}
         assert await store.create("a/0", b"1")
 
 
@@ -169,14 +169,14 @@ async def test_keys_of_others_in_etcd_change_only_the_progress(
     ):
         start = await one.revision()
         async with aclosing(one.watch("", start)) as events:
-            assert (await anext(events)).kind == "progress"
+            assert (await anext(events)).type == "progress"
             theirs = await other.create("a", b"1") or 0
             etcd_server.call("kv/put", {"key": "YQ==", "value": "YQ=="})
             reached = 0
             async with asyncio.timeout(TIMEOUT):
                 while reached < theirs + 1:
                     event = await anext(events)
-                    assert event.kind == "progress"
+                    assert event.type == "progress"
                     reached = event.revision
         assert (await one.list("")).items == ()
 

@@ -49,7 +49,7 @@ async def test_a_watch_gives_every_change_in_order(store: Store) -> None:
         seen, seen_of_k3 = await watches
     assert [event.revision for event in seen] == sorted(acknowledged)
     assert {
-        event.revision: (event.kind, event.key, event.value) for event in seen
+        event.revision: (event.type, event.key, event.value) for event in seen
     } == acknowledged
     assert seen_of_k3 == [event for event in seen if event.key.startswith("k3/")]
 
@@ -78,7 +78,7 @@ async def test_a_watch_of_a_prefix_sees_no_other_keys(store: Store) -> None:
         seen = await take_changes(events, 3)
         assert [event.key for event in seen] == ["a/1", "a/2", "a/\U0010ffff"]
         await store.create("b/2", b"1")
-        assert (await next_event(events)).kind == "progress"
+        assert (await next_event(events)).type == "progress"
 
 
 @pytest.mark.parametrize("step", [1, 3])

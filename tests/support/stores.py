@@ -89,7 +89,7 @@ async def take_changes(events: AsyncIterator[Event], count: int) -> list[Event]:
     async with asyncio.timeout(TIMEOUT):
         while len(changes) < count:
             event = await anext(events)
-            if event.kind != "progress":
+            if event.type != "progress":
                 changes.append(event)
     return changes
 

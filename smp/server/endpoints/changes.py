@@ -43,12 +43,12 @@ class Lines:
         """Yield the event of a change, if it is about what is selected; what no longer
         is selected is deleted.
         """
-        if event.kind == "progress":
+        if event.type == "progress":
             if self._options.bookmarks:
                 yield self._bookmark(event.revision, {})
             return
         was = event.before is not None and self._selects(event.before.value)
-        now = event.kind == "put" and self._selects(event.value)
+        now = event.type == "put" and self._selects(event.value)
         if was or now:
             kind = "MODIFIED" if was and now else "ADDED" if now else "DELETED"
             value = event.value if now or event.before is None else event.before.value

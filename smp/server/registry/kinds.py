@@ -89,9 +89,9 @@ class Kinds:
                 return
 
     def _follow(self, event: Event) -> None:
-        if event.kind != "progress":
+        if event.type != "progress":
             self.learn(
-                event.key, event.value if event.kind == "put" else None, event.revision
+                event.key, event.value if event.type == "put" else None, event.revision
             )
 
     def learn(self, key: str, value: bytes | None, revision: int) -> None:

@@ -1,5 +1,6 @@
-"""Where the server keeps its objects: in memory, in a SQLite file or in etcd, all with
-the same contract.
+"""Where the server keeps its objects: in memory, in a SQLite file or in etcd.
+
+All stores have the same contract, that of ``Store``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from smp.server.store.errors import (
     OutcomeUnknownError,
     StoreError,
     TooLargeError,
+    check_reached,
 )
-from smp.server.store.feed import HISTORY, PROGRESS
 from smp.server.store.model import Event, Page, Store, Stored
+from smp.server.store.opening import open_store
 
 __all__ = [
     "Event",
@@ -24,35 +26,6 @@ __all__ = [
     "StoreError",
     "Stored",
     "TooLargeError",
+    "check_reached",
     "open_store",
 ]
-
-
-def open_store(
-    url: str, *, history: int = HISTORY, progress: float = PROGRESS
-) -> Store:
-    """Open the store of a URL: ``memory:``, ``sqlite:PATH`` or
-    ``etcd://HOST[:PORT][/ROOT]``.
-
-    The last ``history`` changes are kept in memory for watches, and in the file; etcd
-    has its own history. A watch tells its ``progress`` after so many quiet seconds.
-    Raises StoreError for any other URL (``invalid-store-url``) and for a file that
-    cannot be used (``unusable-store``); etcd is not reached before it is used.
-    """
-    scheme, _, place = url.partition(":")
-    if url == "memory:":
-        from smp.server.store.memory import MemoryStore
-
-        return MemoryStore(history=history, progress=progress)
-    if scheme == "sqlite" and place not in ("", ":memory:"):
-        from smp.server.store.sqlite import SQLiteStore
-
-        return SQLiteStore(place, history=history, progress=progress)
-    if scheme == "etcd":
-        from smp.server.store.etcd import EtcdStore
-
-        return EtcdStore(url, history=history, progress=progress)
-    raise StoreError(
-        "the URL of a store is memory:, sqlite:PATH or etcd://HOST:PORT",
-        code="invalid-store-url",
-    )

@@ -1,5 +1,6 @@
-"""etcd's own API as JSON over HTTP, as its gRPC gateway speaks it: 64 bit numbers as
-text, bytes in base64.
+"""etcd's API as JSON over HTTP, as its gRPC gateway offers it.
+
+64 bit numbers are text in it, bytes are base64.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ T = TypeVar("T")
 Message: TypeAlias = dict[str, Any]
 
 
-class Header(msgspec.Struct):
+class Header(msgspec.Struct, frozen=True):
     """The revision of the whole store when it answered."""
 
     revision: int = 0
 
 
-class KeyValue(msgspec.Struct):
+class KeyValue(msgspec.Struct, frozen=True):
     """A key; ``version`` counts its writes since it was created."""
 
     key: bytes = b""
@@ -43,24 +44,26 @@ class KeyValue(msgspec.Struct):
     version: int = 0
 
 
-class RangeResponse(msgspec.Struct):
-    """Some of the keys of a range, and how many there are."""
+class RangeResponse(msgspec.Struct, frozen=True):
+    """Some of the keys of a range, and the number of all its keys."""
 
     header: Header
-    kvs: list[KeyValue] = []
+    kvs: list[KeyValue] = msgspec.field(default_factory=list)
     count: int = 0
 
 
-class TxnResponse(msgspec.Struct):
-    """Whether the comparison of a transaction held."""
+class TxnResponse(msgspec.Struct, frozen=True):
+    """Whether the comparison of a transaction was true."""
 
     header: Header
     succeeded: bool = False
 
 
-class WatchEvent(msgspec.Struct):
-    """A change; ``prev_kv`` is missing where there was nothing, or where its history is
-    gone.
+class WatchEvent(msgspec.Struct, frozen=True):
+    """A change.
+
+    ``prev_kv`` is missing where the key did not exist, or where its history was
+    compacted.
     """
 
     kv: KeyValue
@@ -68,27 +71,25 @@ class WatchEvent(msgspec.Struct):
     prev_kv: KeyValue | None = None
 
 
-class WatchResponse(msgspec.Struct):
-    """All changes of one or more revisions, or the news that the watch is created or
-    cancelled.
-    """
+class WatchResponse(msgspec.Struct, frozen=True):
+    """All changes of one or more revisions, or the start or the end of a watch."""
 
-    events: list[WatchEvent] = []
+    events: list[WatchEvent] = msgspec.field(default_factory=list)
     created: bool = False
     canceled: bool = False
     compact_revision: int = 0
     cancel_reason: str = ""
 
 
-class _Failure(msgspec.Struct):
-    """An error, and for a call its gRPC code."""
+class _Failure(msgspec.Struct, frozen=True):
+    """An error; that of a call has a gRPC code."""
 
     message: str = ""
     code: int = 0
 
 
-class _Line(msgspec.Struct):
-    """What a stream is made of."""
+class _Line(msgspec.Struct, frozen=True):
+    """One line of a stream."""
 
     result: WatchResponse | None = None
     error: _Failure | None = None
@@ -101,22 +102,32 @@ _FAILURE: Final = msgspec.json.Decoder(_Failure, strict=False)
 
 _CONNECTIONS: Final = 16
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout)
-# gRPC codes with which a request is turned away: invalid, denied, no room or too many,
-# not possible now, who are you.
-_TURNED_AWAY: Final = {3, 7, 8, 9, 16}
+# gRPC codes of requests that were rejected before they had any effect.
+_INVALID_ARGUMENT: Final = 3
+_PERMISSION_DENIED: Final = 7
+_RESOURCE_EXHAUSTED: Final = 8
+_FAILED_PRECONDITION: Final = 9
+_UNAUTHENTICATED: Final = 16
+_REJECTED: Final = {
+    _INVALID_ARGUMENT,
+    _PERMISSION_DENIED,
+    _RESOURCE_EXHAUSTED,
+    _FAILED_PRECONDITION,
+    _UNAUTHENTICATED,
+}
 _TOO_LARGE: Final = ("request is too large", "message larger than max")
 
 
 class Gateway:
-    """The calls that a store needs, with a time limit in seconds for each; nothing is
-    ever sent twice.
+    """The calls that a store needs, each with a time limit; none is ever repeated.
 
-    Each connection is a client of its own: the time that httpx takes for a request
-    grows with the connections and the requests of a client.
+    Each connection is a client of its own: the time that httpx spends on a request
+    grows with the connections and the requests of a client. ``timeout`` and
+    ``silence``, the time after which a quiet watch ends, are in seconds.
     """
 
     def __init__(self, url: str, *, timeout: float, silence: float) -> None:
-        # reading the certificates of the system takes a while
+        # There is no TLS here, and loading the certificates of the system takes long.
         no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         client = partial(
             httpx.AsyncClient, base_url=url, trust_env=False, verify=no_tls
@@ -130,27 +141,37 @@ class Gateway:
         )
 
     async def range(self, request: Message) -> RangeResponse:
-        """Read. Raises StoreError, Expired and FutureRevisionError."""
+        """Read keys. Raises StoreError, Expired and FutureRevisionError."""
         return await self._call("/v3/kv/range", request, _RANGE, StoreError)
 
     async def txn(self, request: Message) -> TxnResponse:
-        """Compare and write. Raises StoreError where nothing was written,
-        OutcomeUnknownError where nobody knows.
+        """Compare and write.
+
+        Raises StoreError where nothing was written, OutcomeUnknownError where that is
+        not known.
         """
         return await self._call("/v3/kv/txn", request, _TXN, OutcomeUnknownError)
 
     async def watch(self, request: Message) -> AsyncGenerator[WatchResponse, None]:
-        """Give what a watch says, until it is silent for too long. Raises StoreError."""
+        """Yield the responses of a watch, until none came for ``silence`` seconds.
+
+        Raises StoreError.
+        """
+        content = msgspec.json.encode(request)
         try:
             async with self._streams.stream(
-                "POST", "/v3/watch", content=_body(request)
+                "POST", "/v3/watch", content=content
             ) as response:
-                async for line in response.aiter_lines():
-                    yield _result(line)
+                async for text in response.aiter_lines():
+                    line = _LINE.decode(text)
+                    if line.result is None:
+                        problem = line.error.message if line.error else text
+                        raise StoreError(f"etcd: {problem}")
+                    yield line.result
         except httpx.ReadTimeout:
             return
-        except httpx.HTTPError as error:
-            raise StoreError(_described(error)) from None
+        except (httpx.HTTPError, msgspec.MsgspecError) as error:
+            raise StoreError(_describe(error)) from None
         raise StoreError("etcd ended the watch")
 
     async def close(self) -> None:
@@ -165,19 +186,21 @@ class Gateway:
         decoder: msgspec.json.Decoder[T],
         unknown: type[StoreError],
     ) -> T:
+        """Send a request; ``unknown`` is raised where its outcome is not known."""
         try:
             async with self._client() as client:
-                response = await client.post(path, content=_body(request))
+                response = await client.post(path, content=msgspec.json.encode(request))
             if response.is_success:
                 return decoder.decode(response.content)
         except _NOT_SENT as error:
-            raise StoreError(_described(error)) from None
+            raise StoreError(_describe(error)) from None
         except (httpx.HTTPError, msgspec.MsgspecError) as error:
-            raise unknown(_described(error)) from None
-        raise _refusal(response, request, unknown)
+            raise unknown(_describe(error)) from None
+        raise _error_of(response, request, unknown)
 
     @asynccontextmanager
     async def _client(self) -> AsyncGenerator[httpx.AsyncClient, None]:
+        """Lend an idle client; wait for one, but not longer than the time limit."""
         if self._streams.is_closed:
             raise ClosedError
         try:
@@ -193,37 +216,23 @@ class Gateway:
             self._free.release()
 
 
-def _body(request: Message) -> bytes:
-    return msgspec.json.encode(request)
-
-
-def _described(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"etcd: {type(error).__name__} {error}".rstrip()
 
 
-def _refusal(
+def _error_of(
     response: httpx.Response, request: Message, unknown: type[StoreError]
 ) -> SmpError:
-    """Make the error that an answer other than success stands for."""
+    """Make the error of an answer other than success."""
     failure = _Failure(response.reason_phrase)
     with suppress(msgspec.MsgspecError):
         failure = _FAILURE.decode(response.content)
+    # The texts are those of etcd (etcd: api/v3rpc/rpctypes/error.go).
     if "has been compacted" in failure.message:
         return Expired(request["revision"])
     if "future revision" in failure.message:
         return FutureRevisionError(request["revision"])
-    if any(words in failure.message for words in _TOO_LARGE):
+    if any(text in failure.message for text in _TOO_LARGE):
         return TooLargeError(failure.message)
-    return (StoreError if failure.code in _TURNED_AWAY else unknown)(
-        f"etcd: {failure.message}"
-    )
-
-
-def _result(line: str) -> WatchResponse:
-    try:
-        said = _LINE.decode(line)
-    except msgspec.MsgspecError as error:
-        raise StoreError(_described(error)) from None
-    if said.result is None:
-        raise StoreError(f"etcd: {said.error.message if said.error else line}")
-    return said.result
+    error = StoreError if failure.code in _REJECTED else unknown
+    return error(f"etcd: {failure.message}")

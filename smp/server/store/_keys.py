@@ -1,28 +1,30 @@
-"""Keys as bytes: UTF-8, in which the order of the bytes is the order of the code
-points.
-"""
+"""Keys as bytes, in UTF-8: the order of its bytes is the order of code points."""
 
 from __future__ import annotations
 
 
 def encoded(key: str) -> bytes:
-    """Write any text, even one with lone surrogates."""
+    """Encode any text, even one with lone surrogates."""
     return key.encode("utf-8", "surrogatepass")
 
 
 def decoded(key: bytes) -> str:
-    """Read what ``encoded`` wrote."""
+    """Decode what ``encoded`` returned."""
     return key.decode("utf-8", "surrogatepass")
 
 
 def following(key: bytes) -> bytes:
-    """Return the very next key."""
+    """Return the smallest key that is greater than a key."""
     return key + b"\0"
 
 
 def key_range(prefix: str, after: str = "") -> tuple[bytes, bytes]:
-    """Return the first key with a prefix that comes after a key, and the end: no UTF-8
-    has the byte 0xff.
+    """Return the range of the keys with a prefix that come after a key.
+
+    The range includes its start and excludes its end.
     """
     start = encoded(prefix)
-    return max(start, following(encoded(after))) if after else start, start + b"\xff"
+    end = start + b"\xff"  # greater than any key with the prefix: no UTF-8 has 0xff
+    if after:
+        start = max(start, following(encoded(after)))
+    return start, end

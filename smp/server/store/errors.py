@@ -1,4 +1,4 @@
-"""What a store refuses or cannot do, with the status that an API server answers."""
+"""Errors of a store, each with the HTTP status that an API server answers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from smp.errors import SmpError
 
 
 class StoreError(SmpError):
-    """A store that cannot be reached, read or written; a write that it answers did not
-    happen.
-    """
+    """A store that cannot be reached, read or written; the write was not executed."""
 
     default_code = "store-unavailable"
     status = 503
@@ -24,21 +22,21 @@ class ClosedError(StoreError):
 
 
 class OutcomeUnknownError(StoreError):
-    """A write that may or may not have happened: only reading again tells."""
+    """A write that may or may not have been executed: only reading again tells."""
 
     default_code = "outcome-unknown"
     status = 504
 
 
 class TooLargeError(StoreError):
-    """A value larger than the store takes; the write did not happen."""
+    """A value larger than the store accepts; the write was not executed."""
 
     default_code = "value-too-large"
     status = 413
 
 
-class Expired(SmpError):
-    """A revision whose history is gone: list again, and watch from there."""
+class Expired(SmpError):  # noqa: N818 - the reason that Kubernetes gives: Expired
+    """A revision whose history was compacted: list again, and watch from there."""
 
     default_code = "expired"
     status = 410
@@ -61,3 +59,9 @@ class FutureRevisionError(SmpError):
         now = "" if current is None else f", which is at {current}"
         super().__init__(f"revision {revision} is in the future of this store{now}")
         self.revision = revision
+
+
+def check_reached(revision: int, current: int) -> None:
+    """Raise FutureRevisionError for a revision that the store has not reached."""
+    if revision > current:
+        raise FutureRevisionError(revision, current)

@@ -1,9 +1,17 @@
-"""Watching: the last changes in memory, and watchers that read them, each at its own
-pace.
+"""Watching: the last changes in memory, and watchers that each read at its own pace.
 
-One task follows the source of changes, whatever the number of watchers. A watcher owns
-nothing that it could leak: it is a position in the log. One that falls behind the log
-reads the source itself until it has caught up.
+One task per store, the ``Feed``, follows the durable history of changes (its
+``Source``) and appends them to a ``Log``, whatever the number of watchers. A watcher is
+only a position in the log, so a slow or abandoned one keeps nothing in memory:
+
+1. it takes the changes after its position from the log, and advances;
+2. it waits until the log is extended, then takes again;
+3. where the log was trimmed beyond its position, it reads the source itself until it
+   has caught up with the log.
+
+Example: a log of two changes holds revisions 8 and 9. A watcher at 8 takes 9 from the
+log. A watcher at 5 reads 6, 7, 8 from the source, is then within the log, and takes 9
+from there. A watcher at 9 waits.
 """
 
 from __future__ import annotations
@@ -12,6 +20,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
+from operator import attrgetter
 from time import monotonic
 from typing import Final, Protocol, TypeAlias
 
@@ -20,6 +29,7 @@ from smp.server.store.errors import (
     Expired,
     FutureRevisionError,
     StoreError,
+    check_reached,
 )
 from smp.server.store.model import FIRST_REVISION, Event
 
@@ -28,8 +38,9 @@ Batch: TypeAlias = tuple[Sequence[Event], int]
 Changes: TypeAlias = Callable[[int], AsyncGenerator[Batch, None]]
 
 HISTORY: Final = 10_000  # changes
-PROGRESS: Final = 5.0  # quiet seconds after which a watcher is told the revision
-_RETRY: Final = 0.2  # seconds before the source is asked again after it failed
+PROGRESS: Final = 5.0  # seconds without changes before a progress event
+_LOG_SIZE: Final = 64 << 20  # bytes of values
+_RETRY: Final = 0.2  # seconds before a source that failed is read again
 
 
 class Source(Protocol):
@@ -40,68 +51,73 @@ class Source(Protocol):
         ...
 
     async def origin(self) -> int:
-        """Return the present revision, which ``changes`` is sure to reach or to pass."""
+        """Return the current revision; ``changes`` is sure to reach or pass it."""
         ...
 
     def changes(self, since: int) -> AsyncGenerator[Batch, None]:
-        """Follow every change after a revision, without end. Raises Expired and
-        StoreError.
+        """Follow every change after a revision, without end.
+
+        Raises Expired and StoreError.
         """
         ...
 
 
 class Log:
-    """The changes after ``start`` up to ``revision``, bounded in number and in bytes of
-    values.
+    """The changes after ``start`` up to ``revision``, the oldest dropped first.
+
+    It is bounded in the number of changes and in the bytes of their values.
     """
 
     def __init__(
-        self, revision: int, *, events: int = HISTORY, size: int = 64 << 20
+        self, revision: int, *, events: int = HISTORY, size: int = _LOG_SIZE
     ) -> None:
         self.start = self.revision = revision
         self.closed = False
-        # set once, then replaced: whoever holds it misses nothing
+        # Set at the next change, and then replaced. Who takes it before it reads the
+        # log, and waits for it afterwards, misses no change in between.
         self.changed = asyncio.Event()
         self._events: list[Event] = []
         self._size = 0
-        self._limits = events, size
+        self._max_events = events
+        self._max_size = size
 
     def extend(self, events: Sequence[Event], revision: int) -> None:
-        """Add what happened up to a revision."""
+        """Append the changes up to a revision; drop the oldest beyond the bounds."""
         self._events.extend(events)
         self._size += sum(len(event.value) for event in events)
         self.revision = revision
-        self._trim()
+        surplus = 0
+        while (
+            len(self._events) - surplus > self._max_events
+            or self._size > self._max_size
+        ):
+            self._size -= len(self._events[surplus].value)
+            surplus += 1
+        if surplus:
+            self.start = self._events[surplus - 1].revision
+            del self._events[:surplus]
         self._wake()
 
     def restart(self, revision: int) -> None:
-        """Forget everything: what happened until now is not known."""
-        self._events, self._size = [], 0
+        """Drop everything: the changes before a revision are not known."""
+        self._events = []
+        self._size = 0
         self.start = self.revision = revision
         self._wake()
 
     def after(self, since: int) -> Sequence[Event]:
         """Return the changes after a revision, which must not be before ``start``."""
-        return self._events[bisect_right(self._events, since, key=_revision) :]
+        first = bisect_right(self._events, since, key=attrgetter("revision"))
+        return self._events[first:]
 
     def close(self) -> None:
         """End the watches."""
         self.closed = True
         self._wake()
 
-    def _trim(self) -> None:
-        events, size = self._limits
-        surplus = 0
-        while len(self._events) - surplus > events or self._size > size:
-            self._size -= len(self._events[surplus].value)
-            surplus += 1
-        if surplus:
-            self.start = self._events[surplus - 1].revision
-            del self._events[:surplus]
-
     def _wake(self) -> None:
-        changed, self.changed = self.changed, asyncio.Event()
-        changed.set()
+        self.changed.set()
+        self.changed = asyncio.Event()
 
 
 class Feed:
@@ -118,13 +134,17 @@ class Feed:
 
     async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix, see ``Store.watch``."""
-        check_present(since, await self._source.revision())
-        await self._start()
-        async with aclosing(
-            watch(
-                self._log, self._source.changes, prefix, since, progress=self._progress
-            )
-        ) as events:
+        check_reached(since, await self._source.revision())
+        async with self._starting:
+            if self._closed:
+                raise ClosedError
+            if not self._task or self._task.done():
+                self._log = Log(await self._source.origin(), events=self._history)
+                self._task = asyncio.create_task(self._follow(self._log))
+        events = watch(
+            self._log, self._source.changes, prefix, since, progress=self._progress
+        )
+        async with aclosing(events):
             async for event in events:
                 yield event
 
@@ -136,44 +156,39 @@ class Feed:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _start(self) -> None:
-        async with self._starting:
-            if self._closed:
-                raise ClosedError
-            if not self._task or self._task.done():
-                self._log = Log(await self._source.origin(), events=self._history)
-                self._task = asyncio.create_task(self._follow(self._log))
-
     async def _follow(self, log: Log) -> None:
+        """Extend the log by the changes of the source, until cancelled."""
         try:
             while True:
                 with suppress(StoreError):
-                    await self._extend(log)
+                    try:
+                        changes = self._source.changes(log.revision)
+                        async with aclosing(changes):
+                            async for events, revision in changes:
+                                log.extend(events, revision)
+                    except Expired:
+                        # The source was compacted beyond the log. Watchers within the
+                        # gap read the source themselves, and get Expired from it.
+                        log.restart(await self._source.origin())
                 await asyncio.sleep(_RETRY)
         except FutureRevisionError:
-            pass  # another history has taken the place of this one
+            # The source is behind the log: it was replaced by another history, say a
+            # restored backup. Watchers end, and clients list again.
+            pass
         finally:
             log.close()
-
-    async def _extend(self, log: Log) -> None:
-        try:
-            async with aclosing(self._source.changes(log.revision)) as batches:
-                async for events, revision in batches:
-                    log.extend(events, revision)
-        except Expired:
-            log.restart(await self._source.origin())
 
 
 async def watch(
     log: Log, older: Changes | None, prefix: str, since: int, *, progress: float
 ) -> AsyncGenerator[Event, None]:
-    """Give the changes of the keys with a prefix, and after so many quiet seconds a
-    progress.
+    """Follow the changes of the keys with a prefix in a log.
+
+    ``older`` reads what the log does not have any more; without it, that is Expired.
     """
     due = monotonic() + progress
-    async with aclosing(
-        _batches(log, older, max(since, FIRST_REVISION), progress)
-    ) as batches:
+    batches = _batches(log, older, max(since, FIRST_REVISION), progress)
+    async with aclosing(batches):
         async for events, revision in batches:
             for event in events:
                 if event.key.startswith(prefix):
@@ -187,46 +202,33 @@ async def watch(
 async def _batches(
     log: Log, older: Changes | None, since: int, seconds: float
 ) -> AsyncGenerator[Batch, None]:
+    """Yield all changes after a revision; an empty batch after so many idle seconds."""
     while not log.closed:
         if since < log.start:
+            # Fallen behind: read the source until the position is within the log.
             if not older:
                 raise Expired(since)
-            async with aclosing(_older(log, older, since)) as batches:
-                async for batch in batches:
-                    yield batch
-                    since = batch[1]
+            try:
+                changes = older(since)
+                async with aclosing(changes):
+                    async for batch in changes:
+                        yield batch
+                        since = batch[1]
+                        if since >= log.start:
+                            break
+            except StoreError:
+                if not log.closed:  # a store that is being closed fails as well
+                    raise
             continue
         changed = log.changed
-        events, since = log.after(since), max(since, log.revision)
+        events = log.after(since)
+        since = max(since, log.revision)
         yield events, since
         await wait(changed, seconds)
 
 
-async def _older(log: Log, changes: Changes, since: int) -> AsyncGenerator[Batch, None]:
-    """Read what is not in the log any more."""
-    try:
-        async with aclosing(changes(since)) as batches:
-            async for batch in batches:
-                yield batch
-                if batch[1] >= log.start:
-                    return
-    except StoreError:
-        if not log.closed:
-            raise
-
-
 async def wait(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, but not longer."""
+    """Wait for an event, but not longer than so many seconds."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
-
-
-def check_present(revision: int, current: int) -> None:
-    """Raise FutureRevisionError for a revision that the store has not reached."""
-    if revision > current:
-        raise FutureRevisionError(revision, current)
-
-
-def _revision(event: Event) -> int:
-    return event.revision

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from smp.server.store.errors import ClosedError, Expired
-from smp.server.store.feed import HISTORY, PROGRESS, Log, check_present, watch
-from smp.server.store.model import FIRST_REVISION, Event, Page, Stored, Writes, changed
+from smp.server.store.errors import ClosedError, Expired, check_reached
+from smp.server.store.feed import HISTORY, PROGRESS, Log, watch
+from smp.server.store.model import (
+    FIRST_REVISION,
+    Event,
+    Page,
+    Stored,
+    Writes,
+    change_event,
+)
 
 
 class MemoryStore(Writes):
-    """A dictionary, its keys in order, and the log of the last changes, from which
-    snapshots are made.
+    """A dictionary, its keys in order, and the log of the last changes.
+
+    A snapshot of the past is the present with the changes of the log undone.
     """
 
     def __init__(self, *, history: int = HISTORY, progress: float = PROGRESS) -> None:
@@ -23,7 +31,7 @@ class MemoryStore(Writes):
         self._progress = progress
 
     async def get(self, key: str) -> Stored | None:
-        """Return the present value of a key."""
+        """Return the current value of a key."""
         self._check_open()
         return self._stored.get(key)
 
@@ -32,22 +40,31 @@ class MemoryStore(Writes):
     ) -> Page:
         """Return a page of a snapshot."""
         self._check_open()
-        replaced = self._replaced_since(revision) if revision else {}
-        keys = self._keys_from(prefix, after)
+        start = bisect_left(self._keys, prefix)
+        if after:
+            start = max(start, bisect_right(self._keys, after))
+        end = bisect_right(self._keys, prefix, key=lambda key: key[: len(prefix)])
+        keys = self._keys[start:end]
+        # What the keys that changed since the revision held then.
+        replaced: dict[str, Stored | None] = {}
+        if revision:
+            check_reached(revision, self._log.revision)
+            if revision < self._log.start:
+                raise Expired(revision)
+            # Backwards, so that the oldest of several changes of a key counts.
+            for event in reversed(self._log.after(revision)):
+                replaced[event.key] = event.before
         if replaced:
-            keys = sorted(
-                {
-                    *keys,
-                    *(
-                        key
-                        for key in replaced
-                        if key.startswith(prefix) and key > after
-                    ),
-                }
-            )
-        items = [
-            item for key in keys if (item := replaced.get(key, self._stored.get(key)))
-        ]
+            # Keys that were deleted since are in the snapshot, too.
+            for key in replaced:
+                if key.startswith(prefix) and key > after:
+                    keys.append(key)
+            keys = sorted(set(keys))
+        items: list[Stored] = []
+        for key in keys:
+            item = replaced[key] if key in replaced else self._stored[key]
+            if item is not None:  # None: created since the revision
+                items.append(item)
         size = limit or len(items)
         return Page(
             tuple(items[:size]),
@@ -62,10 +79,9 @@ class MemoryStore(Writes):
 
     async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix."""
-        check_present(since, await self.revision())
-        async with aclosing(
-            watch(self._log, None, prefix, since, progress=self._progress)
-        ) as events:
+        check_reached(since, await self.revision())
+        events = watch(self._log, None, prefix, since, progress=self._progress)
+        async with aclosing(events):
             async for event in events:
                 yield event
 
@@ -79,35 +95,15 @@ class MemoryStore(Writes):
         if (before.revision if before else 0) != last:
             return None
         revision = self._log.revision + 1
-        self._put(key, Stored(key, value, revision) if value is not None else None)
-        self._log.extend([changed(key, value, revision, before)], revision)
-        return revision
-
-    def _put(self, key: str, stored: Stored | None) -> None:
-        if stored is None:
+        if value is None:
             del self._stored[key]
             del self._keys[bisect_left(self._keys, key)]
-            return
-        if key not in self._stored:
-            insort(self._keys, key)
-        self._stored[key] = stored
-
-    def _keys_from(self, prefix: str, after: str) -> Sequence[str]:
-        start = max(
-            bisect_left(self._keys, prefix),
-            bisect_right(self._keys, after) if after else 0,
-        )
-        end = bisect_right(self._keys, prefix, key=lambda key: key[: len(prefix)])
-        return self._keys[start:end]
-
-    def _replaced_since(self, revision: int) -> dict[str, Stored | None]:
-        """Return what the keys that changed after a revision held at it."""
-        check_present(revision, self._log.revision)
-        if revision < self._log.start:
-            raise Expired(revision)
-        return {
-            event.key: event.before for event in reversed(self._log.after(revision))
-        }
+        else:
+            if before is None:
+                insort(self._keys, key)
+            self._stored[key] = Stored(key, value, revision)
+        self._log.extend([change_event(key, value, revision, before)], revision)
+        return revision
 
     def _check_open(self) -> None:
         if self._log.closed:

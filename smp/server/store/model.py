@@ -1,13 +1,18 @@
-"""What every store is: keys to bytes, every change with a revision of its own, and a
-history to watch.
+"""The contract of a store: keys with values, a revision for every change, a history.
+
+The contract is that of etcd, on which Kubernetes builds its resourceVersion and its
+watches: one counter for the whole store grows with every write; a write names the
+revision that it replaces; a snapshot and a watch may begin at any revision that has
+not been compacted.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Final, Literal, Protocol
+
+import msgspec
 
 from smp.server.store.errors import StoreError
 
@@ -15,8 +20,7 @@ from smp.server.store.errors import StoreError
 FIRST_REVISION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """A key and its value, with the revision of its last write."""
 
     key: str
@@ -24,44 +28,35 @@ class Stored:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A change, and what was there before it.
+class Event(msgspec.Struct, frozen=True):
+    """A change of a key, and what the key held ``before`` it.
 
-    The value of a delete is the last one. A ``progress`` has no key: it says that every
-    change up to its revision has been given.
+    The value of a delete is the last one. A ``progress`` event has no key: every change
+    up to its revision has been delivered.
     """
 
-    kind: Literal["put", "delete", "progress"]
+    type: Literal["put", "delete", "progress"]
     key: str
     value: bytes
     revision: int
     before: Stored | None = None
 
-    @property
-    def created(self) -> bool:
-        """Whether the key did not exist."""
-        return self.kind == "put" and self.before is None
 
-    @property
-    def previous(self) -> bytes | None:
-        """The value before the change; None where there was none."""
-        return self.before.value if self.before else None
-
-
-def changed(
+def change_event(
     key: str, value: bytes | None, revision: int, before: Stored | None
 ) -> Event:
-    """Make the event of a change; no value is a delete."""
+    """Make the event of a change; a value of None is a delete."""
     if value is None:
-        return Event("delete", key, before.value if before else b"", revision, before)
+        last_value = before.value if before else b""
+        return Event("delete", key, last_value, revision, before)
     return Event("put", key, value, revision, before)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A part of a snapshot: its revision, and how many keys ``remaining`` come after
-    the last item.
+class Page(msgspec.Struct, frozen=True):
+    """A part of a snapshot.
+
+    ``revision`` is that of the snapshot, ``remaining`` the number of keys after the
+    last item.
     """
 
     items: tuple[Stored, ...]
@@ -77,24 +72,24 @@ class Page:
 class Store(Protocol):
     """Keys and values with optimistic concurrency, snapshots and watches.
 
-    A key is any text but the empty one, ordered by code points. Revisions grow with
-    every write to the store. A read that starts after a write was acknowledged sees it.
-    Any method may raise StoreError, a write OutcomeUnknownError or TooLargeError; a
-    write whose task is cancelled may or may not happen.
+    A key is any text but the empty one; keys are ordered by code points. Revisions grow
+    with every write to the store. A read that starts after a write was acknowledged
+    returns what was written. Any method may raise StoreError, a write also
+    OutcomeUnknownError and TooLargeError; a write whose task is cancelled may or may
+    not be executed.
     """
 
     async def get(self, key: str) -> Stored | None:
-        """Return the present value of a key."""
+        """Return the current value of a key."""
         ...
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
-        """Return the keys with a prefix, in order, that come after a key; at most
-        ``limit`` where it is not 0.
+        """Return the keys with a prefix, in order, that come after a key.
 
-        A revision other than 0 pins the snapshot. Raises Expired and
-        FutureRevisionError.
+        A ``limit`` of 0 is no limit. A revision other than 0 selects the snapshot.
+        Raises Expired and FutureRevisionError.
         """
         ...
 
@@ -103,23 +98,25 @@ class Store(Protocol):
         ...
 
     async def swap(self, key: str, value: bytes, revision: int) -> int | None:
-        """Replace the value last written at a revision; None where that is not the
-        present one.
+        """Replace the value written at a revision, and return the new revision.
+
+        None where the key was written since.
         """
         ...
 
     async def delete(self, key: str, revision: int) -> int | None:
-        """Delete the value last written at a revision and return the new one; None
-        where it is not the present one.
+        """Delete the value written at a revision, and return the new revision.
+
+        None where the key was written since.
         """
         ...
 
     def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix: every change after a revision, once, in order.
 
-        A progress event comes after some quiet seconds. Ends when the store is closed.
-        Raises Expired, at any time, where the history is gone, and FutureRevisionError
-        at the start.
+        A progress event comes after some seconds without changes. Ends when the store
+        is closed. Raises FutureRevisionError at the start, and Expired at any time,
+        where the history was compacted.
         """
         ...
 
@@ -128,23 +125,29 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the watches, finish the writes and let go of everything."""
+        """End the watches, finish the writes and release all resources."""
         ...
 
 
 class Writes(ABC):
-    """The three writes as one: a change of a key whose last write is known, 0 where
-    there is none.
-    """
+    """The three writes of a store as one compare-and-swap."""
 
     @abstractmethod
-    async def _change(self, key: str, value: bytes | None, last: int) -> int | None: ...
+    async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
+        """Write a value, or with None delete the key, if ``last`` wrote it last.
+
+        A ``last`` of 0: the key must not exist. Returns the new revision, or None where
+        the condition does not hold.
+        """
 
     async def create(self, key: str, value: bytes) -> int | None:
         """Write a new key."""
         if not key:
-            raise StoreError("a key is not empty", code="empty-key")
+            raise StoreError("a key must not be empty", code="empty-key")
         return await self._change(key, value, 0)
+
+    # A revision of 0 would mean "the key must not exist" to _change, so it is answered
+    # here: no key was ever written at it.
 
     async def swap(self, key: str, value: bytes, revision: int) -> int | None:
         """Replace a value."""

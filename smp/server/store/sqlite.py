@@ -1,8 +1,19 @@
-"""A store in a SQLite file, for one machine: several processes may use it at a time.
+"""A store in a SQLite file, for one machine; several processes may use it at a time.
 
-Every change is a row, a delete too; the present value of a key is its last row. A row
-is dropped when the change that replaced it leaves the history, so every snapshot and
+Every change is a row, also a delete; the current value of a key is its last row. A row
+is deleted when the change that replaced it leaves the history, so every snapshot and
 every watch within the history can be answered.
+
+Example: with a history that starts at revision 4,
+
+    revision  key  value  previous
+    2         a    1                  kept: the value of a at 4
+    4         b    1                  kept: the current value of b
+    5         a    2      2
+    6         a           5           a deleted
+
+a snapshot at 4 is a=1, b=1, at 5 a=2, b=1, and at 6 b=1. When the history moves on to
+start at 6, the rows 2 and 5 are deleted, which 5 and 6 replaced, and row 6 itself.
 """
 
 from __future__ import annotations
@@ -16,19 +27,21 @@ from time import monotonic, sleep
 from typing import Final
 
 from smp.server.store._keys import decoded, encoded, following, key_range
-from smp.server.store.errors import Expired, StoreError
-from smp.server.store.feed import HISTORY, PROGRESS, Batch, Feed, check_present, wait
-from smp.server.store.model import Event, Page, Stored, Writes, changed
+from smp.server.store.errors import Expired, StoreError, check_reached
+from smp.server.store.feed import HISTORY, PROGRESS, Batch, Feed, wait
+from smp.server.store.model import Event, Page, Stored, Writes, change_event
 from smp.server.store.worker import Worker
 
 _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
 _POLL: Final = 0.1  # seconds between looks at what other processes wrote
 _EVENTS: Final = 100  # changes read at a time
 
-_APPLICATION: Final = 0x736D7031  # what the header of the file says that it is
-_WHOSE: Final = "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
-# FULL: a commit is on the disk when it is acknowledged. NORMAL would lose the last ones
-# with the power.
+_APPLICATION: Final = 0x736D7031  # identifies our files: application_id in the header
+_OWNER: Final = """
+SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
+"""
+# FULL: a commit is on the disk when it is acknowledged. NORMAL could lose the last
+# commits in a power failure.
 _PREPARE: Final = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -45,7 +58,7 @@ CREATE TABLE IF NOT EXISTS history (start INTEGER NOT NULL);
 INSERT INTO history SELECT 1 WHERE NOT EXISTS (SELECT * FROM history);
 COMMIT;
 """
-# 1 is the revision of a store that was never written.
+# 1 is the revision of a store that was never written (FIRST_REVISION).
 _PRESENT: Final = "SELECT coalesce(max(revision), 1) FROM changes"
 _INSERT: Final = (
     "INSERT INTO changes SELECT coalesce(max(revision), 1) + 1, ?, ?, ? FROM changes"
@@ -53,17 +66,23 @@ _INSERT: Final = (
 _GET: Final = (
     "SELECT value, revision FROM changes WHERE key = ? ORDER BY revision DESC LIMIT 1"
 )
-# In the order of the keys, in which the groups come: CROSS JOIN keeps SQLite from
-# looking for another.
+# The groups come in the order of the keys, and CROSS JOIN keeps SQLite from choosing
+# another order.
 _LIST: Final = """
 SELECT changes.key, changes.value, changes.revision
-FROM (SELECT max(revision) AS last FROM changes WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key) AS latest
+FROM (
+    SELECT max(revision) AS last FROM changes
+    WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key
+) AS latest
 CROSS JOIN changes ON changes.revision = latest.last
 WHERE changes.value IS NOT NULL LIMIT ?
 """
 _COUNT: Final = """
 SELECT count(changes.value)
-FROM (SELECT max(revision) AS last FROM changes WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key) AS latest
+FROM (
+    SELECT max(revision) AS last FROM changes
+    WHERE key >= ? AND key < ? AND revision <= ? GROUP BY key
+) AS latest
 CROSS JOIN changes ON changes.revision = latest.last
 """
 _CHANGES: Final = """
@@ -72,18 +91,26 @@ FROM changes LEFT JOIN changes AS before ON before.revision = changes.previous
 WHERE changes.revision > ? ORDER BY changes.revision LIMIT ?
 """
 _START: Final = "SELECT start FROM history"
-# Of the changes that leave the history: what they replaced, and the deletes among them.
+# Of the changes that leave the history: the rows that they replaced, and the deletes.
 _COMPACT: Final = (
-    """DELETE FROM changes WHERE revision IN
-       (SELECT previous FROM changes WHERE revision > (SELECT start FROM history) AND revision <= ?)""",
-    "DELETE FROM changes WHERE revision > (SELECT start FROM history) AND revision <= ? AND value IS NULL",
+    """
+DELETE FROM changes WHERE revision IN (
+    SELECT previous FROM changes
+    WHERE revision > (SELECT start FROM history) AND revision <= ?
+)
+""",
+    """
+DELETE FROM changes
+WHERE revision > (SELECT start FROM history) AND revision <= ? AND value IS NULL
+""",
     "UPDATE history SET start = max(start, ?)",
 )
 
 
 class SQLiteStore(Writes):
-    """A file with the last ``history`` changes, or a tenth more, and the values that
-    they need.
+    """A file with the last ``history`` changes, and the values that they need.
+
+    The history is compacted in steps of a tenth, so it may be that much longer.
     """
 
     def __init__(
@@ -94,25 +121,39 @@ class SQLiteStore(Writes):
         self._writer = Worker(writing, "BEGIN IMMEDIATE")
         self._reader = Worker(reading, "BEGIN")
         self._feed = Feed(self, history=history, progress=progress)
-        self._written = asyncio.Event()
+        self._written = asyncio.Event()  # set at the next write, and then replaced
 
     async def get(self, key: str) -> Stored | None:
-        """Return the present value of a key."""
+        """Return the current value of a key."""
         return await self._reader.run(partial(_get, key=key))
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
         """Return a page of a snapshot."""
-        return await self._reader.run(
-            partial(
-                _page, keys=key_range(prefix, after), limit=limit, revision=revision
-            )
-        )
+        start, end = key_range(prefix, after)
+
+        def read(connection: sqlite3.Connection) -> Page:
+            if revision:
+                _check_within_history(connection, revision)
+            at = revision or _present(connection)
+            # SQLite takes a limit of -1 for none.
+            rows = connection.execute(_LIST, (start, end, at, limit or -1)).fetchall()
+            items = tuple(Stored(decoded(key), *rest) for key, *rest in rows)
+            remaining = 0
+            if items and len(items) == limit:
+                behind = following(rows[-1][0])
+                (remaining,) = connection.execute(_COUNT, (behind, end, at)).fetchone()
+            return Page(items, at, remaining)
+
+        return await self._reader.run(read)
 
     async def revision(self) -> int:
         """Return the revision of the last write."""
         return await self._reader.run(_present)
+
+    # The changes of the file are complete up to its revision.
+    origin = revision
 
     def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix."""
@@ -125,19 +166,26 @@ class SQLiteStore(Writes):
         await self._reader.close()
 
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
-        job = partial(_change, key=key, value=value, last=last, history=self._history)
-        revision = await self._writer.run(job)
-        written, self._written = self._written, asyncio.Event()
-        written.set()
+        def write(connection: sqlite3.Connection) -> int | None:
+            present = _get(connection, key=key)
+            if (present.revision if present else 0) != last:
+                return None
+            row = (encoded(key), value, last or None)
+            revision = connection.execute(_INSERT, row).lastrowid or 0
+            if revision % max(1, self._history // 10) == 0:
+                for statement in _COMPACT:
+                    connection.execute(statement, (revision - self._history,))
+            return revision
+
+        revision = await self._writer.run(write)
+        self._written.set()
+        self._written = asyncio.Event()
         return revision
 
-    origin = revision
-
     async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
-        """Follow every change after a revision: one's own at once, those of other
-        processes soon.
-        """
+        """Follow every change: those of this process at once, others soon."""
         while True:
+            # Taken before reading, so that a write in between is not missed.
             written = self._written
             batch = await self._reader.run(partial(_changes, since=since))
             if batch[1] > since:
@@ -148,36 +196,39 @@ class SQLiteStore(Writes):
 
 
 def _open(path: str) -> sqlite3.Connection:
-    """Open the file and make it ready; again where others are just doing so, which
-    SQLite does not wait for.
+    """Open the file and create the tables. Raises StoreError.
+
+    SQLite does not wait for another process that does the same: it is tried again.
     """
     deadline = monotonic() + _BUSY
     while True:
         try:
-            # there may be Secrets in it; the files that SQLite adds get the same mode
+            # There may be Secrets in it: only the owner may read it. The files that
+            # SQLite adds get the same mode.
             Path(path).touch(mode=0o600)
-            return _prepared(
-                sqlite3.connect(
-                    path, timeout=_BUSY, isolation_level=None, check_same_thread=False
-                )
+            connection = sqlite3.connect(
+                path, timeout=_BUSY, isolation_level=None, check_same_thread=False
             )
+            try:
+                application, tables = connection.execute(_OWNER).fetchone()
+                is_new = not application and not tables
+                if application != _APPLICATION and not is_new:
+                    raise sqlite3.DatabaseError("the database of another application")
+                connection.executescript(_PREPARE)
+            except sqlite3.Error:
+                connection.close()
+                raise
         except (OSError, sqlite3.Error) as error:
-            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or monotonic() > deadline:
+            # The low byte is the primary result code, the others extend it.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code != sqlite3.SQLITE_BUSY or monotonic() > deadline:
                 raise StoreError(f"{path}: {error}", code="unusable-store") from None
             sleep(_POLL)
+        else:
+            return connection
 
 
-def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
-    try:
-        application, tables = connection.execute(_WHOSE).fetchone()
-        if application != _APPLICATION and (application or tables):
-            raise sqlite3.DatabaseError("the database of another application")
-        connection.executescript(_PREPARE)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+# What follows runs in the threads of the workers.
 
 
 def _present(connection: sqlite3.Connection) -> int:
@@ -187,70 +238,25 @@ def _present(connection: sqlite3.Connection) -> int:
 
 def _get(connection: sqlite3.Connection, *, key: str) -> Stored | None:
     row = connection.execute(_GET, (encoded(key),)).fetchone()
-    return Stored(key, *row) if row and row[0] is not None else None
-
-
-def _page(
-    connection: sqlite3.Connection,
-    *,
-    keys: tuple[bytes, bytes],
-    limit: int,
-    revision: int,
-) -> Page:
-    start, end = keys
-    revision = (
-        _within_history(connection, revision) if revision else _present(connection)
-    )
-    rows = connection.execute(_LIST, (start, end, revision, limit or -1)).fetchall()
-    items = tuple(Stored(decoded(key), value, written) for key, value, written in rows)
-    if not items or len(items) != limit:
-        return Page(items, revision)
-    (remaining,) = connection.execute(
-        _COUNT, (following(rows[-1][0]), end, revision)
-    ).fetchone()
-    return Page(items, revision, remaining)
-
-
-def _change(
-    connection: sqlite3.Connection,
-    *,
-    key: str,
-    value: bytes | None,
-    last: int,
-    history: int,
-) -> int | None:
-    present = _get(connection, key=key)
-    if (present.revision if present else 0) != last:
+    if row is None or row[0] is None:  # never written, or deleted
         return None
-    revision = (
-        connection.execute(_INSERT, (encoded(key), value, last or None)).lastrowid or 0
-    )
-    if revision % max(1, history // 10) == 0:
-        for statement in _COMPACT:
-            connection.execute(statement, (revision - history,))
-    return revision
+    return Stored(key, *row)
 
 
 def _changes(connection: sqlite3.Connection, *, since: int) -> Batch:
-    _within_history(connection, since)
+    _check_within_history(connection, since)
     rows = connection.execute(_CHANGES, (since, _EVENTS)).fetchall()
-    events = [_event(*row) for row in rows]
+    events: list[Event] = []
+    for revision, name, value, previous, old_value in rows:
+        key = decoded(name)
+        before = Stored(key, old_value, previous) if previous else None
+        events.append(change_event(key, value, revision, before))
     return events, events[-1].revision if events else _present(connection)
 
 
-def _event(
-    revision: int, key: bytes, value: bytes | None, previous: int | None, held: bytes
-) -> Event:
-    name = decoded(key)
-    return changed(
-        name, value, revision, Stored(name, held, previous) if previous else None
-    )
-
-
-def _within_history(connection: sqlite3.Connection, revision: int) -> int:
-    """Return the revision itself. Raises FutureRevisionError and Expired."""
-    check_present(revision, _present(connection))
+def _check_within_history(connection: sqlite3.Connection, revision: int) -> None:
+    """Raise FutureRevisionError or Expired."""
+    check_reached(revision, _present(connection))
     (start,) = connection.execute(_START).fetchone()
     if revision < start:
         raise Expired(revision)
-    return revision

@@ -1,8 +1,7 @@
-"""A thread that owns a SQLite connection, so that the event loop never waits for a
-disk.
+"""A thread that owns a SQLite connection: the event loop never waits for a disk.
 
-Whatever is asked for while a transaction runs goes into the next one. For writes this
-is group commit: one flush to the disk for many of them.
+The jobs that arrive while a transaction runs share the next one. For writes this is
+group commit: one flush to the disk for many of them.
 """
 
 from __future__ import annotations
@@ -12,41 +11,33 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+import msgspec
 
 from smp.server.store.errors import ClosedError, OutcomeUnknownError, StoreError
 
 T = TypeVar("T")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
 
-_BATCH: Final = 500
-_FAILURES: Final = (sqlite3.Error, MemoryError)
+_BATCH: Final = 500  # jobs in a transaction, besides the first
+_SQLITE_ERRORS: Final = (sqlite3.Error, MemoryError)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Call:
-    """A job, and who waits for it."""
+class _Call(msgspec.Struct, frozen=True, eq=False):
+    """A job, and the future that waits for it."""
 
     job: Job[Any]
     future: asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop
 
-    def settle(self, outcome: object) -> None:
-        if self.future.done():  # cancelled meanwhile
-            return
-        if isinstance(outcome, Exception):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(outcome)
-
 
 class Worker:
-    """Runs jobs in the order in which they come, many in one transaction.
+    """Runs jobs in the order in which they arrive, many in one transaction.
 
-    An error of SQLite undoes the whole transaction; a job that raises any other has
-    written nothing.
+    An error of SQLite rolls back the whole transaction; a job that raises any other
+    error must not have written anything.
     """
 
     def __init__(
@@ -54,7 +45,7 @@ class Worker:
     ) -> None:
         self._connection = connection
         self._begin = begin
-        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()  # None: the end
         self._closed = False
         self._thread = threading.Thread(
             target=self._run, name=f"sqlite {begin}", daemon=True
@@ -62,8 +53,9 @@ class Worker:
         self._thread.start()
 
     async def run(self, job: Job[T]) -> T:
-        """Run a job and return what it returns, or raise what it raises. Raises
-        StoreError.
+        """Run a job and return what it returns, or raise what it raises.
+
+        Raises StoreError and OutcomeUnknownError.
         """
         if self._closed:
             raise ClosedError
@@ -73,66 +65,69 @@ class Worker:
         return await future
 
     async def close(self) -> None:
-        """Finish what was asked for, and close the connection."""
+        """Finish the jobs that were given, and close the connection."""
         if not self._closed:
             self._closed = True
             self._calls.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        taken: Sequence[_Call | None] = ()
-        while None not in taken:
-            taken = self._take()
+        is_closing = False
+        while not is_closing:
+            # Wait for one call, and take those that have arrived behind it.
+            first = self._calls.get()
+            arrived = min(self._calls.qsize(), _BATCH)
+            taken = [first, *(self._calls.get() for _ in range(arrived))]
+            is_closing = None in taken
             calls = [call for call in taken if call]
-            _settle(calls, self._transact([call.job for call in calls]))
+            outcomes = self._transact([call.job for call in calls])
+            _wake(calls, outcomes)
         self._connection.close()
 
-    def _take(self) -> Sequence[_Call | None]:
-        """Wait for a call, and take those behind it too; None is the end."""
-        first = self._calls.get()
-        return [
-            first,
-            *(self._calls.get() for _ in range(min(self._calls.qsize(), _BATCH))),
-        ]
-
     def _transact(self, jobs: Sequence[Job[Any]]) -> Sequence[object]:
-        """Return what each job returned or raised."""
+        """Run jobs in one transaction; return what each returned or raised."""
+        outcomes: list[object] = []
         try:
             self._connection.execute(self._begin)
-            outcomes = [self._attempt(job) for job in jobs]
-        except _FAILURES as error:
-            self._undo()
+            for job in jobs:
+                try:
+                    outcomes.append(job(self._connection))
+                except _SQLITE_ERRORS:
+                    raise
+                except Exception as error:  # noqa: BLE001 - raised again in run()
+                    outcomes.append(error)
+        except _SQLITE_ERRORS as error:
+            self._roll_back()
             return [StoreError(f"SQLite: {error}") for _ in jobs]
         try:
             self._connection.execute("COMMIT")
-        except _FAILURES as error:
-            self._undo()
+        except _SQLITE_ERRORS as error:
+            # The changes may be in the file already, and only the answer was lost.
+            self._roll_back()
             return [OutcomeUnknownError(f"SQLite: {error}") for _ in jobs]
         return outcomes
 
-    def _attempt(self, job: Job[Any]) -> object:
-        try:
-            return job(self._connection)
-        except _FAILURES:
-            raise
-        except Exception as error:
-            return error
-
-    def _undo(self) -> None:
-        with suppress(*_FAILURES):
+    def _roll_back(self) -> None:
+        with suppress(*_SQLITE_ERRORS):
             self._connection.rollback()
 
 
-def _settle(calls: Sequence[_Call], outcomes: Sequence[object]) -> None:
-    """Wake the callers, with one wake-up for each of their loops."""
-    for loop in {call.loop for call in calls}:
-        with suppress(RuntimeError):  # a loop that is closed waits for nothing
-            loop.call_soon_threadsafe(_settle_here, loop, calls, outcomes)
-
-
-def _settle_here(
-    loop: asyncio.AbstractEventLoop, calls: Sequence[_Call], outcomes: Sequence[object]
-) -> None:
+def _wake(calls: Sequence[_Call], outcomes: Sequence[object]) -> None:
+    """Give the outcomes to the callers, with one wake-up for each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Call, object]]] = {}
     for call, outcome in zip(calls, outcomes, strict=True):
-        if call.loop is loop:
-            call.settle(outcome)
+        by_loop.setdefault(call.loop, []).append((call, outcome))
+    for loop, settled in by_loop.items():
+        # RuntimeError: the loop was closed, and nothing waits in it any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, settled)
+
+
+def _settle(settled: Sequence[tuple[_Call, object]]) -> None:
+    for call, outcome in settled:
+        if call.future.done():  # the caller was cancelled
+            continue
+        if isinstance(outcome, Exception):
+            call.future.set_exception(outcome)
+        else:
+            call.future.set_result(outcome)

@@ -1,0 +1,37 @@
+"""From the URL of a store to the store."""
+
+from __future__ import annotations
+
+from smp.server.store.errors import StoreError
+from smp.server.store.feed import HISTORY, PROGRESS
+from smp.server.store.memory import MemoryStore
+from smp.server.store.model import Store
+from smp.server.store.sqlite import SQLiteStore
+
+
+def open_store(
+    url: str, *, history: int = HISTORY, progress: float = PROGRESS
+) -> Store:
+    """Open the store of a URL.
+
+    The URL is ``memory:``, ``sqlite:PATH`` or ``etcd://HOST[:PORT][/ROOT]``. The last
+    ``history`` changes are kept in memory for watches, and in the file; etcd has its
+    own history. A watch delivers a progress event after ``progress`` seconds without
+    changes. Raises StoreError for any other URL (``invalid-store-url``) and for a file
+    that cannot be used (``unusable-store``); etcd is not contacted before it is used.
+    """
+    scheme, _, path = url.partition(":")
+    if url == "memory:":
+        return MemoryStore(history=history, progress=progress)
+    # sqlite::memory: is refused: each connection would get a database of its own.
+    if scheme == "sqlite" and path not in ("", ":memory:"):
+        return SQLiteStore(path, history=history, progress=progress)
+    if scheme == "etcd":
+        # Only etcd needs an HTTP client, which takes long to import.
+        from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
+
+        return EtcdStore(url, history=history, progress=progress)
+    raise StoreError(
+        "the URL of a store is memory:, sqlite:PATH or etcd://HOST:PORT",
+        code="invalid-store-url",
+    )
