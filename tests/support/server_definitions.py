@@ -4,6 +4,7 @@ with a few fields more.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import yaml
@@ -102,3 +103,23 @@ def with_schema(schema: JSON) -> JSONObject:
             "versions": [version],
         },
     }
+
+
+# A definition with one version has its schema, subresources and columns in fields of the
+# spec where Kubernetes reports errors, because it converts it to its internal version.
+_INTERNAL_FIELDS: Final = {
+    "spec.versions[0].schema.": "spec.validation.",
+    "spec.versions[0].subresources": "spec.subresources",
+    "spec.versions[0].additionalPrinterColumns": "spec.additionalPrinterColumns",
+    ".JSONPath": ".jsonPath",
+}
+
+
+def uniform_field(field: str) -> str:
+    """Return the field of an error in the notation that the tests compare.
+
+    Kubernetes names fields of its internal version, and puts some names into brackets.
+    """
+    for external, internal in _INTERNAL_FIELDS.items():
+        field = field.replace(external, internal)
+    return re.sub(r"\[([^\d\]][^\]]*)\]", r".\1", field)
