@@ -1,11 +1,10 @@
-"""Kinds and their schemas: from the bundle, from OpenAPI, from CRDs, corrected by
-overlays.
+"""Kinds and their schemas: from the bundle, OpenAPI, CRDs or Go, corrected by overlays.
 
-The bundle has one file a Kubernetes minor: zlib over lines of text. The first line is
-the header with the index of kinds, each other line a type: its name, a tab, its type
-document. Opening a file decompresses and splits it; a type is parsed, and corrected by
-the bundled overlay, when somebody asks for it. This is the one module of the core that
-reads files, and it reads no other.
+The bundle has one file for each minor version of Kubernetes: lines of text, compressed
+with zlib. The first line is a header with the index of kinds. Each other line is a
+type: its name, a tab, and its type document. Opening a file decompresses and splits it;
+a type is parsed, and corrected by the bundled overlay, when it is first asked for. This
+is the only module of the core that reads files, and it reads no others.
 """
 
 from __future__ import annotations
@@ -19,24 +18,29 @@ from typing import Final
 
 import msgspec
 
-from smp.errors import DepthError, ObjectError, SchemaError, UnknownKindError
+import smp.schema
+from smp.errors import ObjectError, SchemaError, UnknownKindError, bounded
 from smp.paths import Path
-from smp.schema import __path__ as _home
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
 from smp.schema.sources.openapi import Kind, compile_documents, resolve_alias
 from smp.values import ABSENT, JSON, Absent, type_name
 
-_DATA: Final = f"{_home[0]}/bundled"  # in a directory, as wheels are installed
+# A wheel is installed as files, so the folder can be opened by its path.
+_DATA: Final = f"{smp.schema.__path__[0]}/bundled"
 _SUFFIX: Final = ".types"
+
+# As a cluster writes its version: v1.33.4, v1.33.4+k3s1, v1.33.4-eks-113cf36.
 _VERSION: Final = re.compile(r"v?(\d+\.\d+)(?:[.+-].*)?", re.ASCII)
 
 
 class Catalog:
-    """Schemas by apiVersion and kind; a catalog never changes, it makes others.
+    """Schemas by apiVersion and kind; immutable, changes return another catalog.
 
-    ``load`` answers the name of a type with its type document, or None.
+    ``load`` returns the type document of a type's name, or None. ``source`` names where
+    the schemas come from, ``version`` is the minor version of Kubernetes, such as 1.33,
+    or empty.
     """
 
     __slots__ = ("_kinds", "_types", "load", "source", "version")
@@ -52,42 +56,40 @@ class Catalog:
 
     @classmethod
     def from_openapi(cls, documents: JSON) -> Catalog:
-        """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them. Raises
-        SchemaError.
+        """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them.
+
+        Raises SchemaError and DepthError.
         """
         compiled = compile_documents(documents)
         return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
     def from_crd(cls, documents: JSON) -> Catalog:
-        """Make a catalog of a CustomResourceDefinition, or of a list of them. Raises
-        SchemaError.
+        """Make a catalog of a CustomResourceDefinition, or of a list of them.
 
         The kinds' metadata is that of the newest bundled Kubernetes, so that finalizers
-        and owner references merge; join the catalogs for the other kinds:
-        ``smp.kubernetes() | catalog``.
+        and owner references merge. Join the catalogs to have the other kinds as well:
+        ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
         compiled = compile_documents(crd.to_openapi(documents))
-        return cls(
-            compiled.kinds,
-            _chained(compiled.types.get, _bundled_metadata),
-            source="CustomResourceDefinition",
-        )
+        load = _chained(compiled.types.get, _load_apimachinery)
+        return cls(compiled.kinds, load, source="CustomResourceDefinition")
 
     @classmethod
     def from_go(
         cls, paths: Iterable[str | os.PathLike[str]], *, profile: str = "kep1027"
     ) -> Catalog:
-        """Make a catalog of Go types with tags and markers: files, or directories of
-        them (extra ``go``).
+        """Make a catalog of Go types with tags and markers (extra ``go``).
 
-        Markers of unions are read by profile. What the sources import from Kubernetes
-        is that of the newest bundled version. Raises DocumentError, with file and line,
-        and SchemaError.
+        ``paths`` are files, or directories of them. Markers of unions are read by
+        profile. Types that the sources import from Kubernetes are those of the newest
+        bundled version. Raises DocumentError, with file and line, and SchemaError.
         """
         # Imported here because the Go grammar is an extra.
-        from smp.schema.sources.golang import generate
-        from smp.schema.sources.golang.files import read_sources
+        from smp.schema.sources.golang import generate  # noqa: PLC0415  # see above
+        from smp.schema.sources.golang.files import (  # noqa: PLC0415  # see above
+            read_sources,
+        )
 
         document = generate(read_sources(paths), profile=profile)
         compiled = compile_documents(document)
@@ -99,86 +101,102 @@ class Catalog:
         return tuple(sorted(self._kinds))
 
     def schema(self, api_version: str, kind: str) -> Schema:
-        """Return the schema of a kind. Raises UnknownKindError, with what comes close."""
+        """Return the schema of a kind.
+
+        Raises UnknownKindError, whose hint names similar kinds.
+        """
         name = self._kinds.get((api_version, kind))
         if name is None:
+            # The sentence is kubectl's (Go: meta.NoKindMatchError).
             raise UnknownKindError(
-                f"no schema for {api_version} {kind} in {self.source}",
-                hint=self._like(api_version, kind),
+                f'{self.source} has no matches for kind "{kind}" '
+                f'in version "{api_version}"',
+                hint=self._suggestion(api_version, kind),
             )
         return Schema(f"#{name}", self._types, api_version, kind, self.source)
 
     def schema_of(self, obj: JSON) -> Schema:
-        """Return the schema of an object, by its apiVersion and kind. Raises
-        ObjectError and UnknownKindError.
+        """Return the schema of an object, by its apiVersion and kind.
+
+        Raises ObjectError (code missing-kind where the object lacks one of them) and
+        UnknownKindError.
         """
-        return self.schema(_word_of(obj, "apiVersion"), _word_of(obj, "kind"))
+        api_version = _required_text(obj, "apiVersion")
+        return self.schema(api_version, _required_text(obj, "kind"))
 
     def merged(self, other: Catalog) -> Catalog:
-        """Return a catalog of both; where both describe a kind or a type, the other
-        catalog counts.
-        """
-        kinds = {**self._kinds, **other._kinds}
-        load = _chained(other.load, self.load)
+        """Return a catalog of both; for a kind or type in both, ``other`` wins."""
         return Catalog(
-            kinds, load, source=f"{self.source} + {other.source}", version=self.version
+            {**self._kinds, **other._kinds},
+            _chained(other.load, self.load),
+            source=f"{self.source} + {other.source}",
+            version=self.version,
         )
 
     __or__ = merged
 
     def with_overlay(self, document: JSON) -> Catalog:
-        """Return a catalog corrected by an overlay document: types, kinds and unions
-        (smp.schema.overlay).
+        """Return a catalog corrected by an overlay document (smp.schema.overlay).
 
-        Raises SchemaError for what is not an overlay.
+        An overlay corrects types, kinds and unions. Raises SchemaError for what is not
+        an overlay.
         """
         return self._overlaid(document, source=f"{self.source} + overlay")
 
     def _overlaid(self, document: JSON, *, source: str) -> Catalog:
         overlay = Overlay.read(document, self.version)
-        kinds = {**self._kinds, **overlay.kinds}
         return Catalog(
-            kinds, partial(overlay.load, self.load), source=source, version=self.version
+            {**self._kinds, **overlay.kinds},
+            partial(overlay.load, self.load),
+            source=source,
+            version=self.version,
         )
 
-    def _like(self, api_version: str, kind: str) -> str:
-        from difflib import get_close_matches
+    def _suggestion(self, api_version: str, kind: str) -> str:
+        # Imported here because errors are rare, and difflib takes time to import.
+        from difflib import get_close_matches  # noqa: PLC0415  # see above
 
-        elsewhere = [" ".join(known) for known in self.kinds() if known[1] == kind]
-        close = elsewhere or get_close_matches(
-            f"{api_version} {kind}", map(" ".join, self.kinds()), n=3
-        )
-        return "did you mean " + " or ".join(close) + "?" if close else ""
+        names = [" ".join(each) for each in self.kinds()]
+        similar = [name for name in names if name.endswith(f" {kind}")]
+        if not similar:
+            similar = get_close_matches(f"{api_version} {kind}", names, n=3)
+        if not similar:
+            return ""
+        return f"did you mean {' or '.join(similar)}?"
+
+    def __repr__(self) -> str:
+        version = f" version={self.version!r}" if self.version else ""
+        return f"<Catalog source={self.source!r}{version} kinds={len(self._kinds)}>"
 
 
 def kubernetes(
     version: str | None = None, *, overlay: JSON | Absent = ABSENT
 ) -> Catalog:
-    """Return the catalog of a bundled Kubernetes minor, the newest by default.
+    """Return the catalog of a bundled minor version of Kubernetes.
 
-    ``1.33``, ``v1.33`` and ``v1.33.4`` name the same. ``overlay`` replaces the bundled
-    overlay, which corrects the published unions and adds to them; None is none. Raises
-    UnknownKindError (code unknown-version), and SchemaError for what is not an overlay.
+    The newest is the default; ``1.33``, ``v1.33`` and ``v1.33.4`` name the same.
+    ``overlay`` replaces the bundled overlay, which corrects the published unions and
+    adds to them; None leaves the types as published. Raises UnknownKindError (code
+    unknown-version), and SchemaError for what is not an overlay.
     """
     match = _VERSION.fullmatch(versions()[-1] if version is None else str(version))
     if match is None or match[1] not in versions():
         raise UnknownKindError(
             f"Kubernetes {version} is not bundled",
             code="unknown-version",
-            hint="there is " + ", ".join(versions()),
+            hint="bundled are " + ", ".join(versions()),
         )
+    minor = match[1]
     if overlay is ABSENT:
-        return _corrected(match[1])
-    return (
-        _bundled(match[1])
-        if overlay is None
-        else _bundled(match[1]).with_overlay(overlay)
-    )
+        return _with_bundled_overlay(minor)
+    catalog = _as_published(minor)
+    return catalog if overlay is None else catalog.with_overlay(overlay)
 
 
 def bundled_overlay() -> JSON:
-    """Return the overlay of the bundled Kubernetes types, for a catalog of one's own or
-    to be changed.
+    """Return a copy of the overlay of the bundled Kubernetes types.
+
+    Use it for a catalog made from a cluster's OpenAPI, or change it first.
     """
     document: JSON = msgspec.json.decode(_read("overlay.json"))
     return document
@@ -186,88 +204,99 @@ def bundled_overlay() -> JSON:
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Return the bundled Kubernetes minors, oldest first."""
-    names = (entry.name for entry in os.scandir(_DATA))
-    minors = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
-    return tuple(
-        sorted(minors, key=lambda minor: [int(number) for number in minor.split(".")])
-    )
+    """Return the bundled minor versions of Kubernetes, such as 1.33, oldest first."""
+    names = [entry.name for entry in os.scandir(_DATA)]
+    minors = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
+    # 1.9 comes before 1.10.
+    return tuple(sorted(minors, key=lambda minor: [int(n) for n in minor.split(".")]))
 
 
 @cache
-def _bundled(minor: str) -> Catalog:
+def _as_published(minor: str) -> Catalog:
     return read_compiled(_read(f"{minor}{_SUFFIX}"), version=minor)
 
 
 @cache
-def _corrected(minor: str) -> Catalog:
-    catalog = _bundled(minor)
-    return catalog._overlaid(bundled_overlay(), source=catalog.source)
+def _with_bundled_overlay(minor: str) -> Catalog:
+    catalog = _as_published(minor)
+    overlay = bundled_overlay()
+    return catalog._overlaid(overlay, source=catalog.source)  # noqa: SLF001  # a class of this module
 
 
 def _read(name: str) -> bytes:
-    # pathlib and importlib.resources would take longer to import than all else that
+    # pathlib and importlib.resources take longer to import than everything else that
     # this module does.
-    with open(f"{_DATA}/{name}", "rb") as file:
+    with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123  # see above
         return file.read()
 
 
-def _bundled_metadata(name: str) -> TypeDocument | None:
-    """Load what the metadata of custom resources refers to."""
-    return kubernetes().load(name) if name.startswith("io.k8s.apimachinery.") else None
+def _load_apimachinery(name: str) -> TypeDocument | None:
+    """Load the types that the metadata of custom resources refers to.
+
+    Other names stay undefined: the schema in a CRD cannot refer to other types.
+    """
+    if not name.startswith("io.k8s.apimachinery."):
+        return None
+    return kubernetes().load(name)
 
 
+@bounded("the OpenAPI document")
 def compile_openapi(document: JSON, *, source: str) -> bytes:
-    """Compile an OpenAPI document, or a list of them, to the form of the bundle; equal
-    input, equal bytes.
+    """Compile an OpenAPI document, or a list of them, to the format of the bundle.
 
-    Raises SchemaError, and DepthError.
+    Equal documents give equal bytes. ``source`` becomes the source of the catalog.
+    Raises SchemaError and DepthError.
     """
     compiled = compile_documents(document)
-    types = compiled.types
+    for name in compiled.types:
+        # A tab or a line break in a name would break the format.
+        if not name.isprintable():
+            raise SchemaError(
+                "the name of a type has control characters", path=Path((name,))
+            )
     index: JSON = [[*kind, name] for kind, name in sorted(compiled.kinds.items())]
-    unusable = [name for name in types if not name.isprintable()]
-    if unusable:
-        raise SchemaError(
-            "a type name with control characters", path=Path((unusable[0],))
-        )
     header = _compact({"source": source, "kinds": index})
-    lines = (f"{name}\t{_compact(types[name])}" for name in sorted(types))
-    try:
-        return zlib.compress("\n".join([header, *lines]).encode(), level=9)
-    except RecursionError:
-        raise DepthError("the OpenAPI document is nested too deeply") from None
+    types = sorted(compiled.types.items())
+    lines = [f"{name}\t{_compact(document)}" for name, document in types]
+    return zlib.compress("\n".join([header, *lines]).encode(), level=9)
 
 
 def read_compiled(data: bytes, *, version: str = "") -> Catalog:
-    """Read what ``compile_openapi`` wrote. Raises SchemaError for anything else."""
+    """Read the bytes that ``compile_openapi`` wrote.
+
+    Raises SchemaError for any other bytes.
+    """
     try:
         header, *lines = zlib.decompress(data).decode().split("\n")
         texts = dict(line.split("\t", 1) for line in lines)
         index = msgspec.json.decode(header)
+        source = index["source"]
         kinds = {
             (api_version, kind): name for api_version, kind, name in index["kinds"]
         }
-        return Catalog(
-            kinds, partial(_parsed, texts), source=index["source"], version=version
-        )
     except (zlib.error, msgspec.DecodeError, ValueError, KeyError, TypeError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
 
+    def load(name: str) -> TypeDocument | None:
+        text = texts.get(name)
+        if text is None:
+            return None
+        document: TypeDocument = msgspec.json.decode(text)
+        return document
 
-def _parsed(texts: Mapping[str, str], name: str) -> TypeDocument | None:
-    text = texts.get(name)
-    document: TypeDocument | None = None if text is None else msgspec.json.decode(text)
-    return document
+    return Catalog(kinds, load, source=source, version=version)
 
 
 def _compact(value: JSON) -> str:
-    import json
+    # Imported here because only compiling a bundle needs it.
+    import json  # noqa: PLC0415  # see above
 
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 def _chained(first: Loader, second: Loader) -> Loader:
+    """Make a loader that asks the second for what the first does not know."""
+
     def load(name: str) -> TypeDocument | None:
         document = first(name)
         return second(name) if document is None else document
@@ -275,14 +304,10 @@ def _chained(first: Loader, second: Loader) -> Loader:
     return load
 
 
-def _word_of(obj: JSON, name: str) -> str:
+def _required_text(obj: JSON, name: str) -> str:
     if not isinstance(obj, dict):
         raise ObjectError(f"a Kubernetes object is expected, not {type_name(obj)}")
-    word = obj.get(name)
-    if not isinstance(word, str) or not word:
-        raise ObjectError(
-            "an object without it has no schema",
-            code="missing-kind",
-            path=Path((name,)),
-        )
-    return word
+    value = obj.get(name)
+    if not isinstance(value, str) or not value:
+        raise ObjectError(f"{name} is missing", code="missing-kind", path=Path((name,)))
+    return value

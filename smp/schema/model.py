@@ -1,25 +1,35 @@
 """The one schema model that every source compiles to and every engine reads.
 
 A source (OpenAPI, a CRD, Go types, the bundle) compiles to *type documents*: plain
-JSON, small and without references to the source's own vocabulary. This module turns
-type documents into linked types, each only when somebody asks for it, so that a catalog
-of a thousand types opens at once.
+JSON, small, and free of the source's own vocabulary. This module turns type documents
+into linked types. A type is linked when it is first asked for, so that a catalog of a
+thousand types opens at once.
 
-A type document is a string or an object:
+A type document (TYPE) is a string or an object:
 
-    "string" "integer" "number" "boolean" "int-or-string"   a scalar
-    "any"                                                    free-form: any JSON, merged by RFC 7396
-    "#NAME"                                                  the named type NAME
-    {"fields": {NAME: FIELD}, "values": TYPE, "any": true}   an object; "values" types undeclared names,
-                                                             "any" makes them free-form; neither: unknown
-    {"items": TYPE, "list_type": .., "map_keys": [..]}       a list
-    {"type": SCALAR, "enum": [..]}                           a scalar with an enum
+``"string" "integer" "number" "boolean" "int-or-string"``
+    a scalar
+``"any"``
+    free-form data: any JSON, merged by RFC 7396
+``"#NAME"``
+    the named type NAME
+``{"type": SCALAR, "enum": [VALUE]}``
+    a scalar with an enum
+``{"items": TYPE, "list_type": "map", "map_keys": [NAME]}``
+    a list
+``{"fields": {NAME: FIELD}, "values": TYPE, "any": true}``
+    an object; undeclared names have the type ``values``, are free-form with ``any``,
+    and unknown with neither
 
 A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "key":
 "name"}`` where the field has a patch strategy or a patch merge key of its own. Objects
-may also carry ``map_type``, ``embedded`` (a whole Kubernetes object), ``unions``, as
-their source published them, and ``profile``, the one that those follow which have none
-of their own.
+may also have ``map_type``, ``embedded`` (a whole Kubernetes object), ``unions`` as
+their source published them, and ``profile``, which applies to those of the unions that
+have no profile of their own.
+
+This module is compiled with mypyc (hatch_build.py). ``Type.field``, ``Field.type`` and
+``Type.items`` are on the hot path of every engine: they are asked for each member of
+each object.
 """
 
 from __future__ import annotations
@@ -32,7 +42,7 @@ from msgspec import Struct, structs
 from smp.errors import Option, SchemaError, UnknownFieldError
 from smp.paths import Path
 from smp.schema.union_groups import UnionGroup, read_unions
-from smp.values import JSON, JSONObject
+from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
 TypeDocument: TypeAlias = "str | JSONObject"
@@ -41,8 +51,10 @@ SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-st
 
 
 class Strategy(Struct, frozen=True):
-    """A patch strategy: how a list or an object of a field is patched, and whether keys
-    are retained.
+    """A patch strategy: how the list or object in a field is patched.
+
+    ``merge`` or ``replace`` may be combined with ``retain_keys``, which lets patches
+    carry the directive ``$retainKeys``.
     """
 
     merge: bool = False
@@ -51,41 +63,47 @@ class Strategy(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Strategy:
-        """Parse ``merge``, ``replace``, ``retainKeys`` or a pair with retainKeys, in
-        any order.
+        """Parse ``merge``, ``replace``, ``retainKeys``, or one of them with retainKeys.
 
-        ``,`` separates in published schemas, ``|`` in the retainKeys proposal. Raises
-        SchemaError.
+        The order does not matter. ``,`` separates in published schemas, ``|`` in the
+        retainKeys proposal. Raises SchemaError (code invalid-strategy) for any other
+        text (Go: strategicpatch.extractRetainKeysPatchStrategy).
         """
         words = text.replace("|", ",").split(",") if text else []
-        known = {"merge", "replace", "retainKeys"}
-        if (
-            len(set(words)) != len(words)
-            or not known.issuperset(words)
-            or {"merge", "replace"} <= set(words)
-        ):
+        strategy = cls(
+            merge="merge" in words,
+            replace="replace" in words,
+            retain_keys="retainKeys" in words,
+        )
+        unknown = set(words) - {"merge", "replace", "retainKeys"}
+        repeated = len(set(words)) != len(words)
+        if unknown or repeated or (strategy.merge and strategy.replace):
             raise SchemaError(
-                f"patch strategy {text!r} is not one",
+                f"{text!r} is not a patch strategy",
                 code="invalid-strategy",
                 hint="merge or replace, alone or with retainKeys, or retainKeys alone",
             )
-        return cls("merge" in words, "replace" in words, "retainKeys" in words)
+        return strategy
 
     def __str__(self) -> str:
-        words = (
-            ("merge", self.merge),
-            ("replace", self.replace),
-            ("retainKeys", self.retain_keys),
-        )
-        return ",".join(word for word, on in words if on)
+        words = []
+        if self.merge:
+            words.append("merge")
+        if self.replace:
+            words.append("replace")
+        if self.retain_keys:
+            words.append("retainKeys")
+        return ",".join(words)
 
 
 NO_STRATEGY: Final = Strategy()
 
 
 class _Fields(dict[str, "Field | None"]):
-    """The fields of a type: declared ones are linked on first use and kept, ``others``
-    stands for the rest.
+    """The fields of a type by name.
+
+    A declared field is linked when it is first asked for; ``others`` is the answer for
+    an undeclared name.
     """
 
     __slots__ = ("declared", "others", "types")
@@ -98,21 +116,24 @@ class _Fields(dict[str, "Field | None"]):
         self.types = types
         self.others = others
 
+    # Why a dictionary with __missing__, and not a method that looks a field up: the
+    # engines ask for the field of every member, and the second time ``fields[name]`` is
+    # one look-up in C. Only the first ask for a name gets here. An undeclared name is
+    # never stored: names of labels and annotations come from objects, without limit.
     def __missing__(self, name: str) -> Field | None:
         if self.types is None or name not in self.declared:
             return self.others
-        field = self[name] = Field(
-            name, _type_document(self.declared[name]), self.types
-        )
+        field = Field(name, _type_document(self.declared[name]), self.types)
+        self[name] = field
         return field
 
 
 class Type:
     """What every type answers: the field of a name, and the type of the elements.
 
-    ``field(name)`` is the field of that name, or None where the schema does not know
-    it; ``others`` is the field that an undeclared name stands for. No more than a
-    look-up in a dictionary: engines ask for every field.
+    ``field(name)`` returns the field of that name, or None where the schema does not
+    know it. ``structured`` tells whether the type declares any fields. On its own, this
+    class is the type of a value that the schema does not describe (``OPAQUE``).
     """
 
     __slots__ = ("_fields", "field", "structured")
@@ -129,26 +150,32 @@ class Type:
 
     @classmethod
     def of(cls, *fields: Field) -> Self:
-        """Make a type of fields that exist, which knows no other name."""
-        made = cls(None)
-        made._fields.update((field.name, field) for field in fields)
-        return made
+        """Make a type of existing fields, which knows no other name."""
+        type_ = cls(None)
+        for field in fields:
+            type_._fields[field.name] = field
+        return type_
 
     @property
     def others(self) -> Field | None:
-        """The field that an undeclared name stands for; None means that it is unknown."""
+        """The field that stands for an undeclared name; None where it is unknown."""
         return self._fields.others
 
     @property
     def items(self) -> Type:
-        """The type of the elements: of a list as declared, of anything else as little
-        known as its fields.
+        """The type of the elements; for a type that is not a list, free-form or opaque.
+
+        A value may be a list where the schema says otherwise. Its elements are then as
+        unknown as the undeclared fields of the type.
         """
         return OPAQUE if self.others is None else ANY
 
+    def __repr__(self) -> str:
+        return _representation(type(self).__name__)
+
 
 class ScalarType(Type):
-    """A string, integer, number, boolean or int-or-string."""
+    """A string, integer, number, boolean or int-or-string, maybe with an enum."""
 
     __slots__ = ("enum", "name")
 
@@ -162,6 +189,9 @@ class ScalarType(Type):
         self.name = name
         self.enum = enum
 
+    def __repr__(self) -> str:
+        return _representation("ScalarType", name=self.name, enum=self.enum)
+
 
 class AnyType(Type):
     """Free-form JSON: objects merge by RFC 7396, lists are replaced."""
@@ -170,18 +200,21 @@ class AnyType(Type):
 
 
 class Field:
-    """A field: its name, its patch strategy and merge key, and its type, linked on
-    first use.
+    """A field: its name, patch strategy, patch merge key and type.
+
+    The type is linked when it is first asked for. Raises SchemaError, here for a
+    document that is not of a field, and on ``type`` for one that is not of a type.
     """
 
     def __init__(self, name: str, document: TypeDocument, types: Types) -> None:
         self.name = name
-        facets = document if isinstance(document, dict) and "is" in document else {}
-        self.strategy = (
-            Strategy.parse(str(facets["strategy"]))
-            if "strategy" in facets
-            else NO_STRATEGY
-        )
+        # A field with facets of its own has its type under "is", beside them.
+        facets: JSONObject = {}
+        if isinstance(document, dict) and "is" in document:
+            facets = document
+        self.strategy = NO_STRATEGY
+        if "strategy" in facets:
+            self.strategy = Strategy.parse(str(facets["strategy"]))
         self.merges = self.strategy.merge
         self.replaces = self.strategy.replace
         self.retain_keys = self.strategy.retain_keys
@@ -199,61 +232,79 @@ class Field:
 
     @property
     def reference(self) -> str:
-        """The name of the field's type where it has one, else the empty string."""
-        return (
-            self._document[1:]
-            if isinstance(self._document, str) and self._document[:1] == "#"
-            else ""
+        """The name of the field's type where it has one, otherwise the empty string."""
+        if isinstance(self._document, str) and self._document.startswith("#"):
+            return self._document[1:]
+        return ""
+
+    def __repr__(self) -> str:
+        return _representation(
+            "Field",
+            name=self.name,
+            type=_described(self._document),
+            strategy=str(self.strategy),
+            merge_key=self.merge_key,
         )
 
 
 class ObjectType(Type):
-    """An object: declared fields, and what an undeclared name means (``others``; None
-    is unknown).
+    """An object: its declared fields, and in ``others`` what an undeclared name means.
+
+    ``name`` is empty for a type without a name. ``map_type`` (granular or atomic) is
+    that of server-side apply; ``embedded`` marks a whole Kubernetes object.
     """
 
-    __slots__ = ("_profile", "_unions", "embedded", "map_type", "name")
+    __slots__ = (
+        "_profile",
+        "_published_unions",
+        "_unions",
+        "embedded",
+        "map_type",
+        "name",
+    )
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
-        declared = document.get("fields", {})
-        super().__init__(
-            self._undeclared(document, types),
-            declared if isinstance(declared, dict) else {},
-            types,
-        )
+        values = document.get("values")
+        if values is not None:
+            others: Field | None = Field("*", _type_document(values), types)
+        elif document.get("any"):
+            others = ANY_FIELD
+        else:
+            others = types.unknown
+        super().__init__(others, as_object(document.get("fields")), types)
         self.name = name
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
-        self._unions: JSON | tuple[UnionGroup, ...] = document.get("unions", [])
+        self._published_unions: JSON = document.get("unions", [])
         self._profile = str(document.get("profile", ""))
+        self._unions: tuple[UnionGroup, ...] | None = None
 
     @property
     def unions(self) -> tuple[UnionGroup, ...]:
-        """The unions among the fields. Raises SchemaError for unions that contradict
-        themselves.
+        """The unions among the fields.
+
+        Raises SchemaError (code invalid-union) for unions that contradict themselves or
+        the fields; only when they are asked for, so that a merge can do without them.
         """
-        if not isinstance(self._unions, tuple):
-            declared = self._fields.declared
-            groups = read_unions(
-                self._unions,
-                {name: _enum(node) for name, node in declared.items()},
-                declared,
-            )
-            self._unions = tuple(
-                structs.replace(group, profile=group.profile or self._profile)
-                for group in groups
-            )
+        if self._unions is None:
+            self._unions = self._read_unions()
         return self._unions
 
-    @staticmethod
-    def _undeclared(document: JSONObject, types: Types) -> Field | None:
-        values = document.get("values")
-        if values is not None:
-            return Field("*", _type_document(values), types)
-        return ANY_FIELD if document.get("any") else types.unknown
+    def _read_unions(self) -> tuple[UnionGroup, ...]:
+        declared = self._fields.declared
+        enums: dict[str, list[JSON]] = {}
+        for name, document in declared.items():
+            facets = as_object(document)
+            type_document = as_object(facets.get("is", document))
+            enums[name] = as_list(type_document.get("enum"))
+        groups = []
+        for group in read_unions(self._published_unions, enums, declared):
+            profile = group.profile or self._profile
+            groups.append(structs.replace(group, profile=profile))
+        return tuple(groups)
 
     def declares(self, name: str) -> bool:
-        """Tell whether the name is a declared field (an additional property is not)."""
+        """Tell whether the name is a declared field, not an additional property."""
         return name in self._fields.declared
 
     def __iter__(self) -> Iterator[Field]:
@@ -263,17 +314,29 @@ class ObjectType(Type):
             if field is not None:
                 yield field
 
+    def __repr__(self) -> str:
+        others = self.others
+        return _representation(
+            "ObjectType",
+            name=self.name,
+            fields=len(self._fields.declared),
+            values=_described(others._document) if others else "",  # noqa: SLF001  # a class of this module
+        )
+
 
 class ListType(Type):
-    """A list: the type of its elements, and server-side apply's list type and map keys."""
+    """A list: the type of its elements, and the list type and map keys.
+
+    ``list_type`` (atomic, set or map) and ``map_keys`` are those of server-side apply;
+    a strategic merge goes by the patch strategy and the patch merge key of the field.
+    """
 
     def __init__(self, document: JSONObject, types: Types) -> None:
         super().__init__(types.unknown)
         self._items = _type_document(document["items"])
         self._types = types
         self.list_type = str(document.get("list_type", "atomic"))
-        keys = document.get("map_keys", [])
-        self.map_keys = tuple(map(str, keys)) if isinstance(keys, list) else ()
+        self.map_keys = tuple(str(key) for key in as_list(document.get("map_keys")))
         self._linked: Type | None = None
 
     @property
@@ -283,10 +346,20 @@ class ListType(Type):
             self._linked = self._types.link(self._items)
         return self._linked
 
+    def __repr__(self) -> str:
+        return _representation(
+            "ListType",
+            items=_described(self._items),
+            list_type=self.list_type,
+            map_keys=self.map_keys,
+        )
+
 
 class Types:
-    """Named types of one source, linked on demand and kept; ``load`` answers a name
-    with its document.
+    """The named types of one source, each linked when it is first asked for, and kept.
+
+    ``load`` returns the type document of a name, or None. ``unknown_fields`` is the
+    policy for fields that no type declares: ``error`` or ``merge``.
     """
 
     def __init__(self, load: Loader, unknown_fields: UnknownFields = "error") -> None:
@@ -297,38 +370,35 @@ class Types:
         self.unknown = ANY_FIELD if unknown_fields == "merge" else None
 
     def named(self, name: str) -> Type:
-        """Return the type of that name. Raises SchemaError where the source lacks it."""
+        """Return the type of that name.
+
+        Raises SchemaError (code dangling-reference) where the source does not define
+        it.
+        """
         if name not in self._named:
             document = self._load(name)
             if document is None:
                 raise SchemaError(
-                    f"type {name!r} is referred to but nowhere defined",
+                    f"type {name!r} is referenced but not defined",
                     code="dangling-reference",
                 )
             self._named[name] = self.link(document, name)
         return self._named[name]
 
     def link(self, document: TypeDocument, name: str = "") -> Type:
-        """Turn a type document into a type."""
+        """Turn a type document into a type, which gets the name if it is an object."""
         if isinstance(document, str):
-            return (
-                self.named(document[1:])
-                if document[:1] == "#"
-                else self._unnamed(document)
-            )
+            if document.startswith("#"):
+                return self.named(document[1:])
+            if document == "any":
+                return ANY
+            return ScalarType(document, (), self.unknown)
         if "items" in document:
             return ListType(document, self)
         if "type" in document:
-            enum = document.get("enum", [])
-            return ScalarType(
-                str(document["type"]),
-                tuple(enum) if isinstance(enum, list) else (),
-                self.unknown,
-            )
+            enum = tuple(as_list(document.get("enum")))
+            return ScalarType(str(document["type"]), enum, self.unknown)
         return ObjectType(name, document, self)
-
-    def _unnamed(self, word: str) -> Type:
-        return ANY if word == "any" else ScalarType(word, (), self.unknown)
 
     def with_policy(self, unknown_fields: UnknownFields) -> Types:
         """Return the same types under another policy for unknown fields."""
@@ -340,7 +410,12 @@ class Types:
 
 
 class Schema(Struct, frozen=True):
-    """A schema to compute and apply patches by: a root type, and where it comes from."""
+    """A schema to compute and apply patches by.
+
+    ``document`` is the type document of the whole object, ``types`` has the types that
+    it refers to. ``api_version`` and ``kind`` are empty for a schema without a kind;
+    ``source`` names the catalog that it comes from.
+    """
 
     document: TypeDocument
     types: Types
@@ -355,7 +430,8 @@ class Schema(Struct, frozen=True):
         definitions: Mapping[str, TypeDocument] | None = None,
     ) -> Schema:
         """Make a schema of a type document and the named types that it refers to."""
-        named: dict[str, TypeDocument] = {**(definitions or {}), "": document}
+        named = dict(definitions or {})
+        named[""] = document
         return cls("#", Types(named.get))
 
     @property
@@ -366,8 +442,9 @@ class Schema(Struct, frozen=True):
     def with_unknown_fields(self, policy: UnknownFields) -> Schema:
         """Return this schema under a policy for fields that it does not know.
 
-        ``error`` (as the reference does) refuses to descend into an unknown object or
-        list; ``merge`` continues by RFC 7396 below it.
+        ``error`` raises UnknownFieldError where an unknown object or list would have to
+        be merged, as Go's strategicpatch does; ``merge`` continues by RFC 7396 below
+        it.
         """
         return Schema(
             self.document,
@@ -378,8 +455,7 @@ class Schema(Struct, frozen=True):
         )
 
     def descend(self, *names: str) -> Field:
-        """Return the field at a path of names; a list is descended through to its
-        elements.
+        """Return the field at a path of names; a list is descended into its elements.
 
         Raises UnknownFieldError, with the path, at the first name that the schema does
         not know.
@@ -387,9 +463,9 @@ class Schema(Struct, frozen=True):
         current: Type = self.type
         field: Field | None = None
         for depth, name in enumerate(names):
-            field = (current.items if isinstance(current, ListType) else current).field(
-                name
-            )
+            if isinstance(current, ListType):
+                current = current.items
+            field = current.field(name)
             if field is None:
                 raise unknown_field().at(Path(names[: depth + 1]))
             current = field.type
@@ -397,13 +473,19 @@ class Schema(Struct, frozen=True):
             raise UnknownFieldError("an empty path names no field")
         return field
 
+    def __repr__(self) -> str:
+        return _representation(
+            "Schema", api_version=self.api_version, kind=self.kind, source=self.source
+        )
+
 
 def unknown_field() -> UnknownFieldError:
-    """Make the error for a field that the schema does not know; the path is for the
-    caller to add.
+    """Make the error for a field that the schema does not know; the caller adds a path.
+
+    The wording is that of an API server's server-side apply.
     """
     return UnknownFieldError(
-        "the schema does not know this field, so there is no telling how to merge it",
+        "field not declared in schema, so it cannot be merged",
         hint="a misspelled name, or a field of another version of the API",
         option=Option(
             name="unknown_fields", value="merge", effect="merges it by RFC 7396"
@@ -411,24 +493,40 @@ def unknown_field() -> UnknownFieldError:
     )
 
 
-def _enum(document: JSON) -> list[JSON]:
-    facets = document.get("is", document) if isinstance(document, dict) else {}
-    enum = facets.get("enum", []) if isinstance(facets, dict) else []
-    return enum if isinstance(enum, list) else []
-
-
 def _type_document(value: JSON) -> TypeDocument:
     if isinstance(value, str | dict):
         return value
-    raise SchemaError(f"a type document is a string or an object, not {value!r}")
+    raise SchemaError(
+        f"a type document is a string or an object, not {type_name(value)}"
+    )
 
 
-def _nothing(_name: str) -> None:
-    return None
+def _representation(class_name: str, **facets: object) -> str:
+    """Write what ``repr`` returns: the facets that are not empty."""
+    parts = [class_name]
+    for name, value in facets.items():
+        if value not in ("", ()):
+            parts.append(f"{name}={value!r}")
+    return f"<{' '.join(parts)}>"
 
 
-# Free-form data is a knot: the field of a free-form object is free-form again.
+def _described(document: JSON) -> str:
+    """Name the type of a type document in a few words, without linking it."""
+    lists = ""
+    while isinstance(document, dict) and "items" in document:
+        lists += "list of "
+        document = document["items"]
+    if isinstance(document, dict):
+        return lists + str(document.get("type", "object"))
+    return lists + str(document).removeprefix("#")
+
+
+# AnyType is recursive: every field of free-form data is free-form. The cycle is closed
+# here, by hand, because neither object can be made before the other.
+_NO_TYPES: Final[dict[str, TypeDocument]] = {}
 ANY: Final = AnyType(None)
-ANY_FIELD: Final = Field("*", "any", Types(_nothing))
+ANY_FIELD: Final = Field("*", "any", Types(_NO_TYPES.get))
 ANY._fields.others = ANY_FIELD
+
+# The type of a value that the schema does not describe: it knows no field.
 OPAQUE: Final = Type(None)

@@ -1,16 +1,34 @@
 """Unions (oneOf) as one model, read from every shape in which they are published.
 
-KEP-1027 of 2019, on a struct:
-    {"discriminator": F, "fields-to-discriminateBy": {FIELD: VALUE}}
-its first draft of 2022, on a struct:
-    {"discriminator": F, "fields-to-discriminateBy": {FIELD: {"discriminatorValue": VALUE, "optional": B}}}
-its final text, on the discriminator:
-    {"fieldMembers": {VALUE: {"name": FIELD, "optional": B} | null}}
-structured-merge-diff:
-    {"discriminator": F, "deduceInvalidDiscriminator": B, "fields": [{"fieldName": FIELD, "discriminatorValue": VALUE}]}
-an overlay of ours:
-    {"discriminator": F, "members": {FIELD: VALUE | {"value": VALUE, "optional": B, "empty_is_unset": B}},
-     "empty": [VALUE], "none": [VALUE], "default": VALUE, "exactly_one": B, "profile": P, "source": TEXT}
+Kubernetes designed the schema extension ``x-kubernetes-unions`` several times. Each
+shape is one member of the extension's object, and all are read into ``UnionGroup``.
+
+The KEP-1027 text of 2019, on a struct::
+
+    {"discriminator": FIELD, "fields-to-discriminateBy": {FIELD: VALUE}}
+
+Its first draft of 2022, on a struct::
+
+    {"discriminator": FIELD,
+     "fields-to-discriminateBy":
+         {FIELD: {"discriminatorValue": VALUE, "optional": BOOL}}}
+
+Its final text, on the property that is the discriminator::
+
+    {"fieldMembers": {VALUE: {"name": FIELD, "optional": BOOL} | null}}
+
+structured-merge-diff::
+
+    {"discriminator": FIELD, "deduceInvalidDiscriminator": BOOL,
+     "fields": [{"fieldName": FIELD, "discriminatorValue": VALUE}]}
+
+An overlay (smp.schema.overlay)::
+
+    {"discriminator": FIELD,
+     "members": {FIELD: VALUE | {"value": VALUE, "optional": BOOL,
+                                 "empty_is_unset": BOOL}},
+     "empty": [VALUE], "none": [VALUE], "default": VALUE,
+     "exactly_one": BOOL, "profile": PROFILE, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and
 ``deduce-invalid-discriminator`` are read as aliases.
@@ -19,17 +37,19 @@ an overlay of ours:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from smp.errors import SchemaError
 from smp.paths import Path
-from smp.values import JSON, JSONObject, type_name
+from smp.values import JSON, JSONObject, as_object, type_name
 
-_MAPS: Final = ("fields-to-discriminateBy", "fields-to-discriminator-value")
+Enums: TypeAlias = Mapping[str, Sequence[JSON]]
+
+_EXTENSION: Final = "x-kubernetes-unions"
 _DEDUCE: Final = (
     "deduceInvalidDiscriminator",
     "deduce-invalid-discriminator",
@@ -39,11 +59,10 @@ _DEDUCE: Final = (
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A field of a union, and the discriminator value that selects it, maybe while it
-    is unset.
+    """A field of a union, and the discriminator value that selects it.
 
-    ``empty_is_unset``: an empty string or a zero there is what Go writes for an unset
-    field.
+    An ``optional`` member may be unset while it is selected. ``empty_is_unset`` says
+    that an empty string, 0 or false in the field is what Go writes for an unset field.
     """
 
     name: str
@@ -52,20 +71,25 @@ class Member(msgspec.Struct, frozen=True):
     empty_is_unset: bool = False
 
     def is_set(self, obj: JSONObject) -> bool:
-        """Tell whether an object sets the member; an empty object or list is a value."""
+        """Tell whether an object sets the member; an empty object is a value, too."""
         value = obj.get(self.name)
-        return value is not None and not (
-            self.empty_is_unset and isinstance(value, str | int | float) and not value
-        )
+        if value is None:
+            return False
+        if self.empty_is_unset and isinstance(value, str | int | float):
+            return bool(value)
+        return True
 
 
 class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     """One union of an object.
 
-    ``empty`` are the values that select no member, ``none`` those that mean that
-    nothing is chosen; ``closed`` says that no other values exist. ``default`` is what a
-    server puts where the discriminator is absent. ``required``: exactly one member, not
-    at most one. ``generation`` names the shape.
+    ``empty`` holds the discriminator values that select no member, ``none`` those that
+    mean that nothing is chosen; a ``closed`` union allows no values beside these and
+    those of its members. ``default`` is the value that a server sets where the
+    discriminator is absent. ``required`` asks for exactly one member, otherwise at most
+    one may be set. ``deduce`` asks for the discriminator to be set from the members
+    (structured-merge-diff). ``generation`` names the shape that the union was published
+    in, ``source`` the document.
     """
 
     members: tuple[Member, ...]
@@ -95,194 +119,185 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
         return tuple(member.name for member in self.members)
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the members and, where there is one, of the discriminator."""
+        if not self.discriminator:
+            return self.names
+        return (self.discriminator, *self.names)
+
+    @property
     def allowed(self) -> frozenset[str] | None:
-        """Every value that the discriminator may have; None where nobody said."""
-        return self.empty | self.none | self.by_value.keys() if self.closed else None
+        """Every value that the discriminator may have; None where any is allowed."""
+        if not self.closed:
+            return None
+        return self.empty | self.none | self.by_value.keys()
 
 
 def read_unions(
-    published: JSON,
-    enums: Mapping[str, Sequence[JSON]],
-    fields: Collection[str] | None = None,
+    published: JSON, enums: Enums, fields: Collection[str] | None = None
 ) -> tuple[UnionGroup, ...]:
-    """Read the unions of one object, given the enums of its fields and, where they are
-    known, the fields themselves.
+    """Read the unions of one object type.
 
-    Raises SchemaError that names every problem at once.
+    ``published`` is the list of unions in any of the shapes above, ``enums`` has the
+    enum of each field, and ``fields`` the names of all fields, or None to skip the
+    check that members are fields. Raises SchemaError (code invalid-union), whose
+    message names every problem at once.
     """
     if not isinstance(published, list):
-        raise SchemaError(
-            f"unions are a list, not {type_name(published)}", code="invalid-union"
-        )
-    if not published:
-        return ()
-    groups = tuple(_read(union, enums) for union in published)
+        raise _invalid(f"unions must be a list, not {type_name(published)}")
+    groups = tuple(_read_union(union, enums) for union in published)
     problems = [
-        *_problems(groups),
-        *_outside(groups, enums),
-        *_strangers(groups, fields),
+        *_contradictions(groups),
+        *_values_not_in_enum(groups, enums),
+        *_unknown_members(groups, fields),
     ]
     if problems:
-        raise SchemaError(
-            "; ".join(problems),
-            code="invalid-union",
-            path=Path(("x-kubernetes-unions",)),
-        )
+        raise _invalid("; ".join(problems))
     return groups
 
 
-def _read(union: JSON, enums: Mapping[str, Sequence[JSON]]) -> UnionGroup:
+def _read_union(union: JSON, enums: Enums) -> UnionGroup:
     if not isinstance(union, dict):
-        raise _invalid(f"a union is an object, not {type_name(union)}")
-    generation, members = next(
-        ((name, read(union)) for name, read in _SHAPES if name in union), ("", None)
-    )
-    if members is None:
-        raise _invalid(
-            "a union names its members", hint=", ".join(name for name, _ in _SHAPES)
-        )
+        raise _invalid(f"a union must be an object, not {type_name(union)}")
+    shapes = [shape for shape in _SHAPES if shape in union]
+    if not shapes:
+        raise _invalid("a union names its members", hint=", ".join(_SHAPES))
+    shape = shapes[0]
+    members = _SHAPES[shape](union[shape], shape)
     discriminator = _text(union.get("discriminator", ""))
-    listed = enums.get(discriminator) if discriminator else None
-    keys = _keys(union.get("fieldMembers"))
-    stated = [*_texts(union.get("empty", [])), *_texts(union.get("none", []))]
-    allowed = {str(value) for value in listed or ()} | set(keys) | set(stated)
-    none = frozenset(_texts(union.get("none", []))) or frozenset({""} & allowed)
-    empty = frozenset(allowed - {member.value for member in members}) - none
-    closed = bool(listed) or generation == "fieldMembers" or "empty" in union
+    enum = enums.get(discriminator, ()) if discriminator else ()
+
+    # The values that the discriminator may have come from its enum, from the keys of
+    # fieldMembers (KEP-1027: a key whose value is null selects no member), and from an
+    # overlay, which lists the values that select no member.
+    allowed = {str(value) for value in enum}
+    allowed.update(as_object(union.get("fieldMembers")))
+    allowed.update(_texts(union.get("empty", [])))
+    none = frozenset(_texts(union.get("none", [])))
+    allowed.update(none)
+    if not none and "" in allowed:
+        # An empty string selects nothing where the overlay does not say otherwise.
+        none = frozenset({""})
+    selecting = {member.value for member in members}
+
+    # A closed union has all its values listed.
+    closed = bool(enum) or shape == "fieldMembers" or "empty" in union
+    required = union.get("exactly_one", union.get("required"))
+    if not isinstance(required, bool):
+        # A closed set of values without one for "nothing chosen": one has to be chosen.
+        required = bool(discriminator) and closed and not none
+
     return UnionGroup(
         members=members,
         discriminator=discriminator,
-        empty=empty,
+        empty=frozenset(allowed - selecting - none),
         none=none,
         closed=closed,
-        required=_required(union, closed=closed, none=none),
-        deduce=any(union.get(word) is True for word in _DEDUCE),
+        required=required,
+        deduce=any(union.get(alias) is True for alias in _DEDUCE),
         default=_text(union.get("default", "")),
         profile=_text(union.get("profile", "")),
-        generation=generation,
-        source=_text(union.get("source", "")) or "x-kubernetes-unions",
+        generation=shape,
+        source=_text(union.get("source", "")) or _EXTENSION,
     )
 
 
-def _required(union: JSONObject, *, closed: bool, none: frozenset[str]) -> bool:
-    stated = union.get("exactly_one", union.get("required"))
-    return (
-        stated
-        if isinstance(stated, bool)
-        else bool(union.get("discriminator")) and closed and not none
-    )
-
-
-def _from_map(union: JSONObject, word: str) -> tuple[Member, ...]:
-    return tuple(
-        _member(name, value) for name, value in _object(union[word], word).items()
-    )
-
-
-def _member(name: str, value: JSON) -> Member:
-    facets = value if isinstance(value, dict) else {"value": value}
-    selector = facets.get("value", facets.get("discriminatorValue", name))
-    return Member(
-        name,
-        _text(selector),
-        facets.get("optional") is True,
-        facets.get("empty_is_unset") is True,
-    )
-
-
-def _from_field_members(union: JSONObject) -> tuple[Member, ...]:
-    members = _object(union["fieldMembers"], "fieldMembers").items()
-    return tuple(
-        Member(_text(facets.get("name")), value, facets.get("optional") is True)
-        for value, facets in members
-        if isinstance(facets, dict)
-    )
-
-
-def _from_fields(union: JSONObject) -> tuple[Member, ...]:
-    fields = union["fields"]
-    if not isinstance(fields, list):
-        raise _invalid(f"fields are a list, not {type_name(fields)}")
-    entries = [_object(entry, "a field of a union") for entry in fields]
-    return tuple(
-        Member(
-            _text(entry.get("fieldName")),
-            _text(entry.get("discriminatorValue", entry.get("fieldName"))),
+def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
+    """Read ``{FIELD: VALUE}`` or ``{FIELD: FACETS}``; the value defaults to FIELD."""
+    members = []
+    for name, value in _object(published, shape).items():
+        facets = value if isinstance(value, dict) else {"value": value}
+        selecting = facets.get("value", facets.get("discriminatorValue", name))
+        members.append(
+            Member(
+                name,
+                _text(selecting),
+                optional=facets.get("optional") is True,
+                empty_is_unset=facets.get("empty_is_unset") is True,
+            )
         )
-        for entry in entries
-    )
+    return tuple(members)
 
 
-_SHAPES: Final = (
-    ("fieldMembers", _from_field_members),
-    ("fields", _from_fields),
-    ("members", lambda union: _from_map(union, "members")),
-    *((word, lambda union, word=word: _from_map(union, word)) for word in _MAPS),
-)
+def _members_by_value(published: JSON, shape: str) -> tuple[Member, ...]:
+    """Read ``{VALUE: {"name": FIELD}}``; a value with null selects no member."""
+    members = []
+    for value, facets in _object(published, shape).items():
+        if isinstance(facets, dict):
+            optional = facets.get("optional") is True
+            members.append(Member(_text(facets.get("name")), value, optional))
+    return tuple(members)
 
 
-def _problems(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
-    fields = Counter(
-        name for group in groups for name in {*group.names, group.discriminator} - {""}
-    )
-    selective = {
-        name
-        for group in groups
-        if group.discriminator
-        for name in (*group.names, group.discriminator)
-    }
+def _members_in_list(published: JSON, shape: str) -> tuple[Member, ...]:
+    """Read ``[{"fieldName": FIELD, "discriminatorValue": VALUE}]``."""
+    if not isinstance(published, list):
+        raise _invalid(f"{shape} are a list, not {type_name(published)}")
+    members = []
+    for entry in published:
+        facets = _object(entry, "a field of a union")
+        name = facets.get("fieldName")
+        value = facets.get("discriminatorValue", name)
+        members.append(Member(_text(name), _text(value)))
+    return tuple(members)
+
+
+# In the order of precedence, for a union that is written in two shapes at once.
+_SHAPES: Final[dict[str, Callable[[JSON, str], tuple[Member, ...]]]] = {
+    "fieldMembers": _members_by_value,
+    "fields": _members_in_list,
+    "members": _members_by_field,
+    "fields-to-discriminateBy": _members_by_field,
+    "fields-to-discriminator-value": _members_by_field,
+}
+
+
+def _contradictions(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
     for group in groups:
-        where = f"the union of {', '.join(group.names) or 'nothing'}"
-        values = (
-            Counter(member.value for member in group.members)
-            if group.discriminator
-            else Counter[str]()
-        )
-        yield from (
-            f"{where}: {name!r} is a member twice"
-            for name, n in Counter(group.names).items()
-            if n > 1
-        )
-        yield from (
-            f"{where}: the value {value!r} selects two members"
-            for value, n in values.items()
-            if n > 1
-        )
+        union = f"the union of {', '.join(group.names) or 'no fields'}"
+        for name in _duplicates(group.names):
+            yield f"{union}: {name!r} is a member twice"
+        if group.discriminator:
+            for value in _duplicates(member.value for member in group.members):
+                yield f"{union}: the value {value!r} selects two members"
         if group.discriminator in group.names:
-            yield f"{where}: the discriminator {group.discriminator!r} is a member"
-    # Two unions without discriminators may share a field: it excludes the others of
-    # both.
-    yield from (
-        f"{name!r} belongs to two unions"
-        for name, n in fields.items()
-        if n > 1 and name in selective
-    )
+            yield f"{union}: the discriminator {group.discriminator!r} is a member"
+
+    # A field in two unions is a contradiction if a discriminator selects it. Two unions
+    # without discriminators may share a field, which then excludes the others of both
+    # (NetworkPolicyPeer: ipBlock excludes podSelector and namespaceSelector, which do
+    # not exclude each other).
+    selected = {
+        name for group in groups if group.discriminator for name in group.fields
+    }
+    in_groups = [name for group in groups for name in dict.fromkeys(group.fields)]
+    for name in _duplicates(in_groups):
+        if name and name in selected:
+            yield f"{name!r} belongs to two unions"
 
 
-def _outside(
-    groups: tuple[UnionGroup, ...], enums: Mapping[str, Sequence[JSON]]
-) -> Iterator[str]:
+def _duplicates(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _values_not_in_enum(groups: tuple[UnionGroup, ...], enums: Enums) -> Iterator[str]:
     for group in groups:
-        listed = enums.get(group.discriminator) or group.by_value
+        enum = enums.get(group.discriminator)
         for value in group.by_value:
-            if value not in listed:
-                yield f"the value {value!r} is not in the enum of {group.discriminator!r}"
+            if enum and value not in enum:
+                field = group.discriminator
+                yield f"the value {value!r} is not in the enum of {field!r}"
 
 
-def _strangers(
+def _unknown_members(
     groups: tuple[UnionGroup, ...], fields: Collection[str] | None
 ) -> Iterator[str]:
-    for group in groups if fields is not None else ():
-        named = dict.fromkeys(
-            (group.discriminator, *group.names) if group.discriminator else group.names
-        )
-        yield from (
-            f"{name!r} is no field" for name in named if name not in (fields or ())
-        )
-
-
-def _keys(value: JSON) -> list[str]:
-    return [*value] if isinstance(value, dict) else []
+    if fields is None:
+        return
+    for group in groups:
+        for name in dict.fromkeys(group.fields):
+            if name not in fields:
+                yield f"field {name!r} not found"
 
 
 def _object(value: JSON, what: str) -> JSONObject:
@@ -305,5 +320,5 @@ def _texts(value: JSON) -> list[str]:
 
 def _invalid(problem: str, hint: str = "") -> SchemaError:
     return SchemaError(
-        problem, code="invalid-union", path=Path(("x-kubernetes-unions",)), hint=hint
+        problem, code="invalid-union", path=Path((_EXTENSION,)), hint=hint
     )

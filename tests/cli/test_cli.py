@@ -992,7 +992,7 @@ smp: skipped 3 documents:
         ),
         (
             ("diff", "half.yaml", "half.yaml"),
-            "an object without it has no schema\n  path:   kind\n  file:   half.yaml:1\n",
+            "kind is missing\n  path:   kind\n  file:   half.yaml:1\n",
         ),
         (
             ("diff", "twice.yaml", "new.yaml"),

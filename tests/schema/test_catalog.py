@@ -118,6 +118,17 @@ def test_every_minor_is_bundled() -> None:
     assert kubernetes().version == ALL[-1]
 
 
+def test_catalogs_and_schemas_have_a_useful_repr() -> None:
+    assert repr(kubernetes("1.33")) == (
+        "<Catalog source='Kubernetes 1.33' version='1.33' kinds=301>"
+    )
+    catalog = Catalog.from_openapi(CRON_TAB)
+    assert repr(catalog) == "<Catalog source='OpenAPI' kinds=1>"
+    assert repr(catalog.schema("example.com/v1", "CronTab")) == (
+        "<Schema api_version='example.com/v1' kind='CronTab' source='OpenAPI'>"
+    )
+
+
 @pytest.mark.parametrize("minor", ALL)
 def test_the_bundle_is_what_the_published_definitions_compile_to(minor: str) -> None:
     """Texts are compared: builds of zlib differ in how they compress one text."""

@@ -4,6 +4,7 @@ import pytest
 
 from smp.errors import SchemaError, UnknownFieldError
 from smp.schema.model import (
+    OPAQUE,
     ListType,
     ObjectType,
     ScalarType,
@@ -176,3 +177,46 @@ def test_a_dangling_reference_is_found_on_use(schema: Schema) -> None:
 def test_a_malformed_type_document_is_a_schema_error(document: TypeDocument) -> None:
     with pytest.raises(SchemaError):
         _ = Schema.inline(document).type
+
+
+def test_types_and_fields_have_a_useful_repr(schema: Schema) -> None:
+    assert repr(schema) == "<Schema source='inline'>"
+    assert repr(schema.type) == "<ObjectType name='Container' fields=10>"
+    assert repr(schema.descend("ports")) == (
+        "<Field name='ports' type='list of Port' strategy='merge' merge_key='port'>"
+    )
+    assert repr(schema.descend("ports").type) == (
+        "<ListType items='Port' list_type='map' map_keys=('port',)>"
+    )
+    assert repr(schema.descend("image")) == "<Field name='image' type='string'>"
+    assert repr(schema.descend("image").type) == "<ScalarType name='string'>"
+    assert repr(schema.descend("policy").type) == (
+        "<ScalarType name='string' enum=('Always', 'Never')>"
+    )
+    assert repr(schema.descend("labels")) == "<Field name='labels' type='object'>"
+    assert repr(schema.descend("labels").type) == (
+        "<ObjectType fields=0 values='string'>"
+    )
+    assert repr(schema.descend("config").type) == "<AnyType>"
+    assert repr(OPAQUE) == "<Type>"
+
+
+def test_a_repr_links_no_type(schema: Schema) -> None:
+    lost = schema.type.field("lost")
+    assert repr(lost) == "<Field name='lost' type='Nowhere'>"
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"items": {"items": "#A"}}, "list of list of A"),
+        ({"type": "string", "enum": ["a"]}, "string"),
+        ({"items": 5}, "list of 5"),
+        ("any", "any"),
+    ],
+)
+def test_a_repr_describes_the_type_of_a_field(
+    document: TypeDocument, text: str
+) -> None:
+    schema = Schema.inline({"fields": {"a": document}})
+    assert repr(schema.type.field("a")) == f"<Field name='a' type={text!r}>"
