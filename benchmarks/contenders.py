@@ -55,14 +55,14 @@ class Go:
 
     def __init__(self) -> None:
         """Start it. Raises ImportError where it cannot be built."""
-        oracles = import_module("tests.support.oracles")
-        reference = oracles.reference()
+        go = import_module("tests.support.reference")
+        reference = go.reference()
         if reference is None:
             raise ImportError(
                 "benchmarks/reference cannot be built: no go, or no way to get its modules"
             )
         self._reference = reference
-        self._as_go_prints: Callable[[JSON], JSON] = oracles.as_go_prints
+        self._as_go_prints: Callable[[JSON], JSON] = go.as_go_prints
 
     def prepare(self, row: Row) -> Turn:
         """Prepare a row. Raises RuntimeError where it does not come to the result that

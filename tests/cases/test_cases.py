@@ -18,14 +18,9 @@ from smp.documents import read_one
 from smp.errors import DocumentError
 from smp.values import JSON, JSONObject, same
 from tests.record.cases import UnrecordableError, disagreements, recorded
-from tests.support.oracles import (
-    capture_apply,
-    needs_go,
-    needs_kubectl,
-    reference,
-    without_last_applied,
-)
+from tests.support.kubectl import capture_apply, needs_kubectl, without_last_applied
 from tests.support.paths import SPEC_CASES
+from tests.support.reference import needs_go, reference
 
 FILES = sorted(
     path

@@ -25,7 +25,7 @@ from tests.support.differential import (
     prepared,
     shown,
 )
-from tests.support.oracles import Reference, needs_go, reference
+from tests.support.reference import Reference, needs_go, reference
 
 CASES = int(os.environ.get("SMP_FUZZ_CASES", "1400"))
 SEED = int(os.environ.get("SMP_FUZZ_SEED", "0"))

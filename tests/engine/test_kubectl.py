@@ -15,15 +15,15 @@ from smp.schema.catalog import kubernetes
 from smp.strategic import KUBECTL_PRECONDITIONS, apply_patch, three_way_patch
 from smp.values import JSON, JSONObject, same
 from tests.support.differential import composable, stored
-from tests.support.oracles import (
+from tests.support.kubectl import (
     KubectlError,
-    as_go_prints,
     capture_apply,
     needs_kubectl,
     patch_local,
     without_last_applied,
 )
-from tests.support.strategies import PODS, Maker, Subject, subjects
+from tests.support.makers import PODS, Maker, Subject, subjects
+from tests.support.reference import as_go_prints
 
 pytestmark = pytest.mark.slow
 

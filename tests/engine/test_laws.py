@@ -19,8 +19,9 @@ from smp.strategic import compose_patches, find_conflicts
 from smp.values import JSON, JSONObject, same
 from tests.support.differential import stored
 from tests.support.engines import apply_patch, three_way_patch, two_way_patch
+from tests.support.makers import Maker
 from tests.support.paths import ROOT
-from tests.support.strategies import Maker, makers
+from tests.support.strategies import makers
 
 DEPLOYMENT = kubernetes().schema("apps/v1", "Deployment")
 law = settings(max_examples=300, deadline=None)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import pytest
 
 from smp.values import JSON, JSONObject, same
-from tests.support.oracles import (
+from tests.support.kubectl import (
     CaptureServer,
     KubectlError,
-    Reference,
-    as_go_prints,
     capture_apply,
-    needs_go,
     needs_kubectl,
     patch_local,
-    reference,
     without_last_applied,
 )
+from tests.support.reference import Reference, as_go_prints, needs_go, reference
 
 DEPLOYMENT = "apps/v1 Deployment"
 CLOSED: JSONObject = {
@@ -143,9 +140,11 @@ def test_kubectl_applies_the_other_patch_types() -> None:
         "metadata": {"name": "c"},
         "data": {"a": "1"},
     }
-    merged = patch_local(live, {"data": {"a": None, "b": "2"}}, type="merge")
+    merged = patch_local(live, {"data": {"a": None, "b": "2"}}, patch_type="merge")
     replaced = patch_local(
-        live, [{"op": "replace", "path": "/data", "value": {"b": "2"}}], type="json"
+        live,
+        [{"op": "replace", "path": "/data", "value": {"b": "2"}}],
+        patch_type="json",
     )
     assert same(merged, replaced)
 

@@ -25,7 +25,8 @@ from smp.strategic import (
     two_way_patch,
 )
 from smp.values import JSON, JSONObject, same
-from tests.support.strategies import Maker, json_values, makers, subjects
+from tests.support.makers import Maker, subjects
+from tests.support.strategies import json_values, makers
 
 # Any: that nobody checks what comes in is the point
 Operation = Callable[[Any, Any, Schema], object]

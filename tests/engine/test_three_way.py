@@ -9,7 +9,7 @@ import pytest
 import smp
 from smp.three_way import LAST_APPLIED
 from smp.values import JSONObject, same
-from tests.support.oracles import capture_apply, needs_kubectl
+from tests.support.kubectl import capture_apply, needs_kubectl
 
 SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
 

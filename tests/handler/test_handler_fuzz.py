@@ -23,7 +23,8 @@ from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject
 from tests.support.handler_objects import WEB, accepted, dump, refused
-from tests.support.strategies import Maker, json_values, makers, subjects
+from tests.support.makers import Maker, subjects
+from tests.support.strategies import json_values, makers
 
 pytestmark = pytest.mark.slow
 

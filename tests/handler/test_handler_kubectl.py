@@ -19,7 +19,7 @@ from smp.three_way import with_last_applied
 from smp.values import JSONObject
 from tests.support.handler_objects import WEB
 from tests.support.handler_server import ApiServer
-from tests.support.oracles import kubectl_path, needs_kubectl
+from tests.support.kubectl import kubectl_path, needs_kubectl
 
 pytestmark = [needs_kubectl, pytest.mark.slow]
 

@@ -27,7 +27,7 @@ from smp.cases import (
     updated_text,
 )
 from smp.values import JSON, JSONObject, same
-from tests.support.oracles import Reference, as_go_prints
+from tests.support.reference import Reference, as_go_prints
 
 # Go walks its maps in random order; an outcome that depends on it shows in as many
 # runs.

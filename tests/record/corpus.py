@@ -32,8 +32,8 @@ from tests.support.differential import (
     shown,
     stored,
 )
-from tests.support.oracles import Reference, as_go_prints, reference
 from tests.support.paths import DATA
+from tests.support.reference import Reference, as_go_prints, reference
 
 DIRECTORY: Final = DATA / "corpus"
 # characters a line; longer cases show nothing that shorter ones do not

@@ -19,7 +19,7 @@ import httpx
 import pytest
 import yaml
 
-from tests.support.oracles import needs_kubectl
+from tests.support.kubectl import needs_kubectl
 from tests.support.server_app import (
     CONFIG_MAPS,
     DEPLOYMENTS,

@@ -20,7 +20,7 @@ from smp.server.objects.crds.structural import with_schema_defaults
 from smp.server.objects.crds.validation import violations
 from smp.values import JSON, JSONObject, as_object, same
 from tests.record.crds import answers, definitions, schemas, thing
-from tests.support.oracles import as_go_prints
+from tests.support.reference import as_go_prints
 from tests.support.server_definitions import (
     CRON_TABS,
     cron_tab,

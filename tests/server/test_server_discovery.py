@@ -14,8 +14,8 @@ from smp.server.errors import UnknownResourceError
 from smp.server.objects import discovery
 from smp.server.objects.resources import Resource, Resources, ScalePaths
 from tests.record.resources import module, needs_kubernetes
+from tests.support.kubectl import needs_kubectl
 from tests.support.loopback import Answer, Loopback, encoded, published
-from tests.support.oracles import needs_kubectl
 
 BUILTIN: Final = Resources.builtin()
 WIDGETS: Final = (

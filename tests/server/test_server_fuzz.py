@@ -30,6 +30,7 @@ from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
 from smp.values import JSON, JSONObject
 from tests.support.handler_objects import dump
+from tests.support.makers import Maker
 from tests.support.server_app import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -41,7 +42,7 @@ from tests.support.server_app import (
 )
 from tests.support.server_definitions import CRON_TABS, cron_tab, with_schema
 from tests.support.server_process import ServerProcess, memory, serving
-from tests.support.strategies import Maker, json_values, makers
+from tests.support.strategies import json_values, makers
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.kubectl import needs_kubectl
 from tests.support.kubectl_objects import image_of, live_deployment, version_of
-from tests.support.oracles import needs_kubectl
 from tests.support.server_app import config_map, deployment
 from tests.support.server_process import Kubectl, manifest
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from smp.values import JSON
-from tests.support.oracles import needs_kubectl, patch_local
+from tests.support.kubectl import needs_kubectl, patch_local
 from tests.support.server_app import STRATEGIC
 from tests.support.server_process import Kubectl, ServerProcess, manifest, serving
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from tests.support.kubectl import needs_kubectl
 from tests.support.kubectl_objects import live_deployment
-from tests.support.oracles import needs_kubectl
 from tests.support.server_app import config_map, deployment
 from tests.support.server_process import Kubectl, ServerProcess, manifest
 

@@ -18,13 +18,13 @@ from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
 from smp.values import JSON, JSONObject
 from tests.record.resources import module, needs_kubernetes
-from tests.support.loopback import Answer, Loopback, Request, encoded, published
-from tests.support.oracles import (
+from tests.support.kubectl import (
     LAST_APPLIED,
     capture_apply,
     needs_kubectl,
     without_last_applied,
 )
+from tests.support.loopback import Answer, Loopback, Request, encoded, published
 from tests.support.server_definitions import CRON_TABS
 
 BUILTIN: Final = Resources.builtin()

@@ -21,8 +21,8 @@ from smp.server.objects.tables.columns import human_duration, time_since
 from smp.values import ABSENT, JSON, JSONObject, same
 from tests.record.facts import facts
 from tests.record.tables import NOW, printed
+from tests.support.kubectl import needs_kubectl
 from tests.support.loopback import Answer, Loopback, encoded, published
-from tests.support.oracles import needs_kubectl
 from tests.support.server_definitions import CRON_TABS, cron_tab
 from tests.support.strategies import json_values
 

@@ -23,8 +23,8 @@ from tests.support.differential import (
     rewritten,
     stored,
 )
-from tests.support.oracles import Reference, as_go_prints
-from tests.support.strategies import Maker, Subject
+from tests.support.makers import Maker, Subject
+from tests.support.reference import Reference, as_go_prints
 
 KEPT: Final = "the law holds"
 KEPT_LOOSELY: Final = "the law holds, less the order that no directive names"

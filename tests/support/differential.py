@@ -22,8 +22,8 @@ from smp.schema.model import OPAQUE, Field, ObjectType, ScalarType, Schema, Type
 from smp.strategic import KUBECTL_PRECONDITIONS, find_conflicts
 from smp.values import ABSENT, JSON, Absent, JSONObject, printed, same
 from tests.support.engines import apply_patch, three_way_patch, two_way_patch
-from tests.support.oracles import Reference, as_go_prints
-from tests.support.strategies import EVERY, Maker, Subject, subjects
+from tests.support.makers import EVERY, Maker, Subject, subjects
+from tests.support.reference import Reference, as_go_prints
 
 Documents: TypeAlias = dict[str, JSONObject | None]
 Rule: TypeAlias = "Callable[[str, JSON, Field | None], JSON | Absent]"

@@ -20,7 +20,7 @@ from smp.handler.asgi import PatchEndpoint, Scope
 from smp.schema.catalog import kubernetes
 from smp.values import JSON, JSONObject
 from smp.wire import encode
-from tests.support.oracles import DISCOVERY
+from tests.support.kubectl import DISCOVERY
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -20,7 +20,7 @@ from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
 from smp.values import JSON, JSONObject
-from tests.support.oracles import kubectl_path
+from tests.support.kubectl import kubectl_path
 
 
 class Answer(NamedTuple):

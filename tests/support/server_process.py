@@ -18,7 +18,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
-from tests.support.oracles import kubectl_path
+from tests.support.kubectl import kubectl_path
 
 _READY = re.compile(r"smp: serving Kubernetes (\S+) at (\S+)\n")
 
