@@ -1,28 +1,36 @@
-"""JSON texts, parsed and written. What msgspec would lose (a duplicate key, NaN) is
-looked for only where it may be.
+"""JSON texts (RFC 8259), parsed and written with msgspec.
+
+msgspec is fast and strict, with two exceptions that this module makes up for: it keeps
+the last of several equal keys, and it writes NaN and infinity as null. The slow checks
+for these run only where a fast one finds that they may be needed. What is wrong with a
+text, and where, is found by ``_json_errors``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from math import isinf
 from typing import Final
 
 import msgspec
 
-from smp.documents._text import QUOTE_IT, Text
-from smp.errors import DepthError, DocumentError
+from smp.documents._json_errors import (
+    TRAILING_CHARACTERS,
+    duplicate_key_error,
+    number_error,
+    reported,
+    syntax_error,
+)
+from smp.documents._text import Text
+from smp.errors import DocumentError, bounded
 from smp.values import JSON
 
 _START: Final = re.compile(rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|$)')
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-_STRING: Final = rb'("[^"\\]*(?:\\.[^"\\]*)*")'
-_TRAILING: Final = "trailing characters"
-# For errors only, and compiled by them.
-_NOT_A_NUMBER: Final = rb"NaN|Infinity"
-_STRING_OR_NUMBER: Final = _STRING + rb"|(-?[0-9][0-9.eE+-]*)"
-_KEY_OR_BRACE: Final = _STRING + rb"[ \t\r\n]*(:?)|[{}]"
+
+
+class _DuplicateKeyError(Exception):
+    """An object has a key twice."""
 
 
 def looks_like_json(text: Text) -> bool:
@@ -31,55 +39,40 @@ def looks_like_json(text: Text) -> bool:
 
 
 def parse_texts(text: Text) -> Iterator[tuple[JSON, int]]:
-    """Yield each of several JSON texts in a row, and the line on which it starts.
+    """Yield each of several JSON texts in a row, and the line where it starts.
+
     Raises DocumentError.
     """
-    end, line = 0, 1
-    while (start := _after_space(text.data, end)) < len(text.data):
+    line = 1
+    end = 0
+    while True:
+        space = _SPACE.match(text.data, end)
+        start = space.end() if space else end
+        if start == len(text.data):
+            return
         line += text.data.count(b"\n", end, start)
         end = _end_of_text(text.data, start)
-        yield parse_text(text, start, end), line
+        yield _parsed(text, start, end), line
         line += text.data.count(b"\n", start, end)
 
 
-def parse_text(text: Text, start: int, end: int) -> JSON:
-    """Parse the only JSON text between two offsets. Raises DocumentError."""
-    data = text.data[start:end]
-    try:
-        value: JSON = msgspec.json.decode(data)
-        # What is written back as it was read has not lost a key.
-        if msgspec.json.encode(value) != msgspec.json.format(
-            data, indent=-1
-        ) and _repeats_a_key(data):
-            raise _duplicate_key_error(text, start, end)
-    except msgspec.ValidationError:
-        raise _number_error(text, start, end) from None
-    except msgspec.DecodeError as error:
-        raise _syntax_error(error, text, start, end) from None
-    except RecursionError:
-        raise text.error("too-deep", "it is nested too deep") from None
-    return value
-
-
+@bounded()
 def dump_json(value: JSON, *, indent: int | None = 2) -> str:
-    """Write a value as JSON, keys in their order; ``indent=None`` writes one line
-    without spaces.
+    """Write a value as JSON, keys in their order.
 
-    Raises DocumentError for what JSON cannot say (NaN, a lone surrogate), and
-    DepthError.
+    ``indent=None`` writes one line without spaces. Raises DocumentError for a value
+    that JSON does not have (NaN, a lone surrogate), and DepthError.
     """
     try:
         encoded = msgspec.json.encode(value)
-        # NaN and infinity would be written as null: only then is a closer look needed.
+        # NaN and infinity are written as null: without a null there was none of them.
         if b"null" in encoded:
-            import json
+            import json  # noqa: PLC0415  # few values need it
 
             json.dumps(value, allow_nan=False)
-        return (
-            encoded if indent is None else msgspec.json.format(encoded, indent=indent)
-        ).decode()
-    except RecursionError:
-        raise DepthError("the value is nested too deep to be written") from None
+        if indent is not None:
+            encoded = msgspec.json.format(encoded, indent=indent)
+        return encoded.decode()
     except (TypeError, ValueError) as error:
         raise not_json(str(error)) from None
 
@@ -89,98 +82,46 @@ def not_json(problem: str) -> DocumentError:
     return DocumentError(f"not a JSON value: {problem}", code="not-json")
 
 
-# --- where a text ends ---
-
-
-def _after_space(data: bytes, start: int) -> int:
-    found = _SPACE.match(data, start)
-    return found.end() if found else start
-
-
 def _end_of_text(data: bytes, start: int) -> int:
+    """Find the end of the JSON text that starts at an offset.
+
+    msgspec parses one text only and reports where another one follows.
+    """
     try:
         msgspec.json.decode(memoryview(data)[start:], type=msgspec.Raw)
     except msgspec.DecodeError as error:
-        problem, offset = _reported(error)
-        if problem == _TRAILING and offset is not None:
+        problem, offset = reported(error)
+        if problem == TRAILING_CHARACTERS and offset is not None:
             return start + offset
     except RecursionError:
-        pass  # said when it is parsed
+        pass  # the parser of the values raises the error
     return len(data)
 
 
-# --- what is wrong, and where ---
-
-
-def _syntax_error(
-    error: msgspec.DecodeError, text: Text, start: int, end: int
-) -> DocumentError:
-    problem, offset = _reported(error)
-    place = end if offset is None else start + offset
-    if constant := re.compile(_NOT_A_NUMBER).match(text.data, place):
-        return text.error(
-            "not-a-number", f"JSON has no {constant[0].decode()}", place, QUOTE_IT
-        )
-    return text.error("invalid-json", f"not JSON: {problem}", place)
-
-
-def _reported(error: msgspec.DecodeError) -> tuple[str, int | None]:
-    """Take a report such as ``JSON is malformed: invalid character (byte 7)`` apart."""
-    problem, _, offset = (
-        str(error)
-        .removeprefix("JSON is malformed: ")
-        .removesuffix(")")
-        .partition(" (byte ")
-    )
-    # Trailing characters are counted from one, everything else from zero.
-    return problem, int(offset) - (problem == _TRAILING) if offset else None
-
-
-def _number_error(text: Text, start: int, end: int) -> DocumentError:
-    numbers = (
-        found
-        for found in re.compile(_STRING_OR_NUMBER).finditer(text.data, start, end)
-        if found[2]
-    )
-    place = next((found.start() for found in numbers if _out_of_range(found[2])), start)
-    return text.error("invalid-number", "a number is out of range", place, QUOTE_IT)
-
-
-def _out_of_range(number: bytes) -> bool:
+def _parsed(text: Text, start: int, end: int) -> JSON:
+    """Parse the only JSON text between two offsets. Raises DocumentError."""
+    data = text.data[start:end]
     try:
-        int(number)
-    except ValueError:  # also for more digits than Python converts
-        return number.lstrip(b"-").isdigit() or isinf(float(number))
-    return False
+        value: JSON = msgspec.json.decode(data)
+        # A value that is written back as it was read has not lost a key. Other reasons
+        # for a difference are 1.0e0 or an escape, so the slow parser has to tell.
+        written_back = msgspec.json.encode(value)
+        if written_back != msgspec.json.format(data, indent=-1):
+            import json  # noqa: PLC0415  # few texts need it
+
+            json.loads(data, object_pairs_hook=_reject_duplicate_keys)
+    except _DuplicateKeyError:
+        raise duplicate_key_error(text, start, end) from None
+    except msgspec.ValidationError:
+        # Without a type to validate against, only numbers can be invalid.
+        raise number_error(text, start, end) from None
+    except msgspec.DecodeError as error:
+        raise syntax_error(error, text, start, end) from None
+    except RecursionError:
+        raise text.error("too-deep", "the document is nested too deeply") from None
+    return value
 
 
-def _repeats_a_key(data: bytes) -> bool:
-    import json
-
-    repeats = False
-
-    def look(members: list[tuple[str, JSON]]) -> None:
-        nonlocal repeats
-        repeats = repeats or len(dict(members)) != len(members)
-
-    json.loads(data, object_pairs_hook=look)
-    return repeats
-
-
-def _duplicate_key_error(text: Text, start: int, end: int) -> DocumentError:
-    place, key = next(_repeated_keys(text.data, start, end))
-    return text.error("duplicate-key", f"the key {key!r} is there twice", place)
-
-
-def _repeated_keys(data: bytes, start: int, end: int) -> Iterator[tuple[int, str]]:
-    objects: list[set[str]] = []
-    for token in re.compile(_KEY_OR_BRACE).finditer(data, start, end):
-        if token[0] == b"{":
-            objects.append(set())
-        elif token[0] == b"}":
-            objects.pop()
-        elif token[2]:
-            key = msgspec.json.decode(token[1], type=str)
-            if key in objects[-1]:
-                yield token.start(), key
-            objects[-1].add(key)
+def _reject_duplicate_keys(members: list[tuple[str, JSON]]) -> None:
+    if len(dict(members)) != len(members):
+        raise _DuplicateKeyError

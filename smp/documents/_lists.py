@@ -1,33 +1,35 @@
-"""Lists of objects (List, PodList, ...), which stand for their items as they do for
-kubectl.
-"""
+"""Lists of objects (List, PodList, ...), which kubectl replaces by their items."""
 
 from __future__ import annotations
 
-from smp.values import ABSENT, JSON, JSONObject
+from smp.values import ABSENT, JSON
 
 
-def unrolled(value: JSON) -> list[JSON]:
-    """Return the items of a list of objects, nothing for null, and any other value as
-    it is.
+def flattened(value: JSON) -> list[JSON]:
+    """Return the items of a list of objects, and any other value as the only item.
+
+    Null gives no item: kubectl skips documents without content.
     """
     if value is None:
         return []
-    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(kind, str):
         return [value]
     items = value.get("items", ABSENT)
-    if isinstance(items, list) and all(isinstance(item, dict) for item in items):
-        return [_named_as(value, item) for item in items]
-    return [] if items is None else [value]
-
-
-def _named_as(collection: JSONObject, item: JSON) -> JSON:
-    """Give an item without a kind the one of its list: a Pod in a PodList."""
-    if not isinstance(item, dict) or item.get("kind"):
-        return item
-    kind = str(collection["kind"]).removesuffix("List")
-    return (
-        {"apiVersion": collection.get("apiVersion", ""), "kind": kind, **item}
-        if kind
-        else item
-    )
+    # ``items: null`` is a list of objects that is empty (Go: a nil slice).
+    if items is None:
+        return []
+    # An object with items of another type is an object like any other.
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return [value]
+    # API servers leave apiVersion and kind out of the items of typed lists: an item of
+    # a PodList is a Pod (Go: unstructuredJSONScheme.decodeToList).
+    kind_of_items = kind.removesuffix("List")
+    api_version = value.get("apiVersion", "")
+    result: list[JSON] = []
+    for item in items:
+        if kind_of_items and isinstance(item, dict) and not item.get("kind"):
+            result.append({"apiVersion": api_version, "kind": kind_of_items, **item})
+        else:
+            result.append(item)
+    return result

@@ -1,5 +1,8 @@
-"""Lists and objects in the making, each with the measures that aliases are checked
-against.
+"""YAML nodes under construction, with the measures that limits are checked against.
+
+``size`` counts characters with every alias written out, ``depth`` levels of nesting.
+``complete`` is false until the end of a list or object: an alias to it before that
+would make it contain itself.
 """
 
 from __future__ import annotations
@@ -11,46 +14,57 @@ from smp.errors import DocumentError
 from smp.values import JSON
 
 
-class Scalar:
-    """A value without parts, its depth, and its size: characters, every alias written
-    out.
-    """
+class ScalarNode:
+    """A value without parts."""
 
     __slots__ = ("complete", "depth", "size", "value")
 
     def __init__(self, value: JSON, size: int) -> None:
-        self.value, self.size, self.depth, self.complete = value, size, 0, True
+        self.value = value
+        self.size = size
+        self.depth = 0
+        self.complete = True
 
 
-class List:
-    """A list in the making."""
+class ListNode:
+    """A list under construction."""
 
     __slots__ = ("complete", "depth", "size", "value")
 
     def __init__(self) -> None:
         self.value: list[JSON] = []
-        self.size, self.depth, self.complete = 1, 1, False
+        self.size = 1
+        self.depth = 1
+        self.complete = False
 
-    def add(self, value: JSON, *, merge: bool) -> None:
-        """Take the next element."""
+    def add(self, value: JSON, *, merge: bool) -> None:  # noqa: ARG002  # in a list << is a string like any other
+        """Append the next element."""
         self.value.append(value)
 
 
-class Object:
-    """An object in the making: keys and values come in turn."""
+class ObjectNode:
+    """An object under construction: keys and values are added in turn.
+
+    ``key`` is the key whose value comes next; ``merging`` is true between a merge key
+    (``<<``) and its value; ``inherited`` are the keys that came from merge keys.
+    """
 
     __slots__ = ("complete", "depth", "inherited", "key", "merging", "size", "value")
 
     def __init__(self) -> None:
         self.value: dict[str, JSON] = {}
-        self.size, self.depth, self.complete = 1, 1, False
+        self.size = 1
+        self.depth = 1
+        self.complete = False
         self.key: str | None = None
         self.merging = False
         self.inherited: set[str] = set()
 
     def add(self, value: JSON, *, merge: bool) -> None:
-        """Take the next key, or the value of the last one. Raises DocumentError,
-        without its place.
+        """Take the next key, or the value of the last one.
+
+        ``merge`` tells that the value, if it is a key, is the merge key. Raises
+        DocumentError, without its place.
         """
         if self.key is not None:
             self.value[self.key] = value
@@ -61,31 +75,38 @@ class Object:
         elif merge:
             self.merging = True
         else:
-            self.key = self._new_key(value)
-
-    def _new_key(self, value: JSON) -> str:
-        try:
-            key = key_text(value)
-        except ValueError as error:
-            raise _key_error(str(error)) from None
-        if key in self.value and key not in self.inherited:
-            raise DocumentError(f"the key {key!r} is there twice", code="duplicate-key")
-        self.inherited.discard(key)
-        return key
+            try:
+                self.key = key_text(value)
+            except ValueError as error:
+                raise _key_error(str(error)) from None
+            # YAML 1.2, section 3.2.1.1: the keys of a mapping are unique. kubectl keeps
+            # the last one. A key of the object itself overrides an inherited one.
+            if self.key in self.value and self.key not in self.inherited:
+                problem = f"duplicate key {self.key!r}"
+                raise DocumentError(problem, code="duplicate-key")
+            self.inherited.discard(self.key)
 
     def _inherit(self, value: JSON) -> None:
-        # As in kubectl, keys before the merge key give way; the YAML proposal would
-        # keep them.
-        for source in reversed(value if isinstance(value, list) else [value]):
+        """Copy the members of the objects that a merge key refers to.
+
+        https://yaml.org/type/merge.html: of a list of objects, earlier ones override
+        later ones. It also says that keys of the object itself override inherited ones,
+        wherever they stand; go-yaml, and so kubectl, assigns keys in their order, so
+        that keys before the merge key are overridden (Go: decoder.merge).
+        """
+        sources = value if isinstance(value, list) else [value]
+        for source in reversed(sources):
             if not isinstance(source, dict):
                 raise _key_error("a merge key << takes an object or a list of objects")
             self.inherited |= source.keys() - self.value.keys()
             self.value.update(source)
 
 
-Collection: TypeAlias = List | Object
-Node: TypeAlias = Scalar | List | Object
+CollectionNode: TypeAlias = ListNode | ObjectNode
+Node: TypeAlias = ScalarNode | ListNode | ObjectNode
 
 
 def _key_error(problem: str) -> DocumentError:
-    return DocumentError(problem, code="invalid-key", hint="keys are strings; quote it")
+    return DocumentError(
+        problem, code="invalid-key", hint="keys must be strings; quote it"
+    )

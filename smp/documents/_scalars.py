@@ -1,7 +1,14 @@
-"""What kubectl takes a YAML scalar for, as tables: YAML 1.1 with some of 1.2."""
+"""The value that kubectl reads from a YAML scalar, as tables.
+
+kubectl reads YAML with sigs.k8s.io/yaml, which is go-yaml v2 and then a conversion to
+JSON. go-yaml resolves plain scalars by YAML 1.1 (``yes`` is true, ``0777`` is octal),
+with some of YAML 1.2 (``0o17``) and without base 60 (``12:30`` is a string) and
+timestamps, which become strings in JSON (Go: go-yaml's resolve).
+"""
 
 from __future__ import annotations
 
+import base64
 import re
 from decimal import Decimal
 from math import inf, isfinite, nan
@@ -10,7 +17,8 @@ from typing import Final
 from smp.values import JSON, type_name
 
 TAGS: Final = "tag:yaml.org,2002:"
-_WORDS: Final[tuple[tuple[JSON, str], ...]] = (
+# Go: resolveMapList in go-yaml's resolve.go.
+_CONSTANTS: Final[tuple[tuple[JSON, str], ...]] = (
     (True, "y Y yes Yes YES on On ON true True TRUE"),
     (False, "n N no No NO off Off OFF false False FALSE"),
     (None, "~ null Null NULL"),
@@ -19,9 +27,11 @@ _WORDS: Final[tuple[tuple[JSON, str], ...]] = (
     (nan, ".nan .NaN .NAN"),
 )
 _RESOLVED: Final[dict[str, JSON]] = {"": None} | {
-    word: value for value, words in _WORDS for word in words.split()
+    spelling: value for value, spellings in _CONSTANTS for spelling in spellings.split()
 }
-_FIRST: Final = frozenset("+-.0123456789")
+_STARTS_OF_NUMBERS: Final = frozenset("+-.0123456789")
+# Integers as Go's strconv.ParseInt reads them with base 0. Binary ones may also have
+# their sign after the prefix: go-yaml cuts 0b off and parses the rest.
 _BASES: Final = (
     (8, re.compile(r"[-+]?0[oO]?[0-7]+")),
     (16, re.compile(r"[-+]?0[xX][0-9a-fA-F]+")),
@@ -29,7 +39,9 @@ _BASES: Final = (
 )
 _BASE_PREFIX: Final = re.compile(r"0[oOxXbB]?")
 _DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+# Go: go-yaml's yamlStyleFloat.
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# The types that a scalar with one of these tags may resolve to.
 _TAGGED: Final[dict[str, tuple[type, ...]]] = {
     "bool": (bool,),
     "float": (int, float),
@@ -39,39 +51,69 @@ _TAGGED: Final[dict[str, tuple[type, ...]]] = {
 
 
 def resolve(text: str) -> JSON:
-    """Tell what kubectl takes a plain YAML scalar for; see smp.documents."""
+    """Return the value of a plain scalar; see ``smp.documents.resolve``."""
     if text in _RESOLVED:
         return _RESOLVED[text]
-    return _number(text) if text[0] in _FIRST else text
+    if text[0] in _STARTS_OF_NUMBERS:
+        return _number(text)
+    return text
+
+
+def _number(text: str) -> JSON:
+    """Return the number that a plain scalar is, else the text.
+
+    Integers of any size are kept; kubectl turns those beyond 64 bits into floats.
+    """
+    # YAML 1.1 allows underscores between digits. go-yaml looks at what starts with a
+    # point before it removes them.
+    plain = text if text[0] == "." else text.replace("_", "")
+    for base, pattern in _BASES:
+        if pattern.fullmatch(plain):
+            integer = int(_BASE_PREFIX.sub("", plain, count=1), base)
+            # Beyond 64 bits go-yaml reads a float or a string instead.
+            if -(2**63) <= integer < 2**64:
+                return integer
+    if _DECIMAL.fullmatch(plain):
+        return int(plain)
+    if not _FLOAT.fullmatch(plain):
+        return text
+    number = float(plain)
+    # Out of range (1e400) is an error of Go's strconv.ParseFloat: it stays a string.
+    if not isfinite(number):
+        return text
+    # Go's encoding/json writes an integral float without a fraction, so that every
+    # later reader sees an integer: the one of its shortest decimal text.
+    if number.is_integer() and abs(number) < 2**63:
+        return int(Decimal(repr(number)))
+    return number
 
 
 def resolve_tagged(tag: str, text: str) -> JSON:
-    """Resolve a scalar with a tag: the core ones convert, any other one makes it a
-    string. Raises ValueError.
+    """Return the value of a scalar with a tag. Raises ValueError.
+
+    The tags of the YAML core schema convert the scalar; with any other tag it is a
+    string.
     """
     name = tag.removeprefix(TAGS)
     if name == "binary":
-        import base64
-
         return base64.b64decode("".join(text.split()), validate=True).decode()
     if name not in _TAGGED:
         return text
     value = resolve(text)
     if type(value) not in _TAGGED[name]:
-        raise ValueError(f"{text!r} is no !!{name}")
+        raise ValueError(f"cannot decode {text!r} as a !!{name}")
     return value
 
 
-def is_text(text: str) -> bool:
-    """Tell whether a plain scalar is a string, and no number that is too large either
-    (1e400).
-    """
+def is_string(text: str) -> bool:
+    """Tell whether a plain scalar is a string, but not a number out of range."""
     return isinstance(resolve(text), str) and not _FLOAT.fullmatch(text)
 
 
 def key_text(value: JSON) -> str:
-    """Return the key of a JSON object that kubectl makes of a YAML key. Raises
-    ValueError.
+    """Return the key of a JSON object that kubectl makes of a YAML key.
+
+    Raises ValueError. Go: convertToJSONableObject of sigs.k8s.io/yaml.
     """
     if isinstance(value, str):
         return value
@@ -79,31 +121,11 @@ def key_text(value: JSON) -> str:
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
-    # Go formats a float key with 32 bits; six digits are what these bits always hold.
-    if isinstance(value, float) and float(text := f"{value:g}") == value:
-        return text
-    raise ValueError(
-        f"{value if isinstance(value, float) else type_name(value)} cannot be a key of a JSON object"
-    )
-
-
-def _number(text: str) -> JSON:
-    plain = text if text[0] == "." else text.replace("_", "")
-    for base, pattern in _BASES:
-        if pattern.fullmatch(plain):
-            value = int(_BASE_PREFIX.sub("", plain, count=1), base)
-            if -(2**63) <= value < 2**64:
-                return value
-    if _DECIMAL.fullmatch(plain):
-        return int(plain)
-    if _FLOAT.fullmatch(plain) and isfinite(number := float(plain)):
-        return _as_go_prints(number)
-    return text
-
-
-def _as_go_prints(number: float) -> int | float:
-    """Go writes an integral float without a fraction, and so it is an integer wherever
-    it is read again.
-    """
-    integral = number.is_integer() and abs(number) < 2**63
-    return int(Decimal(repr(number))) if integral else number
+    # Go formats a float key with the precision of 32 bits. Six digits are what 32 bits
+    # always hold; a key with more of them would become another number.
+    if isinstance(value, float):
+        text = f"{value:g}"
+        if float(text) == value:
+            return text
+    key = value if isinstance(value, float) else type_name(value)
+    raise ValueError(f"{key} cannot be a key of a JSON object")

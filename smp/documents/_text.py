@@ -1,4 +1,4 @@
-"""A text to read: how large it may be, how it is encoded, and where in it an error is."""
+"""A text to read: its size limit, its encoding, and the places of errors in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class Text:
-    """Bytes that are known to be UTF-8, with the name that errors tell."""
+    """The UTF-8 bytes of a text, with the name of its source for errors."""
 
     __slots__ = ("data", "source")
 
@@ -21,45 +21,39 @@ class Text:
         self.source = source
         self.data = data if isinstance(data, bytes) else b""
         if len(data) > max_bytes:
-            raise self.error("too-large", f"it has more than {max_bytes} bytes")
+            raise self.error("too-large", f"the limit is {max_bytes} bytes")
         try:
-            self.data = _as_utf8(data)
+            # As in kubectl, UTF-16 with a byte order mark is accepted as well (YAML
+            # 1.2, section 5.2; Go: go-yaml's yaml_parser_determine_encoding).
+            if isinstance(data, str):
+                decoded = data
+            elif data[:2] in _UTF16:
+                decoded = data[2:].decode(_UTF16[data[:2]])
+            else:
+                decoded = data.decode()
+            self.data = decoded.removeprefix("\ufeff").encode()
         except UnicodeError as error:
-            place = error.start if isinstance(error, UnicodeDecodeError) else None
+            offset = error.start if isinstance(error, UnicodeDecodeError) else None
             raise self.error(
-                "invalid-encoding", f"it is not Unicode text: {error}", place
+                "invalid-encoding", f"not Unicode text: {error}", offset
             ) from None
 
     def error(
         self, code: str, problem: str, offset: int | None = None, hint: str = ""
     ) -> DocumentError:
-        """Make an error that tells the place of a byte."""
+        """Make an error at the place of a byte."""
         error = DocumentError(problem, code=code, hint=hint)
         if offset is None:
             return self.placed(error)
-        before = self.data[self.data.rfind(b"\n", 0, offset) + 1 : offset]
-        return self.placed(
-            error,
-            self.data.count(b"\n", 0, offset) + 1,
-            len(before.decode(errors="replace")) + 1,
-        )
+        line = self.data.count(b"\n", 0, offset) + 1
+        start_of_line = self.data.rfind(b"\n", 0, offset) + 1
+        # Columns count characters, not bytes.
+        before = self.data[start_of_line:offset].decode(errors="replace")
+        return self.placed(error, line, len(before) + 1)
 
     def placed(
         self, error: DocumentError, line: int | None = None, column: int | None = None
     ) -> DocumentError:
-        """Return the error with its place in this text; lines and columns count from
-        one.
-        """
+        """Set the place of an error in this text; lines and columns count from one."""
         error.source, error.line, error.column = self.source, line, column
         return error
-
-
-def _as_utf8(data: bytes | str) -> bytes:
-    """Return UTF-8 without a byte order mark; as kubectl, take UTF-16 with one as well.
-    Raises UnicodeError.
-    """
-    if isinstance(data, bytes):
-        data = (
-            data[2:].decode(_UTF16[data[:2]]) if data[:2] in _UTF16 else data.decode()
-        )
-    return data.removeprefix("\ufeff").encode()

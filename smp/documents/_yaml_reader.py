@@ -1,95 +1,142 @@
 """YAML text to values, in one pass over the parser's events and without recursion.
 
-So whatever a document may not do (nest or expand without end) is noticed where it
-happens.
+Theory of operation. The library parses a text to events (start of a list, scalar,
+alias, end of a list, ..) and composes nothing. ``_Builder`` keeps a stack of the lists
+and objects that are open; each scalar, alias and closed collection is added to the
+innermost one. For
+
+    a: &x [1]
+    b: *x
+
+it sees: the start of an object; the scalar ``a`` (a key); the start of a list with the
+anchor ``x``; the scalar ``1``; the end of the list, which becomes the value of ``a``;
+the scalar ``b``; the alias ``x``, which adds the same list once more; and the end of
+the object, which becomes the document.
+
+Since the limits are checked at each event, a document is rejected at the place where it
+breaks one: nesting (``MAX_DEPTH``), and expansion, which is how much larger than the
+text its values would be with every alias written out ("billion laughs"). go-yaml, and
+so kubectl, has a limit on aliases as well ("document contains excessive aliasing"), of
+another form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import isfinite
 from typing import Final, Protocol
 
 import yaml
 
-from smp.documents._nodes import Collection, List, Node, Object, Scalar
+from smp.documents._nodes import (
+    CollectionNode,
+    ListNode,
+    Node,
+    ObjectNode,
+    ScalarNode,
+)
 from smp.documents._scalars import TAGS, resolve, resolve_tagged
 from smp.documents._text import MAX_DEPTH, QUOTE_IT, Text
 from smp.errors import DocumentError
 from smp.values import JSON
 
+# Compiled, where the library was installed with libyaml.
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# How many characters aliases may add: a constant, and some for each byte of the text.
 _EXPANSION: Final = 2**20
-_EXPANSION_RATIO: Final = 10
+_EXPANSION_PER_BYTE: Final = 10
 _MERGE: Final = f"{TAGS}merge"
 
 
 def parse_documents(text: Text) -> list[tuple[JSON, int]]:
-    """Return each document of a YAML text and the line of its content. Raises
-    DocumentError.
+    """Return each document of a YAML text, and the line where its content starts.
+
+    Raises DocumentError.
     """
     builder = _Builder(len(text.data))
-    for event in _events(text):
-        try:
-            if handle := _HANDLERS.get(type(event)):
+    try:
+        for event in yaml.parse(text.data, Loader=_LOADER):
+            handle = _HANDLERS.get(type(event))
+            if handle is None:
+                continue
+            try:
                 handle(builder, event)
-        except DocumentError as error:
-            raise _placed(error, event.start_mark, text) from None
+            except DocumentError as error:
+                raise _placed(error, event.start_mark, text) from None
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(error, text) from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        first_line = str(error).partition("\n")[0]
+        raise text.error("invalid-yaml", f"not YAML: {first_line}") from None
     return builder.documents
 
 
 class _Builder:
-    """The values that the events so far have made."""
+    """The values of the events so far."""
 
     def __init__(self, size: int) -> None:
         self.documents: list[tuple[JSON, int]] = []
         self.root: JSON = None
         self.line = 1
-        self.open: list[Collection] = []
+        self.open: list[CollectionNode] = []
         self.anchored: dict[str, Node] = {}
-        self.allowance = _EXPANSION + _EXPANSION_RATIO * size
+        self.allowance = _EXPANSION + _EXPANSION_PER_BYTE * size
 
     def end_document(self, _: yaml.DocumentEndEvent) -> None:
-        """Take the document, and forget its anchors."""
+        """Finish the document; anchors are known within one document only."""
         self.documents.append((self.root, self.line))
         self.anchored.clear()
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
-        """Take a scalar."""
+        """Add a scalar."""
         value, size = _scalar_value(event), len(event.value) + 1
         if event.anchor or not self.open:
-            self._begin(event, Scalar(value, size))
-        self._add(
-            value,
-            size,
-            merge=event.value == "<<" and (event.implicit[0] or event.tag == _MERGE),
-        )
+            self._begin(event, ScalarNode(value, size))
+        # A merge key is a plain << or has the tag; a quoted << is a string (Go:
+        # go-yaml's isMerge).
+        is_plain_or_tagged = event.implicit[0] or event.tag == _MERGE
+        self._add(value, size, merge=event.value == "<<" and is_plain_or_tagged)
 
     def alias(self, event: yaml.AliasEvent) -> None:
-        """Take what an anchor names once more."""
-        target = self._target(event.anchor)
+        """Add the value of an anchor once more."""
+        # YAML 1.2, section 7.1: "It is an error for an alias node to use an anchor that
+        # does not previously occur in the document."
+        if event.anchor not in self.anchored:
+            raise DocumentError(
+                f"unknown anchor {event.anchor!r}", code="undefined-alias"
+            )
+        target = self.anchored[event.anchor]
+        # YAML allows this, JSON cannot express it, and go-yaml rejects it.
+        if not target.complete:
+            raise DocumentError(
+                f"the anchor {event.anchor!r} contains itself", code="recursive-alias"
+            )
         self.allowance -= target.size
         if self.allowance < 0:
-            problem = "its aliases make it many times as large as it is written"
-            raise DocumentError(problem, code="too-large-expansion")
+            raise DocumentError(
+                "aliases make the document many times as large as its text",
+                code="too-large-expansion",
+            )
         self._check_depth(target.depth)
         self._add(target.value, target.size, target.depth)
 
     def start_list(self, event: yaml.SequenceStartEvent) -> None:
         """Open a list."""
-        self._start(event, List())
+        self._start(event, ListNode())
 
     def start_object(self, event: yaml.MappingStartEvent) -> None:
         """Open an object."""
-        self._start(event, Object())
+        self._start(event, ObjectNode())
 
     def end(self, _: yaml.CollectionEndEvent) -> None:
-        """Close the innermost list or object."""
+        """Close the innermost list or object, and add it to the one around it."""
         collection = self.open.pop()
         collection.complete = True
         self._add(collection.value, collection.size, collection.depth)
 
-    def _start(self, event: yaml.CollectionStartEvent, collection: Collection) -> None:
+    def _start(
+        self, event: yaml.CollectionStartEvent, collection: CollectionNode
+    ) -> None:
         self._check_depth(1)
         self._begin(event, collection)
         self.open.append(collection)
@@ -97,26 +144,16 @@ class _Builder:
     def _begin(
         self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, node: Node
     ) -> None:
+        """Note the anchor of a node, and the line of a document's first node."""
         if event.anchor:
             self.anchored[event.anchor] = node
         if not self.open and event.start_mark:
             self.line = event.start_mark.line + 1
 
-    def _target(self, anchor: str | None) -> Node:
-        if anchor not in self.anchored:
-            raise DocumentError(
-                f"no anchor {anchor!r} stands before its alias", code="undefined-alias"
-            )
-        target = self.anchored[anchor]
-        if not target.complete:
-            raise DocumentError(
-                f"the anchor {anchor!r} contains itself", code="recursive-alias"
-            )
-        return target
-
     def _add(
         self, value: JSON, size: int, depth: int = 0, *, merge: bool = False
     ) -> None:
+        """Add a value to the innermost open collection, else make it the document."""
         if not self.open:
             self.root = value
             return
@@ -129,7 +166,8 @@ class _Builder:
     def _check_depth(self, depth: int) -> None:
         if len(self.open) + depth > MAX_DEPTH:
             raise DocumentError(
-                f"it is nested more than {MAX_DEPTH} levels deep", code="too-deep"
+                f"the document is nested more than {MAX_DEPTH} levels deep",
+                code="too-deep",
             )
 
 
@@ -145,63 +183,47 @@ _HANDLERS: Final[dict[type[yaml.Event], Callable[..., None]]] = {
 
 
 def _scalar_value(event: yaml.ScalarEvent) -> JSON:
+    text: str = event.value
     try:
-        value = _resolved(event)
+        if event.style == '"':
+            # Raises UnicodeEncodeError for half a surrogate pair, which only an escape
+            # in double quotes can write.
+            text.encode()
+        # The tag "!" makes a scalar a string, as quotes do (YAML 1.2, section 6.9.1).
+        if event.tag and event.tag != "!":
+            value = resolve_tagged(event.tag, text)
+        elif event.style or event.tag:
+            value = text
+        else:
+            value = resolve(text)
     except ValueError as error:
         raise DocumentError(str(error), code="invalid-scalar") from None
     if isinstance(value, float) and not isfinite(value):
-        raise DocumentError(
-            f"JSON has no {event.value}", code="not-a-number", hint=QUOTE_IT
-        )
+        raise DocumentError(f"JSON has no {text}", code="not-a-number", hint=QUOTE_IT)
     return value
 
 
-def _resolved(event: yaml.ScalarEvent) -> JSON:
-    text: str = event.value
-    if event.style == '"':
-        # refuses half a surrogate pair, which only an escape in quotes can write
-        text.encode()
-    if event.tag and event.tag != "!":
-        return resolve_tagged(event.tag, text)
-    return text if event.style or event.tag else resolve(text)
-
-
-# --- the parser, and its errors ---
-
-
 class _Mark(Protocol):
-    """Where the parser was; two unrelated classes of the library are one."""
+    """A place of the parser: the library and libyaml have a class each, unrelated."""
 
     line: int
     column: int
 
 
-def _events(text: Text) -> Iterator[yaml.Event]:
-    try:
-        yield from yaml.parse(text.data, Loader=_LOADER)
-    except yaml.MarkedYAMLError as error:
-        raise _syntax_error(error, text) from None
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise text.error(
-            "invalid-yaml", f"not YAML: {error}".partition("\n")[0]
-        ) from None
-
-
 def _syntax_error(error: yaml.MarkedYAMLError, text: Text) -> DocumentError:
     mark = error.problem_mark or error.context_mark
-    hint = "indent with spaces, not tabs" if mark and _is_tab(mark, text) else ""
+    hint = ""
+    if mark:
+        # YAML 1.2, section 6.1: indentation may not contain tab characters.
+        lines = text.data.decode().splitlines()
+        line = lines[mark.line] if mark.line < len(lines) else ""
+        if line[mark.column : mark.column + 1] == "\t":
+            hint = "indent with spaces, not tabs"
     problem = f"not YAML: {error.problem or error.context}"
     return _placed(DocumentError(problem, code="invalid-yaml", hint=hint), mark, text)
 
 
 def _placed(error: DocumentError, mark: _Mark | None, text: Text) -> DocumentError:
-    return (
-        text.placed(error, mark.line + 1, mark.column + 1)
-        if mark
-        else text.placed(error)
-    )
-
-
-def _is_tab(mark: _Mark, text: Text) -> bool:
-    lines = text.data.decode().splitlines()[mark.line : mark.line + 1]
-    return any(line[mark.column : mark.column + 1] == "\t" for line in lines)
+    if mark is None:
+        return text.placed(error)
+    return text.placed(error, mark.line + 1, mark.column + 1)

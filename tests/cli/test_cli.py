@@ -947,8 +947,7 @@ def test_directories_at_any_depth_and_several_files(directory: Path) -> None:
         "three",
     ]
     assert (
-        ran.stderr
-        == "smp: skipped 1 document:\n  d/void.yaml:1: there is no document in it\n"
+        ran.stderr == "smp: skipped 1 document:\n  d/void.yaml:1: no document found\n"
     )
 
 
@@ -979,7 +978,7 @@ smp: skipped 3 documents:
         ),
         (
             ("diff", "empty.yaml", "new.yaml"),
-            "there is no document in it\n  file:   empty.yaml\n",
+            "no document found\n  file:   empty.yaml\n",
         ),
         (
             ("diff", "plain.yaml", "new.yaml"),
@@ -998,7 +997,7 @@ smp: skipped 3 documents:
             ("diff", "twice.yaml", "new.yaml"),
             "the same object is also in twice.yaml:1\n  file:   twice.yaml:2\n",
         ),
-        (("diff", "deep.json", "new.yaml"), "smp: error: it is nested"),
+        (("diff", "deep.json", "new.yaml"), "smp: error: the document is nested"),
         (("apply", "-f", "unknown.yaml"), "did you mean apps/v1 Deployment"),
         (
             ("apply", "-f", "unknown.yaml"),
