@@ -1,28 +1,25 @@
-"""Enums (KEP-2887): closed sets of values; validating objects by them, and schemas
-without them.
-"""
+"""Enums (KEP-2887): closed sets of values, and schemas with and without them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import DepthError, SchemaError
-from smp.paths import Element, Path
-from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.reach import Reach, reach
+from smp.errors import SchemaError, bounded
+from smp.paths import Path, Step
+from smp.schema.model import ObjectType, ScalarType, Schema, Type
 from smp.schema.rewrite import rewrite_named
-from smp.values import JSON, JSONArray, JSONObject, same, type_name
+from smp.schema.walk import Interest, Place, Rule, Walk, plan_of
+from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 from smp.violations import Violation, unsupported
 
 _HEADER: Final = "Possible enum values:"
-_CHANGED: Final = ("enum", "description")
 
 
+@bounded("the object")
 def validate_enums(
     obj: JSON, schema: Schema, *, lenient: bool = False
 ) -> tuple[Violation, ...]:
-    """Return every value that is not in the enum of its field, in the order of the
-    object.
+    """Return every value that is not in the enum of its field, in the object's order.
 
     An enum is a closed set, and values compare in their types. ``lenient`` is for
     responses, which may come from a newer server: the same violations, each a warning.
@@ -32,16 +29,67 @@ def validate_enums(
     SchemaError where the object reaches a type that the schema refers to and lacks, and
     DepthError.
     """
-    leads = reach(schema.types, _has_enum)
-    check = _Check(leads, lenient=lenient)
-    try:
-        if leads(schema.type):
-            check.value(obj, schema.type, "", Path())
-    except RecursionError:
-        raise DepthError("the object is nested too deeply") from None
-    return tuple(check.found)
+    type_ = schema.type
+    if isinstance(type_, ScalarType) and type_.enum and not _has(type_.enum, obj):
+        return (unsupported(Path(), obj, type_.enum, warning=lenient),)
+    rule = EnumRule(ratchet=False, lenient=lenient)
+    Walk(plan_of(schema.types, [ENUMS]), [rule]).run(ABSENT, obj, type_)
+    return tuple(rule.found)
 
 
+def _has(enum: tuple[JSON, ...], value: JSON) -> bool:
+    for allowed in enum:  # noqa: SIM110  (a generator is slow where this is compiled)
+        if same(value, allowed):
+            return True
+    return False
+
+
+class EnumInterest(Interest):
+    """Scalars with an enum."""
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
+        """Return the type itself where it has an enum."""
+        return type_ if isinstance(type_, ScalarType) and type_.enum else None
+
+
+ENUMS: Final = EnumInterest("enums")
+
+
+class EnumRule(Rule):
+    """Finds the values that the enum of their field does not have.
+
+    With ``ratchet`` a value is tolerated that the old object has at the same place.
+    """
+
+    def __init__(self, *, ratchet: bool, lenient: bool = False) -> None:
+        self.found: list[Violation] = []
+        self._ratchet = ratchet
+        self._lenient = lenient
+
+    def scalar(
+        self, place: Place, step: Step, value: JSON, old: JSON | Absent, facts: object
+    ) -> None:
+        """Judge a value by the enum of its type."""
+        if not isinstance(facts, ScalarType) or _has(facts.enum, value):
+            return
+        # A Go client cannot leave out the empty string of a field without omitempty.
+        # An element, or the value of a map, is not a declared field.
+        type_ = place.node.type
+        declared = (
+            isinstance(type_, ObjectType)
+            and isinstance(step, str)
+            and type_.declares(step)
+        )
+        if declared and isinstance(value, str) and not value:
+            return
+        if self._ratchet and same(value, old):
+            return
+        self.found.append(
+            unsupported(place.path / step, value, facts.enum, warning=self._lenient)
+        )
+
+
+@bounded("the OpenAPI document")
 def without_enums(document: JSON) -> JSONObject:
     """Return an OpenAPI v2 or v3 document as it was before KEP-2887.
 
@@ -54,83 +102,21 @@ def without_enums(document: JSON) -> JSONObject:
         raise SchemaError(
             f"an OpenAPI document is an object, not {type_name(document)}"
         )
-    try:
-        return rewrite_named(document, _before_enums)
-    except RecursionError:
-        raise DepthError("the OpenAPI document is nested too deeply") from None
-
-
-def _has_enum(known: Type) -> bool:
-    return isinstance(known, ScalarType) and bool(known.enum)
-
-
-class _Check:
-    """One walk along an object and its types, only where an enum can be reached."""
-
-    def __init__(self, leads: Reach, *, lenient: bool) -> None:
-        self.found: list[Violation] = []
-        self._leads = leads
-        self._lenient = lenient
-
-    def value(self, value: JSON, known: Type, merge_key: str, path: Path) -> None:
-        if isinstance(known, ScalarType):
-            if not any(same(value, allowed) for allowed in known.enum):
-                self.found.append(
-                    unsupported(path, value, known.enum, warning=self._lenient)
-                )
-        elif isinstance(known, ObjectType) and isinstance(value, dict):
-            self._members(value, known, path)
-        elif isinstance(known, ListType) and isinstance(value, list):
-            self._elements(value, known, merge_key, path)
-
-    def _members(self, members: JSONObject, known: ObjectType, path: Path) -> None:
-        for name, member in members.items():
-            field = known.field(name)
-            if field is None or member is None or not self._leads(field.type):
-                continue
-            if not (known.declares(name) and _omitted(member, field)):
-                self.value(member, field.type, field.merge_key, path / name)
-
-    def _elements(
-        self, elements: JSONArray, known: ListType, merge_key: str, path: Path
-    ) -> None:
-        for index, element in enumerate(elements):
-            if element is not None:
-                self.value(
-                    element, known.items, "", path / _step(index, element, merge_key)
-                )
-
-
-def _omitted(member: JSON, field: Field) -> bool:
-    return (
-        member == ""
-        and isinstance(field.type, ScalarType)
-        and "" not in field.type.enum
-    )
-
-
-def _step(index: int, element: JSON, merge_key: str) -> Element | int:
-    key = element.get(merge_key) if merge_key and isinstance(element, dict) else None
-    return (
-        index
-        if key is None or isinstance(key, dict | list)
-        else Element(index, merge_key, key)
-    )
+    return rewrite_named(document, _before_enums)
 
 
 def _before_enums(node: JSONObject) -> JSONObject:
     text = node.get("description")
-    described = (
-        text.partition(_HEADER)[0].strip()
-        if isinstance(text, str) and _HEADER in text
-        else text
-    )
-    if "enum" not in node and described is text:
+    if isinstance(text, str) and _HEADER in text:
+        # The listing is the end of a description. An empty description is left out.
+        text = text.partition(_HEADER)[0].strip()
+    elif "enum" not in node:
         return node
-    # An empty description is none: Go leaves it out.
-    changed: JSONObject = {**node, "enum": None, "description": described or None}
-    return {
-        word: value
-        for word, value in changed.items()
-        if value is not None or word not in _CHANGED
-    }
+    changed: JSONObject = {}
+    for name, value in node.items():
+        if name == "description":
+            if text:
+                changed[name] = text
+        elif name != "enum":
+            changed[name] = value
+    return changed

@@ -41,6 +41,11 @@ class Violation(msgspec.Struct, frozen=True):
         where = f"{self.path}: " if self.path.steps else ""
         return f"{where}{self.message}"
 
+    def below(self, path: Path) -> Violation:
+        """Return the violation of a value that stands below a path."""
+        whole = Path((*path.steps, *self.path.steps))
+        return msgspec.structs.replace(self, path=whole)
+
     @property
     def cause(self) -> JSONObject:
         """The violation as a cause of a Status."""

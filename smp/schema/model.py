@@ -368,6 +368,8 @@ class Types:
         self._other_policy: Types | None = None
         self.unknown_fields = unknown_fields
         self.unknown = ANY_FIELD if unknown_fields == "merge" else None
+        # What walks along these types keep, by the name of their interests.
+        self.plans: dict[str, object] = {}
 
     def named(self, name: str) -> Type:
         """Return the type of that name.

@@ -2,297 +2,276 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
-from operator import is_
-from typing import Literal, TypeAlias
+from typing import Final
 
-import msgspec
-from msgspec.structs import replace
-
-from smp.errors import ApplyWarning, Option, UnionConflictError, UnionError
-from smp.paths import Element, Path, Step
-from smp.schema.model import Field, ObjectType, Schema, Type
-from smp.schema.reach import Reach, reach
+from smp.errors import ApplyWarning, SchemaError, UnionConflictError, UnionError
+from smp.paths import Path
+from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.union_groups import UnionGroup
-from smp.unions._asked import Asked
-from smp.unions._decide import ACTIONS, Case, situation
-from smp.unions._pairs import Value, by_key, identity, key_of
+from smp.schema.walk import Interest, Place, Plan, Rule, Walk
+from smp.unions._intent import Intents, PatchIntent
 from smp.unions._profiles import (
+    KEP_1027,
     Action,
     Profile,
-    Rule,
+    Situation,
     first_rule,
     may_act_unasked,
+    never_acts,
     profile_of,
+    why,
 )
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
-
-OnConflict: TypeAlias = Literal["error", "clear"]
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One field that the normalization wrote or cleared, and the rule that made it."""
-
-    path: Path
-    rule: str
-    why: str
-    old: JSON | Absent
-    new: JSON | Absent
+from smp.unions._profiles import Rule as Row
+from smp.unions._results import Change
+from smp.unions._situation import UnionFacts, discriminator_value
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 
 
-class Normalization(msgspec.Struct, frozen=True):
-    """The normalized object, what was changed in it, and what to warn of."""
+class UnionsOfType:
+    """The unions of a type that a profile may act on."""
 
-    object: JSONObject
-    changes: tuple[Change, ...] = ()
-    warnings: tuple[ApplyWarning, ...] = ()
-
-
-def has_unions(known: Type) -> bool:
-    """Tell whether a type is an object with unions of its own."""
-    return isinstance(known, ObjectType) and bool(known.unions)
+    def __init__(self, unions: list[UnionFacts], *, unchanged: bool) -> None:
+        self.unions = unions
+        self.unchanged = unchanged
 
 
-@cache
-def _restless(profile: Profile) -> Callable[[Type], bool]:
-    """Make the question whether a type has unions that a profile normalizes even where
-    nothing changed.
+class NormalizationInterest(Interest):
+    """Object types with unions that a profile normalizes."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(f"normalize {profile.name}")
+        self._profile = profile
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:
+        """Return the unions that the profile may act on."""
+        if isinstance(type_, ListType):
+            require_keys_outside_unions(type_, keys)
+        if not isinstance(type_, ObjectType):
+            return None
+        unions: list[UnionFacts] = []
+        unchanged = False
+        for union in type_.unions:
+            if not never_acts(union, self._profile):
+                unions.append(UnionFacts(union, profile_of(union, self._profile)))
+                unchanged = unchanged or may_act_unasked(union, self._profile)
+        return UnionsOfType(unions, unchanged=unchanged) if unions else None
+
+    def acts_unchanged(self, facts: object) -> bool:
+        """Tell whether a profile may act though nothing in the object changed."""
+        return isinstance(facts, UnionsOfType) and facts.unchanged
+
+
+def require_keys_outside_unions(type_: ListType, keys: tuple[str, ...]) -> None:
+    """Raise SchemaError where the key of a list belongs to a union of its elements.
+
+    Clearing it would make another element of it.
     """
-
-    def asks(known: Type) -> bool:
-        return isinstance(known, ObjectType) and any(
-            may_act_unasked(union, profile) for union in known.unions
-        )
-
-    return asks
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where the walk is: what was there before, what the patch asks for, and whether a
-    list or map there is atomic.
-    """
-
-    old: Value
-    asked: Asked
-    path: Path
-    atomic: bool = False
-
-    @property
-    def before(self) -> JSONObject:
-        """The object that was there; empty where there was none."""
-        return self.old if isinstance(self.old, dict) else {}
-
-    def member(self, name: str, known: Field) -> Place:
-        """Go on to a field."""
-        return Place(
-            self.before.get(name, ABSENT),
-            self.asked.member(name, known),
-            self.path / name,
-            self.atomic,
-        )
+    items = type_.items if keys else None
+    if isinstance(items, ObjectType):
+        for union in items.unions:
+            for key in keys:
+                if key == union.discriminator or key in union.names:
+                    raise SchemaError(
+                        f"the key {key!r} of this list belongs to a union of its"
+                        " elements",
+                        code="invalid-union",
+                    )
 
 
-class Walk(msgspec.Struct):
-    """One walk over an object and what it was before; children first, then the unions
-    of the object itself.
-    """
+class NormalizationRule(Rule):
+    """Decides on the unions of each object, after those of the objects below it."""
 
-    profile: Profile
-    on_conflict: OnConflict
-    reaches: Reach
-    restless: Reach
-    changes: list[Change] = []
-    warnings: list[ApplyWarning] = []
-    problems: list[UnionError] = []
+    def __init__(
+        self,
+        plan: Plan,
+        patch: JSON | Absent,
+        *,
+        clear_conflicts: bool,
+    ) -> None:
+        self.changes: list[Change] = []
+        self.warnings: list[ApplyWarning] = []
+        self.problems: list[UnionError] = []
+        self._plan = plan
+        self._intents = Intents(patch)
+        self._clear_conflicts = clear_conflicts
 
-    def value(self, place: Place, new: JSON, known: Field) -> JSON:
-        """Normalize what a field holds; what needs nothing comes back as it is."""
-        if isinstance(new, dict):
-            return self.object(place, new, known.type)
-        return self.list(place, new, known) if isinstance(new, list) else new
+    def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
+        """Normalize the unions of an object."""
+        if isinstance(facts, UnionsOfType) and isinstance(value, dict):
+            for union in facts.unions:
+                value = self._union(place, as_object(value), union)
+        return value
 
-    def needs(self, old: Value, new: JSON, known: Type) -> bool:
-        """Tell whether there may be anything to do: not in what an update shares with
-        the old object.
+    def _union(self, place: Place, new: JSONObject, facts: UnionFacts) -> JSONObject:
+        profile = facts.profile
+        if not profile.into_atomic and place.atomic:
+            return new
+        old = place.former
+        if _is_left_alone(facts, old, new):
+            return new
+        now = facts.situation(old, new)
+        row = first_rule(profile, now)
+        if row.action is Action.LEAVE:
+            return new
+        if row.action is Action.REFUSE:
+            self.problems.append(_refused(row, now, place.path))
+            return new
+        intent = self._intents.at(place)
+        wanted = outcome(row.action, now, profile, as_object(old), new, intent)
+        if row.action is Action.RESTORE:
+            for name, value in wanted.items():
+                if not isinstance(value, Absent):
+                    wanted[name] = self._normalized_again(place, name, value)
+        return self._with_outcome(place, new, wanted, row, intent)
+
+    def _normalized_again(self, place: Place, name: str, restored: JSON) -> JSON:
+        """Normalize a member that comes back from the old object.
+
+        Only its return is recorded as a change, as it came back.
         """
-        return (
-            isinstance(new, dict | list)
-            and self.reaches(known)
-            and (old is not new or self.restless(known))
+        node = place.node.member(name)
+        if node is None or not isinstance(restored, dict):
+            return restored
+        rule = NormalizationRule(
+            self._plan, ABSENT, clear_conflicts=self._clear_conflicts
         )
-
-    def object(self, place: Place, new: JSONObject, known: Type) -> JSONObject:
-        """Normalize an object."""
-        if isinstance(known, ObjectType) and known.map_type == "atomic":
-            place = replace(place, atomic=True)
-        done: JSONObject = {}
-        for name, value in new.items():
-            below = known.field(name) if isinstance(value, dict | list) else None
-            if below is not None and self.needs(
-                place.before.get(name, ABSENT), value, below.type
-            ):
-                then = self.value(place.member(name, below), value, below)
-                done.update({} if then is value else {name: then})
-        result = {**new, **done} if done else new
-        for union in known.unions if isinstance(known, ObjectType) else ():
-            result = self.union(union, place, result, known)
+        result = Walk(self._plan, [rule], whole=True).run(restored, restored, node.type)
+        self.warnings.extend(rule.warnings)
+        self.problems.extend(rule.problems)
         return result
 
-    def list(self, place: Place, new: JSONArray, known: Field) -> JSONArray:
-        """Normalize the elements of a list, each with what it was: paired by key, never
-        by index.
-        """
-        keys = identity(known)
-        before, asked = by_key(place.old, keys), place.asked.elements(keys)
-        done: JSONArray = []
-        for index, element in enumerate(new):
-            key = key_of(element, keys)
-            if not self.needs(before.get(key, ABSENT), element, known.type.items):
-                done.append(element)
-                continue
-            step: Step = (
-                Element(index, keys[0], element[keys[0]])
-                if key and isinstance(element, dict)
-                else index
-            )
-            here = Place(
-                before.get(key, ABSENT),
-                asked(key),
-                place.path / step,
-                place.atomic or not keys,
-            )
-            done.append(
-                self.object(here, element, known.type.items)
-                if isinstance(element, dict)
-                else element
-            )
-        return new if all(map(is_, done, new)) else done
-
-    def union(
-        self, union: UnionGroup, place: Place, new: JSONObject, known: Type
-    ) -> JSONObject:
-        """Decide on one union of an object, and do it."""
-        profile = profile_of(union, self.profile)
-        if place.atomic and not profile.into_atomic:
-            return new
-        now = situation(union, profile, place.old, new)
-        rule = first_rule(profile, now)
-        if rule.action is Action.REFUSE:
-            names = ", ".join(now.added if len(now.added) > 1 else now.members)
-            self.problems.append(
-                UnionError(
-                    f"{rule.reason}: {names}" if names else rule.reason, path=place.path
-                )
-            )
-            return new
-        made = ACTIONS[rule.action](Case(profile, now, place.before, new, place.asked))
-        if rule.action is Action.RESTORE:
-            made = {
-                name: self._restored(name, value, place, known)
-                for name, value in made.items()
-            }
-        return self._made(place, new, made, rule)
-
-    def _restored(self, name: str, value: Value, place: Place, known: Type) -> Value:
-        below = known.field(name)
-        if value is ABSENT or below is None:
-            return value
-        # One change says it all: what came back, as it came back.
-        apart = replace(self, changes=[])
-        return apart.value(
-            Place(value, Asked(), place.path / name, place.atomic), value, below
-        )
-
-    def _made(
-        self, place: Place, new: JSONObject, made: Mapping[str, Value], rule: Rule
+    def _with_outcome(
+        self,
+        place: Place,
+        new: JSONObject,
+        wanted: dict[str, JSON | Absent],
+        row: Row,
+        intent: PatchIntent,
     ) -> JSONObject:
         changed = {
             name: value
-            for name, value in made.items()
+            for name, value in wanted.items()
             if not same(new.get(name, ABSENT), value)
         }
-        hit = [
-            name
-            for name, value in changed.items()
-            if value is ABSENT and place.asked.wants(name)
-        ]
-        if hit and self.on_conflict == "error":
-            self.problems.append(_conflict(hit[0], place.path))
+        if not changed:
             return new
+        if not self._clear_conflicts:
+            for name, value in changed.items():
+                if value is ABSENT and intent.sets(name):
+                    self.problems.append(_conflict(name, place.path))
+                    return new
+        path = place.path
+        result = dict(new)
         for name, value in changed.items():
-            self.changes.append(
-                Change(
-                    place.path / name,
-                    rule.name,
-                    rule.action.value,
-                    new.get(name, ABSENT),
-                    value,
-                )
-            )
-        if changed and rule.reason:
-            self.warnings.append(
-                ApplyWarning(
-                    "unlisted-discriminator",
-                    place.path,
-                    f"{rule.reason}: {', '.join(changed)}",
-                )
-            )
-        together = {**new, **changed} if changed else {}
-        return (
-            {name: value for name, value in together.items() if value is not ABSENT}
-            if changed
-            else new
-        )
+            cleared = isinstance(value, Absent)
+            sentence = why(row.action, cleared=cleared)
+            former = new.get(name, ABSENT)
+            self.changes.append(Change(path / name, row.name, sentence, former, value))
+            if isinstance(value, Absent):
+                result.pop(name, None)
+            else:
+                result[name] = value
+        if row.reason:
+            message = f"{row.reason}: {', '.join(changed)}"
+            self.warnings.append(ApplyWarning("unlisted-discriminator", path, message))
+        return result
+
+
+def _is_left_alone(facts: UnionFacts, old: JSON | Absent, new: JSONObject) -> bool:
+    """Tell quickly, for most unions, that no row of any table would change them."""
+    if not facts.discriminator:
+        # There is no discriminator to set, and nothing to clear beside one member.
+        return len(facts.members_set(new)) <= 1
+    if facts.profile is KEP_1027:
+        # M1: "normalization happens when the discriminator changes" on an update.
+        if not isinstance(old, dict):
+            return True
+        then = discriminator_value(facts.union, facts.profile, old)
+        return then == discriminator_value(facts.union, facts.profile, new)
+    return False
+
+
+def outcome(
+    action: Action,
+    now: Situation,
+    profile: Profile,
+    old: JSONObject,
+    new: JSONObject,
+    intent: PatchIntent,
+) -> dict[str, JSON | Absent]:
+    """Return what an action makes of the fields of a union: a value, or ABSENT."""
+    keep: list[str] = []
+    wanted: dict[str, JSON | Absent] = {}
+    if action in _KEEPING_SELECTED:
+        keep = [now.selected.name] if now.selected else []
+    elif action in _KEEPING_ADDED:
+        keep = [*now.added]
+    elif action is Action.SET_DISCRIMINATOR:
+        keep = [*now.members]
+    elif action is Action.CLEAR_CARRIED_OVER:
+        for name in now.members:
+            if not same(old.get(name, ABSENT), new[name]):
+                keep.append(name)
+    for name in now.members:
+        if name not in keep:
+            wanted[name] = ABSENT
+    if action is Action.RESTORE and now.selected:
+        # Draft of KEP-1027: a client that does not know the selected member drops it.
+        name = now.selected.name
+        lost = name not in now.members and old.get(name) is not None
+        if lost and not intent.removes(name):
+            wanted[name] = old[name]
+    if action is Action.KEEP_ADDED_SET_DISCRIMINATOR:
+        wanted.update(_discriminator_for(now.added[0], now.union, profile))
+    elif action is Action.SET_DISCRIMINATOR:
+        wanted.update(_discriminator_for(now.members[0], now.union, profile))
+    return wanted
+
+
+_KEEPING_SELECTED: Final = (Action.KEEP_SELECTED, Action.RESTORE)
+_KEEPING_ADDED: Final = (Action.KEEP_ADDED, Action.KEEP_ADDED_SET_DISCRIMINATOR)
+
+
+def _discriminator_for(
+    name: str, union: UnionGroup, profile: Profile
+) -> dict[str, JSON | Absent]:
+    # structured-merge-diff writes a discriminator only with deduceInvalidDiscriminator.
+    if not union.discriminator or not (union.deduce or profile.always_deduces):
+        return {}
+    for member in union.members:
+        if member.name == name:
+            return {union.discriminator: member.value}
+    return {}
+
+
+def _refused(row: Row, now: Situation, path: Path) -> UnionError:
+    names = now.added if len(now.added) > 1 else now.members
+    problem = f"{row.reason}: {', '.join(names)}" if names else row.reason
+    return UnionError(problem, path=path)
 
 
 def _conflict(name: str, path: Path) -> UnionConflictError:
     return UnionConflictError(
         "the patch sets this member of a union and asks for another one",
         path=path / name,
-        option=Option(
-            name="on_conflict", value="clear", effect="lets the discriminator win"
-        ),
+        hint='on_conflict="clear" lets the discriminator win',
     )
 
 
-def normalize(
-    old: JSONObject | None,
-    new: JSONObject,
-    schema: Schema,
-    profile: Profile,
-    patch: Value,
-    on_conflict: OnConflict,
-) -> Normalization:
-    """Normalize a whole object."""
-    walk = Walk(
-        profile,
-        on_conflict,
-        reach(schema.types, has_unions),
-        reach(schema.types, _restless(profile)),
-    )
-    if not profile.rules or not walk.needs(
-        ABSENT if old is None else old, new, schema.type
-    ):
-        return Normalization(new)
-    result = walk.object(
-        Place(ABSENT if old is None else old, Asked(patch), Path()), new, schema.type
-    )
-    if walk.problems:
-        raise _together(walk.problems)
-    return Normalization(result, tuple(walk.changes), tuple(walk.warnings))
-
-
-def _together(problems: list[UnionError]) -> UnionError:
-    # A refusal among them counts more than a conflict, for no option helps against it.
-    first = min(problems, key=lambda problem: isinstance(problem, UnionConflictError))
+def together(problems: list[UnionError]) -> UnionError:
+    """Return one error for all problems."""
+    # A refusal among them counts more than a conflict, as no option helps against it.
+    first = problems[0]
+    for problem in problems:
+        if not isinstance(problem, UnionConflictError):
+            first = problem
+            break
     if len(problems) == 1:
         return first
-    text = "".join(f"\n  {problem}" for problem in problems)
+    text = "".join([f"\n  {problem}" for problem in problems])
     return type(first)(
         f"{len(problems)} unions cannot be normalized{text}",
         path=first.path,
-        hint=first.advice,
-        option=first.option,
+        hint=first.hint,
         problems=tuple(problems),
     )

@@ -36,7 +36,7 @@ class Choice(Enum):
     NONE = "none"  # nothing is chosen
     EMPTY = "empty"  # a member that needs no field
     MEMBER = "member"
-    # no member; perhaps an empty one, for nobody listed the values
+    # no member; perhaps an empty one, as the values are not listed
     UNMAPPED = "unmapped"
     UNKNOWN = "unknown"  # none of the listed values
 
@@ -44,15 +44,40 @@ class Choice(Enum):
 class Action(Enum):
     """What becomes of a union."""
 
-    LEAVE = "leave it as it is"
-    KEEP_SELECTED = "clear all members but the one that the discriminator selects"
-    RESTORE = "the same, and bring back the selected member, which got lost"
-    KEEP_ADDED = "clear all members but the one that was added"
-    KEEP_ADDED_AND_SAY_SO = "the same, and set the discriminator to it"
-    SAY_SO = "set the discriminator to the only member that is set"
-    CLEAR = "clear all members"
-    CLEAR_CARRIED_OVER = "clear the members that did not change, for whoever wrote them may not know better"
+    LEAVE = "leave"
+    KEEP_SELECTED = "keep-selected"
+    # as KEEP_SELECTED, and the selected member comes back if the update lost it
+    RESTORE = "restore"
+    KEEP_ADDED = "keep-added"
+    KEEP_ADDED_SET_DISCRIMINATOR = "keep-added-set-discriminator"
+    SET_DISCRIMINATOR = "set-discriminator"
+    CLEAR = "clear"
+    CLEAR_CARRIED_OVER = "clear-carried-over"
     REFUSE = "refuse"
+
+
+# Why an action cleared a member.
+_WHY_CLEARED: Final[Mapping[Action, str]] = {
+    Action.KEEP_SELECTED: "cleared: the discriminator selects another member",
+    Action.RESTORE: "cleared: the discriminator selects another member",
+    Action.KEEP_ADDED: "cleared: another member was added",
+    Action.KEEP_ADDED_SET_DISCRIMINATOR: "cleared: another member was added",
+    Action.CLEAR: "cleared: the discriminator selects no member",
+    Action.CLEAR_CARRIED_OVER: (
+        "cleared: the discriminator changed, and this member did not"
+    ),
+}
+# Why an action set a field: the discriminator, or a member that it restored.
+_WHY_SET: Final[Mapping[Action, str]] = {
+    Action.RESTORE: "restored: the discriminator selects this member",
+    Action.KEEP_ADDED_SET_DISCRIMINATOR: "discriminator set to the added member",
+    Action.SET_DISCRIMINATOR: "discriminator set to the only member that is set",
+}
+
+
+def why(action: Action, *, cleared: bool) -> str:
+    """Return why an action cleared or set a field, as a sentence for a user."""
+    return (_WHY_CLEARED if cleared else _WHY_SET)[action]
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -94,24 +119,26 @@ class Rule(msgspec.Struct, frozen=True):
 
     def holds(self, now: Situation) -> bool:
         """Tell whether all conditions hold."""
-        facts = (
+        selected_is_set = now.selected is not None and now.selected.name in now.members
+        conditions = (
             (self.discriminated, bool(now.union.discriminator)),
             (self.required, now.union.required),
             (self.fresh, now.fresh),
             (self.changed, now.changed),
             (self.chosen, now.chosen),
             (self.mismatch, now.mismatch),
-            (
-                self.selected_is_set,
-                now.selected is not None and now.selected.name in now.members,
-            ),
+            (self.selected_is_set, selected_is_set),
         )
-        return (
-            all(wanted is None or wanted is fact for wanted, fact in facts)
-            and (self.selects is None or now.choice in self.selects)
-            and self.members[0] <= len(now.members) <= self.members[1]
-            and self.added[0] <= len(now.added) <= self.added[1]
-        )
+        for wanted, fact in conditions:
+            if wanted is not None and wanted is not fact:
+                return False
+        if self.selects is not None and now.choice not in self.selects:
+            return False
+        fewest, most = self.members
+        if not fewest <= len(now.members) <= most:
+            return False
+        fewest, most = self.added
+        return fewest <= len(now.added) <= most
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -140,8 +167,8 @@ KEP_2019: Final = Profile(
     (
         Rule("K1", A.KEEP_SELECTED, discriminated=True, chosen=True),
         Rule("K2", A.LEAVE, members=(0, 0)),
-        Rule("K3", A.SAY_SO, members=(1, 1)),
-        Rule("K4", A.KEEP_ADDED_AND_SAY_SO, members=(2, MANY), added=(1, 1)),
+        Rule("K3", A.SET_DISCRIMINATOR, members=(1, 1)),
+        Rule("K4", A.KEEP_ADDED_SET_DISCRIMINATOR, members=(2, MANY), added=(1, 1)),
         Rule("K5", A.LEAVE, members=(2, MANY), added=(2, MANY)),
         Rule("K6", A.LEAVE, members=(2, MANY), added=(0, 0)),
     ),
@@ -214,7 +241,7 @@ SMD: Final = Profile(
         ),
         Rule("3", A.KEEP_SELECTED, chosen=True),
         Rule("4", A.REFUSE, "more than one member is set", members=(2, MANY)),
-        Rule("5", A.SAY_SO, members=(1, 1)),
+        Rule("5", A.SET_DISCRIMINATOR, members=(1, 1)),
         Rule("6", A.LEAVE),
     ),
     empty_is_a_value=False,
@@ -243,8 +270,9 @@ def profile_named(name: str) -> Profile:
 
 
 def profile_of(union: UnionGroup, asked: Profile) -> Profile:
-    """Return the profile that a union follows: its own, then the one asked for, then
-    what its shape suggests.
+    """Return the profile that a union follows.
+
+    That is its own, then the one asked for, then what its shape suggests.
 
     ``validate-only`` and ``off`` are gates: where they are asked for, no union is
     normalized.
@@ -259,16 +287,27 @@ def profile_of(union: UnionGroup, asked: Profile) -> Profile:
 def may_act_unasked(union: UnionGroup, asked: Profile) -> bool:
     """Tell whether a union may be normalized though nothing in its object changed."""
     profile = profile_of(union, asked)
-    # Without a discriminator a draft union is cleared only where a member was added.
-    quiet = profile.only_on_change or (
-        profile is KEP_1027_DRAFT and not union.discriminator
-    )
-    return bool(profile.rules) and not quiet
+    if not profile.rules or profile.only_on_change:
+        return False
+    # Without a discriminator, rules L6 to L10: cleared only where a member was added.
+    return profile is not KEP_1027_DRAFT or bool(union.discriminator)
+
+
+def never_acts(union: UnionGroup, asked: Profile) -> bool:
+    """Tell whether a profile leaves a union alone whatever happens to it."""
+    profile = profile_of(union, asked)
+    if not profile.rules:
+        return True
+    # Rule M6: a union without a discriminator is validated, not normalized.
+    return profile is KEP_1027 and not union.discriminator
 
 
 def first_rule(profile: Profile, now: Situation) -> Rule:
     """Return the rule that decides."""
-    return next((rule for rule in profile.rules if rule.holds(now)), _NO_RULE)
+    for rule in profile.rules:
+        if rule.holds(now):
+            return rule
+    return _NO_RULE
 
 
 _NO_RULE: Final = Rule("", Action.LEAVE)

@@ -7,17 +7,13 @@ DiscriminatedUnion).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
-import msgspec
-
-from smp.paths import Element, Path, Step
-from smp.schema.model import Field, ObjectType, Type
-from smp.schema.reach import Reach
+from smp.paths import Path
+from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.union_groups import Member, UnionGroup
-from smp.unions._decide import choice, discriminator, selected
-from smp.unions._pairs import Value, by_key, identity, key_of
+from smp.schema.walk import Interest, Place, Rule
+from smp.unions._normalize import require_keys_outside_unions
 from smp.unions._profiles import (
     KEP_1027,
     KEP_2019,
@@ -26,271 +22,244 @@ from smp.unions._profiles import (
     Profile,
     profile_of,
 )
-from smp.values import ABSENT, JSON, JSONObject
+from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
+from smp.values import JSON, JSONObject, as_text
 from smp.violations import Violation, unsupported
 
-Check: TypeAlias = Callable[[UnionGroup, JSONObject, Path], Iterator[Violation]]
-
-
-def violations_of(
-    union: UnionGroup, profile: Profile, obj: JSONObject, known: Type, path: Path
-) -> Iterator[Violation]:
-    """Yield what is wrong with one union of an object of a type."""
-    check = _CHECKS.get((profile.name, bool(union.discriminator)), _at_most_one)
-    yield from check(
-        union,
-        _as_go_sees(obj, union, known) if check in (_plain, _discriminated) else obj,
-        path,
-    )
-
-
-def _as_go_sees(obj: JSONObject, union: UnionGroup, known: Type) -> JSONObject:
-    """Leave out the members that Go takes for unset: empty lists and empty maps, but no
-    empty structs.
-    """
-    return {
-        name: value
-        for name, value in obj.items()
-        if not (name in union.names and _is_empty(value, known.field(name)))
-    }
-
-
-def _is_empty(value: JSON, field: Field | None) -> bool:
-    if (
-        isinstance(value, list)
-        or field is None
-        or not isinstance(field.type, ObjectType)
-    ):
-        return value == []
-    return value == {} and field.type.others is not None
-
-
-def _by_discriminator(
-    union: UnionGroup, obj: JSONObject, path: Path
-) -> Iterator[Violation]:
-    value = discriminator(union, KEP_1027, obj)
-    members, chosen = union.members_set(obj), choice(union, value, KEP_1027)
-    at = path / union.discriminator
-    if chosen is Choice.UNKNOWN:
-        yield unsupported(at, obj.get(union.discriminator), sorted(union.allowed or ()))
-    if chosen is Choice.MISSING and (union.required or members):
-        yield Violation(
-            "discriminator-required", at, "FieldValueRequired", "Required value"
-        )
-    if len(members) > 1:
-        yield _several(union, members, path)
-    yield from _selected(union, value, members, path)
-    if chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER) and len(members) == 1:
-        yield from _foreign(union, value, members, path)
-
-
-def _selected(
-    union: UnionGroup, value: str | None, members: tuple[str, ...], path: Path
-) -> Iterator[Violation]:
-    member = selected(union, value, KEP_1027)
-    if member is not None and not member.optional and member.name not in members:
-        yield _required(union, member, path)
-
-
-def _foreign(
-    union: UnionGroup, value: str | None, members: tuple[str, ...], path: Path
-) -> Iterator[Violation]:
-    member = selected(union, value, KEP_1027)
-    for name in members:
-        if member is None or name != member.name:
-            yield _forbidden(
-                union, next(one for one in union.members if one.name == name), path
-            )
-
-
-def _at_most_one(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    members = union.members_set(obj)
-    if len(members) > 1:
-        yield _several(union, members, path)
-    if union.required and not members:
-        yield from _none_set(union, obj, path)
-
-
-def _none_set(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    value = discriminator(union, KEP_2019, obj)
-    member = selected(union, value, KEP_2019)
-    if (
-        value is None
-        or (member is not None and not member.optional)
-        or choice(union, value, KEP_2019) is Choice.NONE
-    ):
-        yield _one_of(union, path)
-
-
-def _plain(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    members = union.members_set(obj)
-    if len(members) > 1:
-        yield _several(union, members, path)
-    elif not members and union.required:
-        yield _one_of(union, path)
-
-
-def _discriminated(
-    union: UnionGroup, obj: JSONObject, path: Path
-) -> Iterator[Violation]:
-    value = discriminator(union, VALIDATE_ONLY, obj)
-    chosen = selected(union, value, VALIDATE_ONLY)
-    for member in union.members:
-        is_set = member.is_set(obj)
-        if is_set and member is not chosen:
-            yield _forbidden(union, member, path)
-        elif member is chosen and not is_set and not member.optional:
-            yield _required(union, member, path)
-
-
-def _several(union: UnionGroup, members: tuple[str, ...], path: Path) -> Violation:
-    listed = ", ".join(members)
-    rule = (
-        f"{union.discriminator} must change when its members do"
-        if union.discriminator
-        else "at most one may be set"
-    )
-    value: list[JSON] = [*members]
-    return Violation(
-        "union-several",
-        path,
-        "FieldValueInvalid",
-        f"Invalid value: {{{listed}}}: {rule}",
-        value,
-    )
-
-
-def _one_of(union: UnionGroup, path: Path) -> Violation:
-    listed = ", ".join(union.names)
-    return Violation(
-        "union-none",
-        path,
-        "FieldValueInvalid",
-        f'Invalid value: "": must specify one of: {listed}',
-        "",
-    )
-
-
-def _required(union: UnionGroup, member: Member, path: Path) -> Violation:
-    message = (
-        f'Required value: must be set while {union.discriminator} is "{member.value}"'
-    )
-    return Violation(
-        "member-required", path / member.name, "FieldValueRequired", message
-    )
-
-
-def _forbidden(union: UnionGroup, member: Member, path: Path) -> Violation:
-    message = (
-        f'Forbidden: may only be set while {union.discriminator} is "{member.value}"'
-    )
-    return Violation(
-        "member-forbidden", path / member.name, "FieldValueForbidden", message
-    )
-
-
-def _contradicts(union: UnionGroup, obj: JSONObject, path: Path) -> Iterator[Violation]:
-    value, members = obj.get(union.discriminator), union.members_set(obj)
-    if len(members) > 1:
-        yield _several(union, members, path)
-    elif isinstance(value, str) and choice(union, value, KEP_1027) not in (
-        Choice.UNMAPPED,
-        Choice.UNKNOWN,
-    ):
-        yield from _foreign(union, value, members, path)
-
-
-# what a user asks for: it may leave out what a server fills in
+# What a user asks for: it may leave out what a server fills in. (Go:
+# structured-merge-diff v4.3, NormalizeUnionsApply.)
 DESIRED: Final = Profile("desired")
 
-_CHECKS: Final[Mapping[tuple[str, bool], Check]] = {
-    (KEP_1027.name, True): _by_discriminator,
-    (KEP_1027.name, False): _plain,
-    (DESIRED.name, True): _contradicts,
-    (DESIRED.name, False): _contradicts,
-    (VALIDATE_ONLY.name, True): _discriminated,
-    (VALIDATE_ONLY.name, False): _plain,
-}
+
+class ValidatedUnions:
+    """The unions of a type, each with the profile whose rules it has to keep."""
+
+    def __init__(self, unions: list[UnionFacts]) -> None:
+        self.unions = unions
 
 
-class Validation(msgspec.Struct, frozen=True):
-    """One walk over an object and what it was before."""
+class ValidationInterest(Interest):
+    """Object types with unions."""
 
-    profile: Profile
-    ratchet: bool
-    reaches: Reach
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(f"validate {profile.name}")
+        self._profile = profile
 
-    def value(
-        self, old: Value, new: JSON, known: Field, path: Path
-    ) -> Iterator[Violation]:
-        """Yield the violations in what a field holds; what an update shares with the
-        old object was there before.
-        """
-        if self.ratchet and new is old:
-            return
-        if isinstance(new, dict) and self.reaches(known.type):
-            yield from self.object(old, new, known.type, path)
-        elif isinstance(new, list) and self.reaches(known.type):
-            keys = identity(known)
-            before = by_key(old, keys)
-            for index, element in enumerate(new):
-                if isinstance(element, dict):
-                    key = key_of(element, keys)
-                    step: Step = (
-                        Element(index, keys[0], element[keys[0]]) if key else index
-                    )
-                    yield from self.object(
-                        before.get(key, ABSENT), element, known.type.items, path / step
-                    )
-
-    def object(
-        self, old: Value, new: JSONObject, known: Type, path: Path
-    ) -> Iterator[Violation]:
-        """Yield the violations of an object's own unions, then those further down."""
-        if self.ratchet and new is old:
-            return
-        for union in known.unions if isinstance(known, ObjectType) else ():
-            yield from self._union(union, old, new, known, path)
-        before = old if isinstance(old, dict) else {}
-        for name, value in new.items():
-            field = known.field(name)
-            if field is not None and isinstance(value, dict | list):
-                yield from self.value(
-                    before.get(name, ABSENT), value, field, path / name
-                )
-
-    def _union(
-        self, union: UnionGroup, old: Value, new: JSONObject, known: Type, path: Path
-    ) -> Iterator[Violation]:
-        profile = (
-            self.profile if self.profile is DESIRED else profile_of(union, self.profile)
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:
+        """Return the unions of an object type."""
+        if isinstance(type_, ListType):
+            require_keys_outside_unions(type_, keys)
+        if not isinstance(type_, ObjectType) or not type_.unions:
+            return None
+        if self._profile is DESIRED:
+            return ValidatedUnions([UnionFacts(u, DESIRED) for u in type_.unions])
+        return ValidatedUnions(
+            [UnionFacts(u, profile_of(u, self._profile)) for u in type_.unions]
         )
-        found = violations_of(union, profile, new, known, path)
-        if not (self.ratchet and isinstance(old, dict)):
-            yield from found
-        elif profile is VALIDATE_ONLY:
-            # Stricter than the KEP: what an update touches is checked whole.
-            before, after = (_as_go_sees(obj, union, known) for obj in (old, new))
-            yield from () if before and _unchanged(union, before, after) else found
-        else:
-            tolerated = {
-                (one.code, str(one.path))
-                for one in violations_of(union, profile, old, known, path)
-            }
-            yield from (
-                one for one in found if (one.code, str(one.path)) not in tolerated
-            )
 
 
-def _unchanged(union: UnionGroup, old: JSONObject, new: JSONObject) -> bool:
-    """Tell whether an update left the members that are set, and the discriminator, as
-    they were.
+class ValidationRule(Rule):
+    """Finds the violations of each object's own unions, then those further down.
+
+    With ``ratchet`` a violation is tolerated that the old object has as well, for the
+    same reason (KEP-1027, Validation; KEP-4008, CRD validation ratcheting).
     """
-    return union.members_set(old) == union.members_set(new) and _text(
-        old, union
-    ) == _text(new, union)
+
+    def __init__(self, *, ratchet: bool) -> None:
+        self.found: list[Violation] = []
+        self._ratchet = ratchet
+
+    def enter(self, place: Place, facts: object | None) -> bool:
+        """Judge the unions of an object."""
+        new = place.new
+        if isinstance(facts, ValidatedUnions) and isinstance(new, dict):
+            for union in facts.unions:
+                members = union.members_set(new)
+                if union.discriminator or len(members) > 1 or union.required:
+                    self._union(place, new, union)
+        return True
+
+    def _union(self, place: Place, new: JSONObject, facts: UnionFacts) -> None:
+        type_ = place.node.type
+        found = violations_of(facts, new, type_)
+        if not found:
+            return
+        old = place.former
+        if self._ratchet and isinstance(old, dict):
+            if facts.profile is VALIDATE_ONLY:
+                # Go: api/validate ratchets a union as a whole: where the update left
+                # its members and discriminator as they were, it is not judged again.
+                if _is_unchanged(facts, old, new, type_):
+                    return
+            else:
+                before = violations_of(facts, old, type_)
+                tolerated = {(v.code, str(v.path)) for v in before}
+                found = [v for v in found if (v.code, str(v.path)) not in tolerated]
+        path = place.path
+        for violation in found:
+            self.found.append(violation.below(path))
 
 
-def _text(obj: JSONObject, union: UnionGroup) -> str:
+def violations_of(facts: UnionFacts, obj: JSONObject, type_: Type) -> list[Violation]:
+    """Return what is wrong with one union of an object; paths start at the object."""
+    profile = facts.profile
+    if profile is DESIRED:
+        return _contradictions(facts, obj)
+    if profile is KEP_1027 and facts.discriminator:
+        return _by_discriminator(facts, obj)
+    if profile is KEP_1027:
+        return _exactly_or_at_most_one(facts, _without_zero_values(facts, obj, type_))
+    if profile is VALIDATE_ONLY:
+        seen = _without_zero_values(facts, obj, type_)
+        if facts.discriminator:
+            return _members_of_value(facts, seen)
+        return _exactly_or_at_most_one(facts, seen)
+    return _at_most_one(facts, obj)
+
+
+def _without_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSONObject:
+    """Leave out the members that Go takes for unset: empty lists and empty maps.
+
+    An empty struct is set: it is a pointer in Go.
+    """
+    kept: JSONObject = {}
+    for name, value in obj.items():
+        if name in facts.names:
+            field = type_.field(name)
+            is_map = (
+                field is not None
+                and isinstance(field.type, ObjectType)
+                and field.type.others is not None
+            )
+            if value == [] or (value == {} and is_map):
+                continue
+        kept[name] = value
+    return kept
+
+
+def _by_discriminator(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    union = facts.union
+    value = discriminator_value(union, KEP_1027, obj)
+    chosen = choice(union, value, KEP_1027)
+    member = selected(union, value, KEP_1027)
+    members = facts.members_set(obj)
+    at = Path((union.discriminator,))
+    found: list[Violation] = []
+    if chosen is Choice.UNKNOWN:
+        stored = obj.get(union.discriminator)
+        found.append(unsupported(at, stored, sorted(union.allowed or ())))
+    if chosen is Choice.MISSING and (union.required or members):
+        found.append(_required_value("discriminator-required", at, "Required value"))
+    if len(members) > 1:
+        found.append(_several(union, members))
+    if member is not None and not member.optional and member.name not in members:
+        found.append(_member_required(union, member))
+    if len(members) == 1 and chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER):
+        found.extend(_unselected_members(union, member, members))
+    return found
+
+
+def _unselected_members(
+    union: UnionGroup, chosen: Member | None, members: list[str]
+) -> list[Violation]:
+    return [
+        _member_forbidden(union, member)
+        for member in union.members
+        if member.name in members and (chosen is None or member.name != chosen.name)
+    ]
+
+
+def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    union = facts.union
+    members = facts.members_set(obj)
+    if len(members) > 1:
+        return [_several(union, members)]
+    if members or not union.required:
+        return []
+    value = discriminator_value(union, KEP_2019, obj)
+    member = selected(union, value, KEP_2019)
+    nothing_chosen = choice(union, value, KEP_2019) is Choice.NONE
+    if value is None or nothing_chosen or (member is not None and not member.optional):
+        return [_one_of(union)]
+    return []
+
+
+def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    members = facts.members_set(obj)
+    if len(members) > 1:
+        return [_several(facts.union, members)]
+    if not members and facts.union.required:
+        return [_one_of(facts.union)]
+    return []
+
+
+def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    # Go: api/validate.DiscriminatedUnion judges each member against the discriminator.
+    union = facts.union
+    value = discriminator_value(union, VALIDATE_ONLY, obj)
+    chosen = selected(union, value, VALIDATE_ONLY)
+    members = facts.members_set(obj)
+    found: list[Violation] = []
+    for member in union.members:
+        is_set = member.name in members
+        if is_set and member is not chosen:
+            found.append(_member_forbidden(union, member))
+        elif member is chosen and not is_set and not member.optional:
+            found.append(_member_required(union, member))
+    return found
+
+
+def _contradictions(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    union = facts.union
+    members = facts.members_set(obj)
+    if len(members) > 1:
+        return [_several(union, members)]
     value = obj.get(union.discriminator)
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return []
+    if choice(union, value, KEP_1027) in (Choice.UNMAPPED, Choice.UNKNOWN):
+        return []
+    return _unselected_members(union, selected(union, value, KEP_1027), members)
+
+
+def _several(union: UnionGroup, members: list[str]) -> Violation:
+    rule = "at most one may be set"
+    if union.discriminator:
+        rule = f"{union.discriminator} must change when its members do"
+    message = f"Invalid value: {{{', '.join(members)}}}: {rule}"
+    value: list[JSON] = [*members]
+    return Violation("union-several", Path(), "FieldValueInvalid", message, value)
+
+
+def _one_of(union: UnionGroup) -> Violation:
+    message = f'Invalid value: "": must specify one of: {", ".join(union.names)}'
+    return Violation("union-none", Path(), "FieldValueInvalid", message, "")
+
+
+def _required_value(code: str, path: Path, message: str) -> Violation:
+    return Violation(code, path, "FieldValueRequired", message)
+
+
+def _member_required(union: UnionGroup, member: Member) -> Violation:
+    rule = f'must be set while {union.discriminator} is "{member.value}"'
+    path = Path((member.name,))
+    return _required_value("member-required", path, f"Required value: {rule}")
+
+
+def _member_forbidden(union: UnionGroup, member: Member) -> Violation:
+    rule = f'may only be set while {union.discriminator} is "{member.value}"'
+    path = Path((member.name,))
+    return Violation(
+        "member-forbidden", path, "FieldValueForbidden", f"Forbidden: {rule}"
+    )
+
+
+def _is_unchanged(
+    facts: UnionFacts, old: JSONObject, new: JSONObject, type_: Type
+) -> bool:
+    before = _without_zero_values(facts, old, type_)
+    after = _without_zero_values(facts, new, type_)
+    if not before or facts.members_set(before) != facts.members_set(after):
+        return False
+    then = as_text(before.get(facts.discriminator))
+    return then == as_text(after.get(facts.discriminator))

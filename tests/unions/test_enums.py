@@ -16,8 +16,7 @@ from smp.paths import Element
 from smp.paths import Path as At
 from smp.schema.catalog import kubernetes
 from smp.schema.conversion import to_v3
-from smp.schema.model import ObjectType, ScalarType, Schema, Type
-from smp.schema.reach import Reach, reach
+from smp.schema.model import Schema
 from smp.schema.sources.openapi import compile_documents, inline
 from smp.values import JSON, JSONObject, same
 from smp.violations import Violation
@@ -135,54 +134,6 @@ def test_a_schema_without_enums_asks_nothing_of_an_object(api: tuple[str, str]) 
             raise AssertionError("the object was walked")
 
     assert validate_enums(Untouchable({"spec": {}}), kubernetes().schema(*api)) == ()
-
-
-def wants_level(known: Type) -> bool:
-    return isinstance(known, ScalarType) and known.enum == (1, 2)
-
-
-def test_reach_answers_for_each_type_in_a_circle() -> None:
-    documents: dict[str, Any] = {
-        "A": {"fields": {"b": "#B", "plain": "string"}},
-        "B": {"fields": {"a": "#A", "c": {"items": "#C"}}},
-        "C": {"fields": {"level": {"type": "integer", "enum": [1, 2]}}},
-        "D": {"fields": {"e": "#E"}},
-        "E": {"fields": {"d": "#D"}, "values": "string"},
-        "F": {"fields": {}, "values": "#A"},
-    }
-    types = Schema.inline("#A", documents).types
-    for order in ("ABCDEF", "FEDCBA", "DBFACE"):
-        leads = Reach(wants_level)
-        assert {name for name in order if leads(types.named(name))} == {
-            "A",
-            "B",
-            "C",
-            "F",
-        }
-
-
-def test_reach_is_shared_by_all_who_ask_the_same_of_a_catalog() -> None:
-    assert reach(POD.types, wants_level) is reach(POD.types, wants_level)
-    other = Schema.inline(
-        "#Pod", compile_documents({"definitions": CASES["definitions"]}).types
-    )
-    assert reach(POD.types, wants_level) is not reach(other.types, wants_level)
-
-
-def test_reach_searches_once() -> None:
-    asked: list[Type] = []
-
-    def wanted(known: Type) -> bool:
-        asked.append(known)
-        return False
-
-    leads = Reach(wanted)
-    assert not leads(POD.type)
-    times = len(asked)
-    pod = POD.type
-    assert isinstance(pod, ObjectType)
-    assert not any(leads(field.type) for field in pod)
-    assert len(asked) == times
 
 
 @pytest.mark.parametrize("case", CASES["pruning"], ids=lambda case: case["name"])

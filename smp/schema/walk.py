@@ -1,0 +1,606 @@
+"""One walk along a value and its type, for everything that looks at values.
+
+Theory of operation
+===================
+
+Many questions are asked of a value along its schema: which members of a union are set,
+which enum a value breaks, which field the schema does not know, where two patches
+disagree. Each question is a *rule*; this module has the walk that they share. (Diff,
+apply, compose and the lazy decoding merge values instead of looking at them; they go
+along the type by hand. Go: structured-merge-diff, typed/merge.go, has the same division
+of a walker and a rule.)
+
+A walk looks at a ``new`` value beside an ``old`` one: the object after and before an
+update, or, with no old value, an object alone. It answers three things once, for every
+rule:
+
+*Where is there something to do?* An ``Interest`` says which types concern a rule. A
+``Plan`` asks it once for each type and keeps the answer as a tree of ``Node``s beside
+the types. The walk follows the nodes, so it visits only fields that lead to a type of
+interest, and does not look at anything that the new value shares with the old one (the
+same Python object), unless a rule acts on what did not change.
+
+*Which element was which?* ``pair`` answers for a list: by the patch merge key, then by
+the map keys of a list map, then by the place in the list. The third answer is a guess,
+so ``Place.former`` gives the old value only where no guess was made on the way.
+
+*Where are we?* A ``Place`` points to its parent. Its path is built only when a rule
+wants to report something.
+
+An example: a rule for unions, and a Deployment whose update changes one image. The plan
+of the rule has nodes for ``spec``, ``spec.strategy``, ``spec.template``,
+``spec.template.spec``, its ``containers`` and ``volumes``, and so on, and none for
+``metadata`` and ``status``, as no union can be reached there.
+
+    object    spec               new is not old: visit
+    object    spec.strategy      new is old: the update shares it, do not visit
+    object    spec.template.spec visit
+    list      ...containers      visit; ``pair`` finds the old element for each new one
+    object    ...[name=app]      visit: ``enter``, its members, ``leave``
+    object    ...[name=sidecar]  shared: do not visit
+    list      ...volumes         shared: do not visit
+
+A rule hears of a place in this order: ``enter`` before the members of an object (or the
+elements of a list), ``scalar`` for each scalar of interest, ``leave`` after them.
+``leave`` may return another value; the objects above it are then copied, and every
+subtree without a change stays shared. A rule that judges *everything* is also asked
+about unknown fields, nulls, and values of another JSON type than the schema's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.errors import SchemaError
+from smp.paths import Element, Path, Step
+from smp.schema.model import (
+    AnyType,
+    Field,
+    ListType,
+    ObjectType,
+    ScalarType,
+    Type,
+    Types,
+)
+from smp.values import (
+    ABSENT,
+    JSON,
+    LEVELS,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    scalar_key,
+)
+
+OBJECT: Final = 0
+LIST: Final = 1
+SCALAR: Final = 2
+
+_NO_KEYS: Final[tuple[str, ...]] = ()
+
+
+class Interest:
+    """What a rule looks for in types. A plan asks once for each type and keeps it.
+
+    ``name`` tells interests apart: two of one name give equal answers. An interest in
+    ``everything`` makes the walk visit every field, whether a type concerns it or not.
+    """
+
+    def __init__(self, name: str, *, everything: bool = False) -> None:
+        self.name = name
+        self.everything = everything
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
+        """Return what the rule needs to know of a type; None: it has nothing to do.
+
+        ``keys`` are what identifies the elements of a list. May raise SchemaError for
+        a type that contradicts itself: the walk raises it when a value gets there.
+        """
+        return None
+
+    def acts_unchanged(self, facts: object) -> bool:  # noqa: ARG002
+        """Tell whether the rule acts on values of a type even where they are shared."""
+        return False
+
+
+class Node:
+    """What a plan keeps about the values of one type: the facts, and where to go on."""
+
+    def __init__(self, plan: Plan, type_: Type, keys: tuple[str, ...]) -> None:
+        self.type = type_
+        self.keys = keys
+        self.plan = plan
+        self.form = OBJECT
+        if isinstance(type_, ListType):
+            self.form = LIST
+        elif isinstance(type_, ScalarType):
+            self.form = SCALAR
+        self.facts: list[object | None] = [
+            interest.facts(type_, keys) for interest in plan.interests
+        ]
+        self.unchanged = plan.acts_unchanged(type_)
+        self.with_facts = any(facts is not None for facts in self.facts)
+        self._members: dict[str, Node | None] = {}
+        self._others: Node | None = None
+        self._has_others = False
+        self._items: Node | None = None
+        self._has_items = False
+
+    def member(self, name: str) -> Node | None:
+        """Return the node of a member; None where it leads nowhere or is unknown."""
+        if name in self._members:
+            return self._members[name]
+        field = self.type.field(name)
+        if field is None:
+            return None
+        if field is self.type.others:
+            # One node stands for all undeclared names: labels, annotations, data.
+            if not self._has_others:
+                self._others = self.plan.node(field.type, field)
+                self._has_others = True
+            return self._others
+        made = self.plan.node(field.type, field)
+        self._members[name] = made
+        return made
+
+    def items(self) -> Node | None:
+        """Return the node of the elements of a list; None where they lead nowhere."""
+        if not self._has_items:
+            self._items = self.plan.node(self.type.items, None)
+            self._has_items = True
+        return self._items
+
+
+class Plan:
+    """Where interests have something to do among the types of a catalog.
+
+    Types refer to each other in circles and are linked when they are first used, so a
+    plan grows as walks come to new types.
+    """
+
+    def __init__(self, interests: list[Interest]) -> None:
+        self.interests = interests
+        self.everything = any(interest.everything for interest in interests)
+        self._leads: dict[Type, bool] = {}
+        self._acts_unchanged: dict[Type, bool] = {}
+        self._objects: dict[Type, Node] = {}
+
+    def node(self, type_: Type, field: Field | None) -> Node | None:
+        """Return the node for values of a type; None where nothing is to do below it."""
+        if not self.everything and not self.leads(type_):
+            return None
+        if isinstance(type_, ListType):
+            # The patch merge key is the field's, so each field has its own node.
+            return Node(self, type_, identity(type_, field))
+        if type_ not in self._objects:
+            self._objects[type_] = Node(self, type_, _NO_KEYS)
+        return self._objects[type_]
+
+    def leads(self, start: Type) -> bool:
+        """Tell whether a type, or one that can be reached from it, is of interest."""
+        found = self._leads.get(start)
+        if found is None:
+            return self._search(start, self._leads, unchanged=False)
+        return found
+
+    def acts_unchanged(self, start: Type) -> bool:
+        """Tell whether an interest acts on unchanged values of a type, or below it."""
+        found = self._acts_unchanged.get(start)
+        if found is None:
+            return self._search(start, self._acts_unchanged, unchanged=True)
+        return found
+
+    def _search(
+        self, start: Type, answers: dict[Type, bool], *, unchanged: bool
+    ) -> bool:
+        """Search in breadth, which circles cannot trap; keep what became certain."""
+        reached_from: dict[Type, Type | None] = {start: None}
+        queue = [start]
+        for current in queue:
+            if answers.get(current) is False:
+                continue
+            try:
+                if answers.get(current) or self._is_wanted(current, unchanged=unchanged):
+                    # Every type on the way to this one leads to it.
+                    on_the_way: Type | None = current
+                    while on_the_way is not None:
+                        answers[on_the_way] = True
+                        on_the_way = reached_from[on_the_way]
+                    return True
+                following = following_types(current)
+            except SchemaError:
+                # A broken type counts as wanted, so that the walk reaches it and
+                # raises there, with the path.
+                answers[current] = True
+                return True
+            for type_ in following:
+                if type_ not in reached_from:
+                    reached_from[type_] = current
+                    queue.append(type_)
+        for type_ in reached_from:
+            answers[type_] = False
+        return False
+
+    def _is_wanted(self, type_: Type, *, unchanged: bool) -> bool:
+        for interest in self.interests:
+            facts = interest.facts(type_, _NO_KEYS)
+            if facts is not None and (not unchanged or interest.acts_unchanged(facts)):
+                return True
+        return False
+
+
+def plan_of(types: Types, interests: list[Interest]) -> Plan:
+    """Return the plan of interests for the types of a catalog, which keep it."""
+    name = " ".join([interest.name for interest in interests])
+    plan = types.plans.get(name)
+    if not isinstance(plan, Plan):
+        plan = Plan(interests)
+        types.plans[name] = plan
+    return plan
+
+
+def following_types(current: Type) -> list[Type]:
+    """Return the types that the values of a type may hold."""
+    if isinstance(current, ListType):
+        return [current.items]
+    if not isinstance(current, ObjectType):
+        return []
+    following = [field.type for field in current]
+    if current.others is not None:
+        following.append(current.others.type)
+    return following
+
+
+def identity(type_: ListType, field: Field | None) -> tuple[str, ...]:
+    """Return the fields that identify an element of a list; none for an atomic list.
+
+    The patch merge key comes first: it is what patches go by. The map keys are those
+    of server-side apply (``x-kubernetes-list-map-keys``).
+    """
+    if field is not None and field.merges and field.merge_key:
+        return (field.merge_key,)
+    if type_.list_type == "map":
+        return type_.map_keys
+    return _NO_KEYS
+
+
+class Place:
+    """Where a walk is: a value beside the old one, its node, and the way to it.
+
+    A member of an object has its ``name``; an element of a list has its ``index``, and
+    an empty name. ``guessed``: on the way here an element was paired by its place in a
+    list without keys, so the old value may be another element's.
+    """
+
+    __slots__ = ("guessed", "index", "name", "new", "node", "old", "parent")
+
+    def __init__(
+        self,
+        parent: Place | None,
+        name: str,
+        index: int,
+        node: Node,
+        old: JSON | Absent,
+        new: JSON,
+        *,
+        guessed: bool,
+    ) -> None:
+        self.parent = parent
+        self.name = name
+        self.index = index
+        self.node = node
+        self.old = old
+        self.new = new
+        self.guessed = guessed
+
+    @property
+    def former(self) -> JSON | Absent:
+        """The old value where it is certain which one that was; else ABSENT."""
+        return ABSENT if self.guessed else self.old
+
+    @property
+    def path(self) -> Path:
+        """The path from the root, with merge keys and map keys where elements have one.
+
+        An element keyed by several fields is shown by the first.
+        """
+        steps: list[Step] = []
+        place = self
+        while place.parent is not None:
+            steps.append(place._step(place.parent))
+            place = place.parent
+        steps.reverse()
+        return Path(tuple(steps))
+
+    def _step(self, parent: Place) -> Step:
+        if self.index < 0:
+            return self.name
+        keys = parent.node.keys
+        if key_of(self.new, keys) and isinstance(self.new, dict):
+            return Element(self.index, keys[0], self.new[keys[0]])
+        return self.index
+
+    @property
+    def atomic(self) -> bool:
+        """Whether this is, or is inside, an atomic list's element or an atomic map."""
+        if self.guessed:
+            return True
+        place: Place | None = self
+        while place is not None:
+            type_ = place.node.type
+            if isinstance(type_, ObjectType) and type_.map_type == "atomic":
+                return True
+            place = place.parent
+        return False
+
+
+class Rule:
+    """A question that is asked along a value and its type; see the events' methods.
+
+    A rule is made for one walk and holds what it found. ``facts`` are those of its
+    interest for the type of the place.
+    """
+
+    def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
+        """Look at an object or a list; tell whether to go on to what it holds."""
+        return True
+
+    def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:  # noqa: ARG002
+        """Return what becomes of an object or a list, after all that it holds."""
+        return value
+
+    def scalar(
+        self, place: Place, step: Step, value: JSON, old: JSON | Absent, facts: object
+    ) -> None:
+        """Look at a scalar of a type of interest, a member or an element of a place."""
+
+    def unknown(self, place: Place, name: str, value: JSON) -> bool:  # noqa: ARG002
+        """Look at a member that the schema does not know; tell whether it stays."""
+        return True
+
+    def null(self, place: Place, name: str, node: Node) -> bool:  # noqa: ARG002
+        """Look at a member that is null; tell whether it stays."""
+        return True
+
+    def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
+        """Look at a value of another JSON type than the schema's."""
+
+
+class Walk:
+    """One walk of several rules; the rules are in the order of the plan's interests.
+
+    With ``whole`` it also visits what the new value shares with the old one.
+    """
+
+    def __init__(self, plan: Plan, rules: list[Rule], *, whole: bool = False) -> None:
+        self._plan = plan
+        self._rules = rules
+        self._whole = whole
+        self._everything = plan.everything
+        self._levels = LEVELS
+
+    def run(self, old: JSON | Absent, new: JSON, type_: Type) -> JSON:
+        """Walk along a value of a type; return what the rules make of it.
+
+        A scalar is returned as it is: a rule looks at the scalars of objects and lists.
+        Raises RecursionError.
+        """
+        node = self._plan.node(type_, None)
+        if node is None or (new is old and not self._whole and not node.unchanged):
+            return new
+        place = Place(None, "", -1, node, old, new, guessed=False)
+        if node.form == OBJECT and isinstance(new, dict):
+            return self._object(place, node, new)
+        if node.form == LIST and isinstance(new, list):
+            return self._list(place, node, new)
+        return new
+
+    def _object(self, place: Place, node: Node, new: JSONObject) -> JSON:
+        if not self._levels:
+            raise RecursionError
+        self._levels -= 1
+        result: JSON = new
+        if not self._enter(place, node):
+            self._levels += 1
+            return result
+        before = place.old
+        old: JSONObject = before if isinstance(before, dict) else {}
+        changed: dict[str, JSON | Absent] | None = None
+        for name, value in new.items():
+            was = old.get(name, ABSENT)
+            if value is was and not self._whole and not node.unchanged:
+                continue
+            below = node.member(name)
+            if below is None:
+                if self._everything and not self._keeps_unknown(place, name, value):
+                    changed = {} if changed is None else changed
+                    changed[name] = ABSENT
+                continue
+            if value is None:
+                if self._everything and not self._keeps_null(place, name, below):
+                    changed = {} if changed is None else changed
+                    changed[name] = ABSENT
+                continue
+            if value is was and not self._whole and not below.unchanged:
+                continue
+            after = self._value(place, name, -1, value, was, below, guessed=place.guessed)
+            if after is not value:
+                changed = {} if changed is None else changed
+                changed[name] = after
+        if changed is not None:
+            result = _with_changes(new, changed)
+        if node.with_facts or self._everything:
+            result = self._leave(place, result, node)
+        self._levels += 1
+        return result
+
+    def _value(
+        self,
+        place: Place,
+        name: str,
+        index: int,
+        value: JSON,
+        was: JSON | Absent,
+        node: Node,
+        *,
+        guessed: bool,
+    ) -> JSON:
+        form = node.form
+        if form == OBJECT and isinstance(value, dict):
+            here = Place(place, name, index, node, was, value, guessed=guessed)
+            return self._object(here, node, value)
+        if form == LIST and isinstance(value, list):
+            here = Place(place, name, index, node, was, value, guessed=guessed)
+            return self._list(here, node, value)
+        step: Step = name if index < 0 else index
+        if self._everything and (form != SCALAR or isinstance(value, (dict, list))):
+            for rule in self._rules:
+                rule.mismatch(place, step, value, node)
+        elif form == SCALAR:
+            for at in range(len(self._rules)):
+                facts = node.facts[at]
+                if facts is not None:
+                    self._rules[at].scalar(place, step, value, was, facts)
+        return value
+
+    def _list(self, place: Place, node: Node, new: JSONArray) -> JSON:
+        if not self._levels:
+            raise RecursionError
+        self._levels -= 1
+        result: JSON = new
+        items = node.items()
+        if items is not None and self._enter(place, node):
+            guessed = place.guessed or not node.keys
+            changed: dict[int, JSON] | None = None
+            befores = self.pairs(place.old, new, node.keys)
+            for index in range(len(new)):
+                element = new[index]
+                was = befores[index]
+                if element is was and not self._whole and not items.unchanged:
+                    continue
+                if element is None and not self._everything:
+                    continue
+                after = self._value(place, "", index, element, was, items, guessed=guessed)
+                if after is not element:
+                    changed = {} if changed is None else changed
+                    changed[index] = after
+            if changed is not None:
+                result = [
+                    changed[index] if index in changed else new[index]
+                    for index in range(len(new))
+                ]
+            if node.with_facts or self._everything:
+                result = self._leave(place, result, node)
+        self._levels += 1
+        return result
+
+    def pairs(
+        self, old: JSON | Absent, new: JSONArray, keys: tuple[str, ...]
+    ) -> list[JSON | Absent]:
+        """Return the old element for each new one; a walk of patches has its own way."""
+        return pair(old, new, keys)
+
+    def _enter(self, place: Place, node: Node) -> bool:
+        go_on = True
+        if node.with_facts or self._everything:
+            for at in range(len(self._rules)):
+                facts = node.facts[at]
+                if facts is not None or self._everything:
+                    go_on = self._rules[at].enter(place, facts) and go_on
+        return go_on
+
+    def _leave(self, place: Place, value: JSON, node: Node) -> JSON:
+        for at in range(len(self._rules)):
+            facts = node.facts[at]
+            if facts is not None or self._everything:
+                value = self._rules[at].leave(place, value, facts)
+        return value
+
+    def _keeps_unknown(self, place: Place, name: str, value: JSON) -> bool:
+        keeps = True
+        for rule in self._rules:
+            keeps = rule.unknown(place, name, value) and keeps
+        return keeps
+
+    def _keeps_null(self, place: Place, name: str, node: Node) -> bool:
+        keeps = True
+        for rule in self._rules:
+            keeps = rule.null(place, name, node) and keeps
+        return keeps
+
+
+def _with_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSONObject:
+    result: JSONObject = {}
+    for name, value in members.items():
+        after = changed.get(name, value)
+        if not isinstance(after, Absent):
+            result[name] = after
+    return result
+
+
+def pair(
+    old: JSON | Absent, new: JSONArray, keys: tuple[str, ...]
+) -> list[JSON | Absent]:
+    """Return for each element of a list the element that it was before, or ABSENT.
+
+    An element that is shared with the old list was itself. With keys, another element
+    was the one of its key, if exactly one old element has it: an element whose key is
+    missing, or is not unique, counts as new. Without keys it was the one at its place.
+    """
+    before: JSONArray = old if isinstance(old, list) else []
+    count = len(before)
+    found: list[JSON | Absent] = []
+    by_key: dict[tuple[ScalarKey, ...], JSON] | None = None
+    shared: dict[int, JSON] | None = None
+    for index in range(len(new)):
+        element = new[index]
+        if index < count and before[index] is element:
+            found.append(element)
+        elif keys:
+            if by_key is None:
+                by_key = unique_by_key(before, keys)
+            found.append(by_key.get(key_of(element, keys), ABSENT))
+        else:
+            if shared is None:
+                # Scalars have no identity: equal strings are often one object.
+                shared = {id(e): e for e in before if isinstance(e, (dict, list))}
+            if id(element) in shared:
+                found.append(element)
+            else:
+                found.append(before[index] if index < count else ABSENT)
+    return found
+
+
+def key_of(element: JSON, keys: tuple[str, ...]) -> tuple[ScalarKey, ...]:
+    """Return the key of an element; the empty one where it lacks a part of it."""
+    if not isinstance(element, dict):
+        return ()
+    parts: list[ScalarKey] = []
+    for key in keys:
+        value = element.get(key)
+        if value is None or isinstance(value, (dict, list)):
+            return ()
+        parts.append(scalar_key(value))
+    return tuple(parts)
+
+
+def unique_by_key(
+    elements: JSONArray, keys: tuple[str, ...]
+) -> dict[tuple[ScalarKey, ...], JSON]:
+    """Index elements by key, without those that have none or share it with another."""
+    found: dict[tuple[ScalarKey, ...], JSON] = {}
+    ambiguous: set[tuple[ScalarKey, ...]] = {()}
+    for element in elements:
+        key = key_of(element, keys)
+        if key in found:
+            ambiguous.add(key)
+        found[key] = element
+    for key in ambiguous:
+        found.pop(key, None)
+    return found
+
+
+def is_free_form(type_: Type) -> bool:
+    """Tell whether values of a type may be any JSON, merged by RFC 7396."""
+    return isinstance(type_, AnyType)

@@ -1,0 +1,112 @@
+"""What a patch asks for at a place: which members it sets, and which it removes."""
+
+from __future__ import annotations
+
+from smp.schema.model import Field
+from smp.schema.walk import Place, key_of, unique_by_key
+from smp.strategic import REPLACE, PatchObject, read_object
+from smp.values import ABSENT, JSON, Absent, JSONArray, ScalarKey, as_list
+
+
+class PatchIntent:
+    """The part of a patch for one place.
+
+    ``replaced``: the patch replaces the value or one above it, so what the patch does
+    not set there is removed on purpose.
+    """
+
+    def __init__(self, patch: JSON | Absent, *, replaced: bool) -> None:
+        self.patch = patch
+        self.replaced = replaced
+        self._object: PatchObject | None = None
+        self._elements: ElementIntents | None = None
+
+    @property
+    def object(self) -> PatchObject:
+        """The fields and the directives of the patch for an object."""
+        if self._object is None:
+            patch = self.patch
+            self._object = (
+                read_object(patch) if isinstance(patch, dict) else PatchObject({})
+            )
+        return self._object
+
+    def member(self, name: str, field: Field | None) -> PatchIntent:
+        """Return what the patch asks for a field."""
+        here = self.object
+        replaced = self.replaced or here.marker is not ABSENT
+        if field is not None and field.replaces and name in here.fields:
+            replaced = True
+        return PatchIntent(here.fields.get(name, ABSENT), replaced=replaced)
+
+    def element(self, element: JSON, keys: tuple[str, ...]) -> PatchIntent:
+        """Return what the patch asks for an element of a list, by its key."""
+        if self._elements is None:
+            self._elements = ElementIntents(as_list(self.patch), keys)
+        return self._elements.of(key_of(element, keys), replaced=self.replaced)
+
+    def sets(self, name: str) -> bool:
+        """Tell whether the patch sets a field, or retains it by ``$retainKeys``."""
+        here = self.object
+        if here.fields.get(name) is not None:
+            return True
+        return isinstance(here.retained, list) and name in here.retained
+
+    def removes(self, name: str) -> bool:
+        """Tell whether the patch removes a field, so that nothing may restore it."""
+        here = self.object
+        if self.replaced or here.marker is not ABSENT:
+            return True
+        if isinstance(here.retained, list) and name not in here.retained:
+            return True
+        return here.fields.get(name, ABSENT) is None
+
+
+class ElementIntents:
+    """The elements of a list in a patch, by key."""
+
+    def __init__(self, patch: JSONArray, keys: tuple[str, ...]) -> None:
+        merged: JSONArray = []
+        self._deleted: set[tuple[ScalarKey, ...]] = set()
+        self._replaces_list = False
+        for element in patch:
+            if not isinstance(element, dict):
+                continue
+            marker = read_object(element).marker
+            if marker is ABSENT:
+                merged.append(element)
+                continue
+            self._deleted.add(key_of(element, keys))
+            # ``$patch: replace`` in one element removes the rest of the live list.
+            if marker == REPLACE:
+                self._replaces_list = True
+        self._merged = unique_by_key(merged, keys) if keys else {}
+
+    def of(self, key: tuple[ScalarKey, ...], *, replaced: bool) -> PatchIntent:
+        """Return what the patch asks for the element of a key."""
+        removed = replaced or self._replaces_list or key in self._deleted
+        return PatchIntent(self._merged.get(key, ABSENT), replaced=removed)
+
+
+class Intents:
+    """What a patch asks for, found for a place when a rule wants to know."""
+
+    def __init__(self, patch: JSON | Absent) -> None:
+        self._root = PatchIntent(patch, replaced=False)
+        self._found: dict[Place, PatchIntent] = {}
+
+    def at(self, place: Place) -> PatchIntent:
+        """Return what the patch asks for at a place."""
+        parent = place.parent
+        if parent is None:
+            return self._root
+        intent = self._found.get(place)
+        if intent is None:
+            above = self.at(parent)
+            if place.index < 0:
+                field = parent.node.type.field(place.name)
+                intent = above.member(place.name, field)
+            else:
+                intent = above.element(place.new, parent.node.keys)
+            self._found[place] = intent
+        return intent

@@ -1,0 +1,105 @@
+"""How a union stands in an object, as a profile reads it."""
+
+from __future__ import annotations
+
+from smp.schema.union_groups import Member, UnionGroup
+from smp.unions._profiles import Choice, Profile, Situation
+from smp.values import JSON, Absent, JSONObject
+
+
+class UnionFacts:
+    """One union of a type, with the profile that it follows.
+
+    It knows what a walk asks for at every object: which members are set.
+    """
+
+    def __init__(self, union: UnionGroup, profile: Profile) -> None:
+        self.union = union
+        self.profile = profile
+        self.discriminator = union.discriminator
+        self.required = union.required
+        self.names = list(union.names)
+        self._order = {name: at for at, name in enumerate(self.names)}
+        self._empty_is_unset = {
+            member.name for member in union.members if member.empty_is_unset
+        }
+
+    def members_set(self, obj: JSONObject) -> list[str]:
+        """Return the names of the members that an object sets, in the union's order."""
+        found: list[str] = []
+        # The fields of an object are mostly fewer than the members of its union.
+        for name, value in obj.items():
+            if value is not None and name in self._order:
+                # An empty string or a zero may be what Go writes for an unset field.
+                unset = (
+                    name in self._empty_is_unset
+                    and not isinstance(value, (dict, list))
+                    and not value
+                )
+                if not unset:
+                    found.append(name)
+        if len(found) > 1:
+            return [name for name in self.names if name in found]
+        return found
+
+    def situation(self, old: JSON | Absent, new: JSONObject) -> Situation:
+        """Return how the union stands after an update of an object."""
+        before: JSONObject = old if isinstance(old, dict) else {}
+        then = discriminator_value(self.union, self.profile, before)
+        now = discriminator_value(self.union, self.profile, new)
+        members = self.members_set(new)
+        members_before = self.members_set(before)
+        return Situation(
+            union=self.union,
+            fresh=not isinstance(old, dict),
+            choice=choice(self.union, now, self.profile),
+            changed=then != now,
+            chosen=then != now and bool(now),
+            selected=selected(self.union, now, self.profile),
+            members=tuple(members),
+            added=tuple([name for name in members if name not in members_before]),
+        )
+
+
+def discriminator_value(
+    union: UnionGroup, profile: Profile, obj: JSONObject
+) -> str | None:
+    """Return the discriminator's value, defaulted.
+
+    None says that there is none, as distinct from the empty string as a value.
+    """
+    value = obj.get(union.discriminator) if union.discriminator else None
+    if isinstance(value, str) and value:
+        return value
+    if profile.empty_is_a_value:
+        if "" in (union.allowed or ()):
+            return ""
+        if value == "" and union.closed and not union.default:
+            return ""
+    return union.default or None
+
+
+def choice(union: UnionGroup, value: str | None, profile: Profile) -> Choice:
+    """Return what a value of the discriminator stands for."""
+    if value is None:
+        return Choice.MISSING
+    if selected(union, value, profile) is not None:
+        return Choice.MEMBER
+    if value in union.none:
+        return Choice.NONE
+    if value in union.empty:
+        return Choice.EMPTY
+    return Choice.UNKNOWN if union.closed else Choice.UNMAPPED
+
+
+def selected(union: UnionGroup, value: str | None, profile: Profile) -> Member | None:
+    """Return the member that a value of the discriminator selects."""
+    if value is None:
+        return None
+    if value in union.by_value:
+        return union.by_value[value]
+    if profile.names_select:
+        for member in union.members:
+            if member.name == value:
+                return member
+    return None
