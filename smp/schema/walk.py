@@ -201,7 +201,9 @@ class Plan:
             if answers.get(current) is False:
                 continue
             try:
-                if answers.get(current) or self._is_wanted(current, unchanged=unchanged):
+                if answers.get(current) or self._is_wanted(
+                    current, unchanged=unchanged
+                ):
                     # Every type on the way to this one leads to it.
                     on_the_way: Type | None = current
                     while on_the_way is not None:
@@ -424,7 +426,9 @@ class Walk:
                 continue
             if value is was and not self._whole and not below.unchanged:
                 continue
-            after = self._value(place, name, -1, value, was, below, guessed=place.guessed)
+            after = self._value(
+                place, name, -1, value, was, below, guessed=place.guessed
+            )
             if after is not value:
                 changed = {} if changed is None else changed
                 changed[name] = after
@@ -473,7 +477,8 @@ class Walk:
         if items is not None and self._enter(place, node):
             guessed = place.guessed or not node.keys
             changed: dict[int, JSON] | None = None
-            befores = self.pairs(place.old, new, node.keys)
+            skips_shared = not self._whole and not items.unchanged
+            befores = pair(place.old, new, node.keys, trust_shared=skips_shared)
             for index in range(len(new)):
                 element = new[index]
                 was = befores[index]
@@ -481,7 +486,9 @@ class Walk:
                     continue
                 if element is None and not self._everything:
                     continue
-                after = self._value(place, "", index, element, was, items, guessed=guessed)
+                after = self._value(
+                    place, "", index, element, was, items, guessed=guessed
+                )
                 if after is not element:
                     changed = {} if changed is None else changed
                     changed[index] = after
@@ -494,12 +501,6 @@ class Walk:
                 result = self._leave(place, result, node)
         self._levels += 1
         return result
-
-    def pairs(
-        self, old: JSON | Absent, new: JSONArray, keys: tuple[str, ...]
-    ) -> list[JSON | Absent]:
-        """Return the old element for each new one; a walk of patches has its own way."""
-        return pair(old, new, keys)
 
     def _enter(self, place: Place, node: Node) -> bool:
         go_on = True
@@ -540,13 +541,21 @@ def _with_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSO
 
 
 def pair(
-    old: JSON | Absent, new: JSONArray, keys: tuple[str, ...]
+    old: JSON | Absent,
+    new: JSONArray,
+    keys: tuple[str, ...],
+    *,
+    trust_shared: bool = True,
 ) -> list[JSON | Absent]:
     """Return for each element of a list the element that it was before, or ABSENT.
 
     An element that is shared with the old list was itself. With keys, another element
     was the one of its key, if exactly one old element has it: an element whose key is
     missing, or is not unique, counts as new. Without keys it was the one at its place.
+
+    Without ``trust_shared`` a list with keys goes by them alone. A rule that acts on
+    shared elements needs that: what it makes of one is not shared any more, and the
+    answer may not depend on it.
     """
     before: JSONArray = old if isinstance(old, list) else []
     count = len(before)
@@ -555,7 +564,7 @@ def pair(
     shared: dict[int, JSON] | None = None
     for index in range(len(new)):
         element = new[index]
-        if index < count and before[index] is element:
+        if index < count and before[index] is element and (trust_shared or not keys):
             found.append(element)
         elif keys:
             if by_key is None:
