@@ -82,7 +82,7 @@ def _change(change: Change, pruned: frozenset[str]) -> Iterator[Line]:
     )
     head: Line = [(f"  {sign} ", style), (where, _HEADING), (note, _NOTE)]
     if change.path == _BOOKKEEPING and sign == "~":
-        yield [*head, (": brought up to date", _NOTE)]
+        yield [*head, (": updated", _NOTE)]
     elif _is_short(change.old) and _is_short(change.new):
         yield [*head, (f": {_inline(change)}", style)]
     else:

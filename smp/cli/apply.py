@@ -81,7 +81,7 @@ def command(
     What `kubectl apply` and a server do together, without either. Objects are paired
     with the live ones by group, kind, namespace and name; one without a live object is
     printed as it would be created. The annotation with the last-applied configuration
-    is brought up to date where the live object has it. -o jsonpatch prints what changes
+    is updated where the live object has it. -o jsonpatch prints what changes
     the live object (RFC 6902), -o patch what kubectl would send, -o report what changes
     and why. Only the report masks the values of Secrets.
     """

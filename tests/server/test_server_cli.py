@@ -19,6 +19,7 @@ import httpx
 import pytest
 import yaml
 
+from tests.support.command import smp_command
 from tests.support.kubectl import needs_kubectl
 from tests.support.server_app import (
     CONFIG_MAPS,
@@ -33,7 +34,6 @@ from tests.support.server_process import (
     ServerProcess,
     memory,
     serving,
-    smp_command,
 )
 
 pytestmark = pytest.mark.slow

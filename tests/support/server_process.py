@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import IO, Any
 import httpx
 import pytest
 
+from tests.support.command import smp_command
 from tests.support.kubectl import kubectl_path
 
 _READY = re.compile(r"smp: serving Kubernetes (\S+) at (\S+)\n")
@@ -72,13 +71,6 @@ def memory(server: ServerProcess) -> int:
         line for line in status.read_text().splitlines() if line.startswith("VmRSS:")
     )
     return int(line.split()[1]) // 1024
-
-
-def smp_command() -> str:
-    """Return the installed command."""
-    found = shutil.which("smp", path=Path(sys.executable).parent)
-    assert found, "the command is not installed beside this Python: pip install -e ."
-    return found
 
 
 @contextmanager

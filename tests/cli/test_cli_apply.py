@@ -1,0 +1,260 @@
+"""``smp apply``: the object as an API server would store it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from smp import documents, json_patch
+from tests.support.command import config_map, run, values
+
+
+def test_the_object_is_printed_as_a_server_would_store_it() -> None:
+    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml")
+    deployment, secret = values(ran.stdout)
+    assert isinstance(deployment, dict)
+    assert deployment["spec"] == {
+        "replicas": 3,
+        "strategy": {"type": "Recreate"},
+        "template": {
+            "spec": {
+                "containers": [
+                    {"name": "sidecar", "image": "mesh:2"},
+                    {"name": "app", "image": "nginx:1.26", "imagePullPolicy": "Always"},
+                ]
+            }
+        },
+    }
+    assert "labels" not in deployment["metadata"]
+    annotation = deployment["metadata"]["annotations"][
+        "kubectl.kubernetes.io/last-applied-configuration"
+    ]
+    assert json.loads(annotation)["spec"]["replicas"] == 3
+    assert isinstance(secret, dict)
+    assert secret["stringData"] == {"password": "second-word", "user": "same-word"}
+    assert ran.stderr.count("\n") == 1
+    assert "v1 Secret shop/key: there is no last-applied configuration" in ran.stderr
+
+
+def test_the_report_lists_what_changes_and_why() -> None:
+    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "report")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert (
+        ran.stdout
+        == """\
+apps/v1 Deployment shop/web: changed
+  last applied: from the annotation of the live object
+  - metadata.labels (pruned):
+      - tier: front
+  ~ metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]: updated
+  ~ spec.replicas: 5 -> 3
+  ~ spec.strategy.type: "RollingUpdate" -> "Recreate"
+  - spec.strategy.rollingUpdate:
+      - maxSurge: 25%
+  ~ spec.template.spec.containers[name=app].image: "nginx:1.25" -> "nginx:1.26"
+  - spec.template.spec.containers[name=log] (pruned):
+      - name: log
+      - image: busybox:1
+
+v1 Secret shop/key: changed
+  last applied: none, neither a file nor an annotation of the live object
+  ~ stringData.password: "*** (live)" -> "*** (new)"
+  warning: there is no last-applied configuration, so nothing can be pruned
+
+2 objects: 2 changed
+"""
+    )
+
+
+def test_the_last_applied_configuration_can_come_from_a_file() -> None:
+    ran = run(
+        "apply",
+        "-f",
+        "new.yaml",
+        "--live",
+        "live.yaml",
+        "--last-applied",
+        "old.yaml",
+        "-o",
+        "report",
+    )
+    assert "last applied: from old.yaml:1\n" in ran.stdout
+    assert "last applied: from old.yaml:15\n" in ran.stdout
+    assert "warning" not in ran.stdout
+
+
+def test_the_annotation_is_not_used_when_a_file_lacks_the_object() -> None:
+    Path("other.yaml").write_text(config_map())
+    ran = run(
+        "apply",
+        "-f",
+        "new.yaml",
+        "--live",
+        "live.yaml",
+        "--last-applied",
+        "other.yaml",
+        "-o",
+        "report",
+    )
+    assert "last applied: none, as the file does not have the object" in ran.stdout
+    assert (
+        "other.yaml:1: v1 ConfigMap a: applied last, but not in the new configuration"
+        in ran.stderr
+    )
+    assert "pruned)" not in ran.stdout
+
+
+def test_the_annotation_is_not_added_to_a_live_object_without_it() -> None:
+    Path("new.yaml").write_text(config_map(x="2"))
+    Path("live.yaml").write_text(config_map(x="1", y="1"))
+    Path("old.yaml").write_text(config_map(x="1", y="1"))
+    ran = run(
+        "apply", "-f", "new.yaml", "--live", "live.yaml", "--last-applied", "old.yaml"
+    )
+    assert values(ran.stdout) == [json.loads(config_map(x="2"))]
+    assert ran.stderr == ""
+
+
+def test_every_output_format_leads_to_the_same_object() -> None:
+    stored = values(
+        run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "json").stdout
+    )
+    live = documents.read(Path("live.yaml").read_bytes())
+    operations = values(
+        run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "jsonpatch").stdout
+    )
+    for before, patch, after in zip(live, operations, stored, strict=True):
+        assert json_patch.apply(before.value, json.loads(json.dumps(patch))) == after
+    sent = documents.read(
+        run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "patch").stdout
+    )
+    Path("sent.yaml").write_text(documents.dump_yaml([sent[0].value]))
+    Path("deployment.yaml").write_text(documents.dump_yaml([live[0].value]))
+    assert (
+        values(run("patch", "deployment.yaml", "--patch-file", "sent.yaml").stdout)
+        == stored[:1]
+    )
+
+
+def test_without_a_live_object_the_object_is_created_without_nulls() -> None:
+    text = config_map(x="1").replace('"1"', '"1", "y": null')
+    ran = run("apply", "-f", "-", stdin=text)
+    assert (ran.exit_code, values(ran.stdout)) == (0, [json.loads(config_map(x="1"))])
+
+
+def test_conflicts_are_an_error_only_with_no_overwrite() -> None:
+    assert run("apply", "-f", "new.yaml", "--live", "live.yaml").exit_code == 0
+    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "--no-overwrite")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    block = """\
+smp: error: 2 conflicts with changes made to the live object
+  spec.replicas
+    last applied 2, new 3, live 5
+  spec.strategy.type
+    last applied absent, new "Recreate", live "RollingUpdate"
+  path:   spec.replicas
+  file:   new.yaml:1
+  object: apps/v1 Deployment shop/web
+  hint:   --overwrite lets the modified configuration win
+"""
+    assert ran.stderr.startswith(block)
+
+
+def test_an_error_shows_no_value_of_a_secret() -> None:
+    template = (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: %s-word}\n"
+    )
+    for name in ("old", "live", "new"):
+        Path(f"{name}.yaml").write_text(template % name)
+    command = (
+        "apply",
+        "-f",
+        "new.yaml",
+        "--live",
+        "live.yaml",
+        "--last-applied",
+        "old.yaml",
+        "--no-overwrite",
+    )
+    ran = run(*command)
+    assert ran.exit_code == 2
+    assert "-word" not in ran.output
+    assert (
+        'last applied "*** (last applied)", new "*** (new)", live "*** (live)"'
+        in ran.stderr
+    )
+    assert "old-word" in run(*command, "--show-secrets").stderr
+
+
+def test_secrets_in_the_annotation_are_masked_in_reports() -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "data": {"a": "b2xk"},
+    }
+    Path("new.yaml").write_text(json.dumps({**secret, "data": {"a": "bmV3"}}))
+    annotations = {
+        "kubectl.kubernetes.io/last-applied-configuration": json.dumps(secret)
+    }
+    live = {**secret, "metadata": {"name": "s", "annotations": annotations}}
+    Path("live.yaml").write_text(json.dumps(live))
+    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "report")
+    assert '~ data.a: "*** (live)" -> "*** (new)"' in ran.stdout
+    Path("none.yaml").write_text(json.dumps({**secret, "data": {"c": "x"}}))
+    for other in (
+        ran,
+        run("diff", "live.yaml", "none.yaml", "-o", "report"),
+        run("diff", "none.yaml", "live.yaml"),
+    ):
+        assert "b2xk" not in other.output
+        assert "bmV3" not in other.output
+
+
+def test_an_invalid_annotation_is_reported_with_the_live_document() -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{"}
+    live = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "annotations": annotations},
+    }
+    Path("live.json").write_text(json.dumps(live))
+    ran = run("apply", "-f", "-", "--live", "live.json", stdin=config_map())
+    assert ran.exit_code == 2
+    assert (
+        "  path:   metadata.annotations"
+        "[kubectl.kubernetes.io/last-applied-configuration]\n" in ran.stderr
+    )
+    assert "  file:   live.json:1\n" in ran.stderr
+
+
+def test_strict_exits_with_1_when_the_result_lacks_something() -> None:
+    ports = [
+        {"containerPort": 53, "protocol": "TCP"},
+        {"containerPort": 53, "protocol": "UDP"},
+    ]
+
+    def pod(*ports: object) -> str:
+        spec = {"containers": [{"name": "dns", "ports": ports}]}
+        return json.dumps(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+        )
+
+    Path("both.yaml").write_text(pod(*ports))
+    Path("one.yaml").write_text(pod(ports[0]))
+    command = (
+        "apply",
+        "-f",
+        "one.yaml",
+        "--live",
+        "both.yaml",
+        "--last-applied",
+        "both.yaml",
+    )
+    ran = run(*command)
+    assert ran.exit_code == 0
+    assert "the result does not have it" in ran.stderr
+    assert run(*command, "--strict").exit_code == 1
+    assert (
+        run("apply", "-f", "new.yaml", "--live", "live.yaml", "--strict").exit_code == 0
+    )

@@ -1,0 +1,151 @@
+"""``smp diff``: patches between two states of objects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from smp import documents, json_patch
+from tests.support.command import config_map, run, values
+
+
+def test_each_patch_is_printed_under_the_name_of_its_object() -> None:
+    ran = run("diff", "old.yaml", "new.yaml", "--show-secrets")
+    assert ran.exit_code == 1
+    assert (
+        ran.stdout
+        == """\
+# apps/v1 Deployment shop/web
+metadata:
+  labels: null
+spec:
+  replicas: 3
+  strategy:
+    type: Recreate
+  template:
+    spec:
+      $setElementOrder/containers:
+      - name: app
+      containers:
+      - image: nginx:1.26
+        name: app
+      - $patch: delete
+        name: log
+---
+# v1 Secret shop/key
+stringData:
+  password: second-word
+"""
+    )
+    assert ran.stderr == ""
+
+
+def test_equal_objects_give_no_yaml_and_empty_json_patches() -> None:
+    assert run("diff", "old.yaml", "old.yaml").output == ""
+    assert values(run("diff", "old.yaml", "old.yaml", "-o", "json").stdout) == [{}, {}]
+    assert values(run("diff", "old.yaml", "old.yaml", "-o", "jsonpatch").stdout) == [
+        [],
+        [],
+    ]
+
+
+def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
+    ran = run("diff", "old.yaml", "new.yaml", "--live", "live.yaml", "-o", "json")
+    assert ran.exit_code == 1
+    patch = values(ran.stdout)[0]
+    assert isinstance(patch, dict)
+    assert patch["spec"] == {
+        "replicas": 3,
+        "strategy": {"type": "Recreate", "$retainKeys": ["type"]},
+        "template": {
+            "spec": {
+                "containers": [
+                    {"image": "nginx:1.26", "name": "app"},
+                    {"$patch": "delete", "name": "log"},
+                ],
+                "$setElementOrder/containers": [{"name": "app"}],
+            }
+        },
+    }
+
+
+def test_the_json_patch_turns_the_original_into_the_modified_object() -> None:
+    old, new = (
+        documents.read(Path(name).read_bytes()) for name in ("old.yaml", "new.yaml")
+    )
+    patches = values(
+        run("diff", "old.yaml", "new.yaml", "-o", "jsonpatch", "--show-secrets").stdout
+    )
+    for before, patch, after in zip(old, patches, new, strict=True):
+        assert (
+            json_patch.apply(before.value, json.loads(json.dumps(patch))) == after.value
+        )
+
+
+def test_the_report_lists_the_changed_fields() -> None:
+    ran = run("diff", "old.yaml", "new.yaml", "-o", "report")
+    assert (
+        ran.stdout
+        == """\
+apps/v1 Deployment shop/web: changed
+  - metadata.labels:
+      - tier: front
+  ~ spec.replicas: 2 -> 3
+  ~ spec.template.spec.containers[name=app].image: "nginx:1.25" -> "nginx:1.26"
+  - spec.template.spec.containers[name=log]:
+      - name: log
+      - image: busybox:1
+  + spec.strategy:
+      + type: Recreate
+
+v1 Secret shop/key: changed
+  ~ stringData.password: "*** (original)" -> "*** (modified)"
+
+2 objects: 2 changed
+"""
+    )
+
+
+def test_the_report_of_equal_objects_counts_them_as_unchanged() -> None:
+    ran = run("diff", "old.yaml", "old.yaml", "-o", "report")
+    assert ran.exit_code == 0
+    assert ran.stdout.endswith("2 objects: 2 unchanged\n")
+
+
+def test_the_patch_of_a_new_object_is_the_object() -> None:
+    Path("a.yaml").write_text(config_map("a"))
+    Path("both.yaml").write_text(config_map("a") + config_map("b", x="1"))
+    ran = run("diff", "a.yaml", "both.yaml")
+    assert ran.exit_code == 1
+    assert ran.stdout.startswith("# v1 ConfigMap b (to be created)\n")
+    assert values(run("diff", "a.yaml", "both.yaml", "-o", "jsonpatch").stdout)[1] == [
+        {"op": "add", "path": "", "value": json.loads(config_map("b", x="1"))}
+    ]
+    assert "+ data:" in run("diff", "a.yaml", "both.yaml", "-o", "report").stdout
+
+
+def test_a_removed_object_is_a_difference_and_is_named() -> None:
+    Path("a.yaml").write_text(config_map("a"))
+    Path("both.yaml").write_text(config_map("a") + config_map("b"))
+    ran = run("diff", "both.yaml", "a.yaml")
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert (
+        ran.stderr
+        == "smp: skipped 1 document:\n  both.yaml:2: v1 ConfigMap b: only in ORIGINAL\n"
+    )
+
+
+@pytest.mark.parametrize("output", ["yaml", "json", "jsonpatch", "report"])
+def test_no_output_shows_the_values_of_a_secret(output: str) -> None:
+    for live in ((), ("--live", "live.yaml")):
+        shown = run("diff", "old.yaml", "new.yaml", *live, "-o", output).output
+        assert "-word" not in shown
+        assert "***" in shown
+        assert (
+            "second-word"
+            in run(
+                "diff", "old.yaml", "new.yaml", *live, "-o", output, "--show-secrets"
+            ).output
+        )

@@ -1,0 +1,116 @@
+"""``smp patch``: documents with a patch applied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import config_map, run, values
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [
+        ("strategic", "data: {a: null, b: x}"),
+        ("merge", '{"data": {"a": null, "b": "x"}}'),
+        (
+            "json",
+            (
+                '[{"op": "remove", "path": "/data/a"},'
+                ' {"op": "add", "path": "/data/b", "value": "x"}]'
+            ),
+        ),
+    ],
+)
+def test_patch_types(kind: str, patch: str) -> None:
+    ran = run("patch", "-", "-p", patch, "--type", kind, stdin=config_map(a="1"))
+    assert values(ran.stdout) == [json.loads(config_map(b="x"))]
+    Path("patch.yaml").write_text(patch)
+    assert (
+        run(
+            "patch",
+            "-",
+            "--patch-file",
+            "patch.yaml",
+            "--type",
+            kind,
+            stdin=config_map(a="1"),
+        ).stdout
+        == ran.stdout
+    )
+
+
+def test_output_formats() -> None:
+    command = ("patch", "-", "-p", "data: {b: x}", "-o")
+    assert values(run(*command, "jsonpatch", stdin=config_map(a="1")).stdout) == [
+        [{"op": "add", "path": "/data/b", "value": "x"}]
+    ]
+    report = run(*command, "report", stdin=config_map(a="1")).stdout
+    assert report == 'v1 ConfigMap a: changed\n  + data.b: "x"\n\n1 object: 1 changed\n'
+
+
+def test_only_a_strategic_patch_needs_kubernetes_objects() -> None:
+    assert values(
+        run("patch", "-", "-p", "b: 2", "--type", "merge", stdin="a: 1").stdout
+    ) == [{"a": 1, "b": 2}]
+    report = run(
+        "patch", "-", "-p", "[1]", "--type", "merge", "-o", "report", stdin="a: 1"
+    ).stdout
+    assert report.startswith(
+        "<stdin>:1: changed\n  ~ the whole document:\n      - a: 1\n      + - 1\n"
+    )
+    assert (
+        "no Kubernetes object" in run("patch", "-", "-p", "b: 2", stdin="a: 1").stderr
+    )
+
+
+def test_the_report_masks_secrets_and_the_object_does_not() -> None:
+    command = (
+        "patch",
+        "live.yaml",
+        "-p",
+        "stringData: {password: third-word}",
+        "--type",
+        "merge",
+    )
+    assert "third-word" in run(*command).stdout
+    report = run(*command, "-o", "report").stdout
+    secret = report[report.index("v1 Secret") :]
+    assert 'stringData.password: "*** (before)" -> "*** (after)"' in secret
+    assert "-word" not in secret
+
+
+def test_the_patch_comes_from_exactly_one_option() -> None:
+    for sources in ((), ("-p", "a: 1", "--patch-file", "new.yaml")):
+        ran = run("patch", "live.yaml", *sources)
+        assert ran.exit_code == 2
+        assert "either in --patch-file or in --patch" in ran.stderr
+
+
+def test_the_error_for_an_invalid_patch_has_its_place() -> None:
+    ran = run(
+        "patch",
+        "new.yaml",
+        "-p",
+        "spec: {template: {spec: {containers: [{image: x}]}}}",
+    )
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith("smp: error: the element lacks its merge key 'name'\n")
+    assert (
+        "  path:   spec.template.spec.containers[0]\n  file:   --patch:1\n"
+        in ran.stderr
+    )
+    ran = run(
+        "patch",
+        "live.yaml",
+        "-p",
+        '[{"op": "remove", "path": "/stringData/none"}]',
+        "--type",
+        "json",
+    )
+    assert ran.exit_code == 2
+    assert "path not found in the document\n  path:   stringData.none\n" in ran.stderr
+    assert "-word" not in ran.stderr
+    assert "is an object, not array" in run("patch", "live.yaml", "-p", "[1]").stderr

@@ -1,0 +1,173 @@
+"""The process ``smp``: exit codes, standard streams, colours."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from smp.cli import main
+from tests.support.command import config_map, process, run, smp_command
+
+ESCAPE = "\x1b["
+
+
+def test_version_loads_none_of_the_heavy_modules() -> None:
+    probe = (
+        "import sys; from smp.cli import main; main(['--version']);"
+        "heavy = {'yaml', 'rich', 'deepdiff', 'jsonpatch'};"
+        "print([*heavy & sys.modules.keys()])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.fullmatch(r"smp \d+\.\d+\.\d+\n\[\]\n", shown)
+
+
+def test_a_report_that_is_not_for_a_terminal_does_not_load_rich() -> None:
+    probe = (
+        "import sys; from smp.cli import main;"
+        "main(['diff', 'old.yaml', 'new.yaml', '-o', 'report']);"
+        "sys.exit('rich' in sys.modules)"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", probe], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("old.yaml", "old.yaml"), 0),
+        (("old.yaml", "new.yaml"), 1),
+        (("old.yaml", "none.yaml"), 2),
+    ],
+)
+def test_diff_exits_with_0_for_equal_1_for_different_2_for_an_error(
+    arguments: tuple[str, str], code: int
+) -> None:
+    assert process("diff", *arguments).returncode == code
+
+
+def test_python_dash_m_smp_runs_the_command() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "smp", "diff", "old.yaml", "new.yaml"],
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+
+
+def test_a_dash_reads_standard_input() -> None:
+    ran = process(
+        "patch", "-", "-p", "data: {b: x}", "-o", "json", stdin=config_map(a="1")
+    )
+    assert json.loads(ran.stdout)["data"] == {"a": "1", "b": "x"}
+
+
+def test_closed_standard_streams_cause_no_traceback() -> None:
+    without_input = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" diff - new.yaml <&-', smp_command()],
+        capture_output=True,
+        check=False,
+    )
+    assert without_input.returncode == 2
+    assert b"Traceback" not in without_input.stderr
+    without_output = subprocess.run(
+        [
+            "/bin/sh",
+            "-c",
+            'exec "$0" diff old.yaml new.yaml -o report >&-',
+            smp_command(),
+        ],
+        capture_output=True,
+        check=False,
+    )
+    assert (without_output.returncode, without_output.stderr) == (1, b"")
+
+
+def test_a_closed_pipe_ends_the_command_without_a_message() -> None:
+    many = "".join(
+        config_map(f"name-{index}", x="y" * 1000) + "---\n" for index in range(200)
+    )
+    Path("many.yaml").write_text(many)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as nobody:
+        ran = subprocess.run(
+            [smp_command(), "apply", "-f", "many.yaml"],
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (ran.returncode, ran.stderr) == (141, b"")
+
+
+def test_a_full_disk_is_an_error() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [smp_command(), "schema", "versions"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 2
+    assert "No space left on device" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("smp.cli._inputs.Inputs.data", interrupted)
+    assert main(["diff", "old.yaml", "new.yaml"]) == 130
+
+
+def output_on_a_terminal(*arguments: str, **environment: str) -> str:
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [smp_command(), *arguments],
+        stdout=slave,
+        env={**os.environ, "TERM": "xterm", **environment},
+    ) as ran:
+        os.close(slave)
+        shown = b""
+        try:
+            while chunk := os.read(master, 4096):
+                shown += chunk
+        except OSError:  # how Linux says that the other side is closed
+            pass
+        finally:
+            os.close(master)
+    assert ran.returncode == 1
+    return shown.decode()
+
+
+def test_colours_are_used_on_a_terminal_only() -> None:
+    command = ("diff", "old.yaml", "new.yaml", "-o", "report")
+    assert ESCAPE in output_on_a_terminal(*command, NO_COLOR="")
+    assert ESCAPE not in output_on_a_terminal(*command, NO_COLOR="1")
+    assert ESCAPE not in output_on_a_terminal(*command, TERM="dumb")
+    assert ESCAPE not in output_on_a_terminal(*command, "--color", "never")
+    assert ESCAPE in output_on_a_terminal(*command, "--color", "always", NO_COLOR="1")
+    assert ESCAPE not in process(*command).stdout
+    assert ESCAPE in process(*command, "--color", "always").stdout
+
+
+def test_a_report_without_colours_has_the_same_text() -> None:
+    command = ("diff", "old.yaml", "new.yaml", "-o", "report")
+    assert (
+        re.sub(r"\x1b\[[\d;]*m", "", run(*command, "--color", "always").stdout)
+        == run(*command).stdout
+    )

@@ -1,0 +1,54 @@
+"""The help of the commands, and docs/cli.md."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from smp.cli._main import cli
+from smp.cli._reference import reference
+from tests.support.command import run
+
+ROOT = Path(__file__).parents[2]
+
+
+def contexts(context: click.Context) -> Iterator[click.Context]:
+    yield context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            child = context.command.get_command(context, name)
+            assert child is not None
+            yield from contexts(click.Context(child, info_name=name, parent=context))
+
+
+COMMANDS = list(contexts(click.Context(cli, info_name="smp", **cli.context_settings)))
+
+
+@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
+def test_help_ends_with_an_example_that_runs(context: click.Context) -> None:
+    lines = context.command.get_help(context).splitlines()
+    assert lines[-2].strip() == "Example:"
+    program, *arguments = shlex.split(lines[-1])
+    assert program == "smp"
+    if arguments[0] == "serve":  # has no end; tests/test_server_cli.py runs it
+        return
+    assert run(*arguments).exit_code == (1 if "diff" in arguments else 0)
+
+
+@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
+def test_every_option_has_a_help_text(context: click.Context) -> None:
+    options = [
+        param for param in context.command.params if isinstance(param, click.Option)
+    ]
+    assert [
+        option.name for option in options if not option.help and option.name != "output"
+    ] == []
+
+
+def test_the_reference_is_up_to_date() -> None:
+    stale = "docs/cli.md is stale: python -m smp.cli._reference > docs/cli.md"
+    assert (ROOT / "docs" / "cli.md").read_text() == reference(), stale

@@ -1,0 +1,147 @@
+"""``smp schema``, and the options that select schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from smp.cli._main import cli
+from tests.support.command import run, values
+
+
+def test_versions_lists_the_bundled_versions() -> None:
+    assert "1.37\n" in run("schema", "versions").stdout
+
+
+def test_a_compiled_document_is_read_like_the_document() -> None:
+    assert (
+        run(
+            "schema",
+            "compile",
+            "openapi.json",
+            "-o",
+            "gadget.types",
+            "--source",
+            "a test",
+        ).exit_code
+        == 0
+    )
+    for path in ("gadget.types", "openapi.json"):
+        answer = json.loads(
+            run(
+                "explain",
+                "example.com/v1",
+                "Gadget",
+                "parts",
+                "--openapi",
+                path,
+                "-o",
+                "json",
+            ).stdout
+        )
+        assert (answer["strategy"], answer["merge_key"]) == ("merge", "id")
+    out = CliRunner().invoke(
+        cli, ["schema", "compile", "openapi.json", "-o", "-", "--source", "a test"]
+    )
+    assert out.stdout_bytes == Path("gadget.types").read_bytes()
+
+
+def test_compile_errors_name_the_document() -> None:
+    ran = run("schema", "compile", "new.yaml", "-o", "x", "--source", "x")
+    assert ran.exit_code == 2
+    assert "the document describes no schemas" in ran.stderr
+    assert "  file:   new.yaml:1\n" in ran.stderr
+    assert (
+        "cannot write it"
+        in run(
+            "schema", "compile", "openapi.json", "-o", "no/such", "--source", "x"
+        ).stderr
+    )
+
+
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer}}}
+"""
+
+
+WIDGET = """\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+spec: {size: %d, more: {a: %d, b: 1}}
+"""
+
+
+def widgets() -> tuple[str, str]:
+    Path("before.yaml").write_text(WIDGET % (1, 1))
+    Path("after.yaml").write_text(WIDGET % (2, 2))
+    Path("crd.yaml").write_text(DEFINITION)
+    return "before.yaml", "after.yaml"
+
+
+def test_crd_describes_custom_kinds() -> None:
+    assert run("diff", *widgets()).exit_code == 2
+    ran = run("diff", *widgets(), "--crd", "crd.yaml", "--unknown-fields", "merge")
+    assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
+
+
+def test_definitions_among_the_inputs_describe_their_kinds() -> None:
+    before, after = widgets()
+    for path in (before, after):
+        Path(path).write_text(Path(path).read_text() + "---" + DEFINITION)
+    ran = run("diff", before, after, "--unknown-fields", "merge")
+    assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
+
+
+def test_an_unknown_field_is_an_error_with_hints() -> None:
+    ran = run("diff", *widgets(), "--crd", "crd.yaml")
+    assert ran.exit_code == 2
+    assert "  path:   spec.more\n" in ran.stderr
+    assert ran.stderr.endswith(
+        "  hint:   a misspelled name, or a field of another version of the API\n"
+        "  hint:   --unknown-fields merge merges it by RFC 7396\n"
+        "  hint:   --kubernetes VERSION selects another version of the API\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diff", "before.yaml", "after.yaml"),
+        ("apply", "-f", "after.yaml", "--live", "before.yaml"),
+        ("patch", "before.yaml", "-p", "spec: {more: {a: 2}}"),
+    ],
+)
+def test_a_merged_unknown_field_is_a_warning(command: tuple[str, ...]) -> None:
+    widgets()
+    options = ("--crd", "crd.yaml", "--unknown-fields", "merge")
+    warning = "spec.more: unknown to the schema; merged by RFC 7396\n"
+    assert (
+        f"smp: warning: example.com/v1 Widget w: {warning}"
+        in run(*command, *options).stderr
+    )
+    assert f"  warning: {warning}" in run(*command, *options, "-o", "report").stdout
+
+
+def test_kubernetes_selects_a_bundled_version() -> None:
+    kind = ("resource.k8s.io/v1", "DeviceClass")
+    assert run("explain", *kind).exit_code == 0
+    assert run("explain", *kind, "--kubernetes", "1.25").exit_code == 2
