@@ -1,20 +1,38 @@
-"""The columns of the built-in resources, as those who use kubectl know them.
+"""The columns of the built-in resources, as ``kubectl get`` prints them.
 
-Source: the column definitions in k8s.io/kubernetes, pkg/printers/internalversion. For a
-value that a server would have filled in, its documented default is shown.
+Go: the column definitions of AddHandlers in k8s.io/kubernetes,
+pkg/printers/internalversion/printers.go. The function that prints the cells of a kind
+is named after it there: printPod, printDeployment, printHorizontalPodAutoscaler. Where
+an API server would have set a default that the stored object lacks, the default is
+shown.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from datetime import datetime
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import selector_text
-from smp.server.objects.tables import _object_cells as cells
+from smp.server.objects.tables import _cluster as cluster
+from smp.server.objects.tables import _network as network
 from smp.server.objects.tables import _pods as pods
-from smp.server.objects.tables._cells import NONE, UNSET, at, integer_at, text_at
+from smp.server.objects.tables import _workloads as workloads
+from smp.server.objects.tables._cells import (
+    NONE,
+    UNKNOWN,
+    UNSET,
+    Show,
+    at,
+    boolean_of,
+    count_of,
+    integer_of,
+    text_of,
+)
 from smp.server.objects.tables.columns import AGE, NAME, Column
+from smp.values import JSON, JSONObject
 
 Columns: TypeAlias = tuple[Column, ...]
 
@@ -24,30 +42,38 @@ def columns_of(resource: Resource) -> Columns:
     return _COLUMNS.get(resource.key, (NAME, AGE))
 
 
+# How columns are made, by what their cells show.
+
+
+def _column(name: str, show: Show, json_type: str = "string") -> Column:
+    """Make a column whose cells do not depend on the time."""
+
+    def cell(obj: JSONObject, _now: datetime) -> JSON:
+        return show(obj)
+
+    return Column(name, cell, json_type)
+
+
 def _text(name: str, path: str, absent: str = "") -> Column:
-    return Column(name, lambda obj, _now: text_at(obj, path, absent))
+    return _column(name, text_of(path, absent))
 
 
-def _number(name: str, path: str, absent: int = 0) -> Column:
-    return Column(name, lambda obj, _now: integer_at(obj, path, absent), "integer")
-
-
-def _flag(name: str, path: str, kind: str = "boolean") -> Column:
-    return Column(name, lambda obj, _now: at(obj, path) is True, kind)
-
-
-def _shown(name: str, show: cells.Show, kind: str = "string") -> Column:
-    return Column(name, lambda obj, _now: show(obj), kind)
+def _integer(name: str, path: str, absent: int = 0) -> Column:
+    return _column(name, integer_of(path, absent), "integer")
 
 
 def _selector(path: str, name: str = "Selector", absent: str = NONE) -> Column:
-    return _shown(name, lambda obj: selector_text(at(obj, path)) or absent)
+    def show(obj: JSONObject) -> JSON:
+        return selector_text(at(obj, path)) or absent
+
+    return _column(name, show)
 
 
 def _containers(template: str) -> Columns:
-    path = f"{template}.spec.containers"
-    return _shown("Containers", cells.names_of(path, "name")), _shown(
-        "Images", cells.names_of(path, "image")
+    """Make the columns of the containers in the pod template at a path."""
+    return (
+        _column("Containers", workloads.containers_of(template, "name")),
+        _column("Images", workloads.containers_of(template, "image")),
     )
 
 
@@ -56,34 +82,30 @@ def _wide(*columns: Column) -> Columns:
     return tuple(replace(column, priority=1) for column in columns)
 
 
-_DATA: Final = (NAME, _shown("Data", cells.count_of("data", "binaryData")), AGE)
+# Columns that several resources share.
+
+_DATA: Final = _column("Data", count_of("data", "binaryData"))
+# Kinds without a print function: rest.NewDefaultTableConvertor of k8s.io/apiserver.
 _CREATED_AT: Final = (
     NAME,
-    Column(
-        "Created At",
-        lambda obj, _now: text_at(obj, "metadata.creationTimestamp"),
-        "date",
-    ),
+    _column("Created At", text_of("metadata.creationTimestamp"), "date"),
 )
 _REPLICAS: Final = (
     NAME,
-    _number("Desired", "spec.replicas", 1),
-    _number("Current", "status.replicas"),
-    _number("Ready", "status.readyReplicas"),
+    _integer("Desired", "spec.replicas", 1),
+    _integer("Current", "status.replicas"),
+    _integer("Ready", "status.readyReplicas"),
     AGE,
     *_wide(*_containers("spec.template"), _selector("spec.selector")),
 )
 _BINDING: Final = (
     NAME,
-    _shown(
-        "Role",
-        lambda obj: f"{text_at(obj, 'roleRef.kind')}/{text_at(obj, 'roleRef.name')}",
-    ),
+    _column("Role", cluster.bound_role),
     AGE,
     *_wide(
-        _shown("Users", cells.subjects("User")),
-        _shown("Groups", cells.subjects("Group")),
-        _shown("ServiceAccounts", cells.subjects("ServiceAccount")),
+        _column("Users", cluster.subjects_of("User")),
+        _column("Groups", cluster.subjects_of("Group")),
+        _column("ServiceAccounts", cluster.subjects_of("ServiceAccount")),
     ),
 )
 _VOLUME_MODE: Final = _wide(_text("VolumeMode", "spec.volumeMode", UNSET))
@@ -92,21 +114,22 @@ _VOLUME_ATTRIBUTES: Final = _text(
 )
 
 _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
-    ("", "configmaps"): _DATA,
-    ("", "endpoints"): (NAME, _shown("Endpoints", cells.endpoints), AGE),
+    ("", "configmaps"): (NAME, _DATA, AGE),
+    ("", "endpoints"): (NAME, _column("Endpoints", network.endpoints), AGE),
+    # The name of an event tells a reader nothing, so it is among the wide columns.
     ("", "events"): (
-        Column("Last Seen", cells.event_last_seen),
+        Column("Last Seen", cluster.event_last_seen),
         _text("Type", "type"),
         _text("Reason", "reason"),
-        _shown("Object", cells.event_object),
+        _column("Object", cluster.event_object),
         *_wide(
             _text("Subobject", "involvedObject.fieldPath"),
-            _shown("Source", cells.event_source),
+            _column("Source", cluster.event_source),
         ),
-        _shown("Message", lambda obj: text_at(obj, "message").strip()),
+        _column("Message", cluster.event_message),
         *_wide(
-            Column("First Seen", cells.event_first_seen),
-            _shown("Count", cells.event_count),
+            Column("First Seen", cluster.event_first_seen),
+            _column("Count", cluster.event_count),
             NAME,
         ),
     ),
@@ -114,32 +137,34 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
     ("", "namespaces"): (NAME, _text("Status", "status.phase"), AGE),
     ("", "nodes"): (
         NAME,
-        _shown("Status", cells.node_status),
-        _shown("Roles", cells.node_roles),
+        _column("Status", cluster.node_status),
+        _column("Roles", cluster.node_roles),
         AGE,
         _text("Version", "status.nodeInfo.kubeletVersion"),
         *_wide(
-            _shown("Internal-IP", cells.address("InternalIP")),
-            _shown("External-IP", cells.address("ExternalIP")),
-            _text("OS-Image", "status.nodeInfo.osImage", "<unknown>"),
-            _shown("Kernel-Version", cells.kernel),
+            _column("Internal-IP", cluster.node_address("InternalIP")),
+            _column("External-IP", cluster.node_address("ExternalIP")),
+            _text("OS-Image", "status.nodeInfo.osImage", UNKNOWN),
+            _column("Kernel-Version", cluster.kernel),
             _text(
                 "Container-Runtime",
                 "status.nodeInfo.containerRuntimeVersion",
-                "<unknown>",
+                UNKNOWN,
             ),
         ),
     ),
+    # What a claim has got is shown once it is bound; what it asks for, never.
     ("", "persistentvolumeclaims"): (
         NAME,
-        _shown("Status", cells.volume_phase),
+        _column("Status", cluster.volume_phase),
         _text("Volume", "spec.volumeName"),
-        _shown(
+        _column(
             "Capacity",
-            cells.if_bound(lambda obj: text_at(obj, "status.capacity.storage", "0")),
+            cluster.if_bound(text_of("status.capacity.storage", "0")),
         ),
-        _shown(
-            "Access Modes", cells.if_bound(cells.access_modes("status.accessModes"))
+        _column(
+            "Access Modes",
+            cluster.if_bound(cluster.access_modes_of("status.accessModes")),
         ),
         _text("StorageClass", "spec.storageClassName"),
         _VOLUME_ATTRIBUTES,
@@ -149,16 +174,17 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
     ("", "persistentvolumes"): (
         NAME,
         _text("Capacity", "spec.capacity.storage", "0"),
-        _shown("Access Modes", cells.access_modes("spec.accessModes")),
+        _column("Access Modes", cluster.access_modes_of("spec.accessModes")),
         _text("Reclaim Policy", "spec.persistentVolumeReclaimPolicy", "Retain"),
-        _shown("Status", cells.volume_phase),
-        _shown("Claim", cells.claim),
+        _column("Status", cluster.volume_phase),
+        _column("Claim", cluster.bound_claim),
         _text("StorageClass", "spec.storageClassName"),
         _VOLUME_ATTRIBUTES,
         _text("Reason", "status.reason"),
         AGE,
         *_VOLUME_MODE,
     ),
+    # The three cells between name and age sum up the states of all containers.
     ("", "pods"): (
         NAME,
         Column("Ready", pods.ready),
@@ -166,76 +192,77 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         Column("Restarts", pods.restarts),
         AGE,
         *_wide(
-            _shown("IP", cells.pod_ip),
+            _column("IP", pods.ip),
             _text("Node", "spec.nodeName", NONE),
             _text("Nominated Node", "status.nominatedNodeName", NONE),
             Column("Readiness Gates", pods.readiness_gates),
         ),
     ),
+    # A pod template has no age.
     ("", "podtemplates"): (
         NAME,
         *_containers("template"),
         _selector("template.metadata.labels", "Pod Labels"),
     ),
     ("", "replicationcontrollers"): _REPLICAS,
-    ("", "secrets"): (NAME, _text("Type", "type", "Opaque"), *_DATA[1:]),
+    # An API server sets the type of a secret, and that of a service below.
+    ("", "secrets"): (NAME, _text("Type", "type", "Opaque"), _DATA, AGE),
     ("", "services"): (
         NAME,
         _text("Type", "spec.type", "ClusterIP"),
-        _shown("Cluster-IP", cells.cluster_ip),
-        _shown("External-IP", cells.external_ip),
-        _shown("Port(s)", cells.service_ports),
+        _column("Cluster-IP", network.cluster_ip),
+        _column("External-IP", network.external_ip),
+        _column("Port(s)", network.service_ports),
         AGE,
         *_wide(_selector("spec.selector")),
     ),
     ("apiextensions.k8s.io", "customresourcedefinitions"): _CREATED_AT,
     ("apps", "daemonsets"): (
         NAME,
-        _number("Desired", "status.desiredNumberScheduled"),
-        _number("Current", "status.currentNumberScheduled"),
-        _number("Ready", "status.numberReady"),
-        _number("Up-to-date", "status.updatedNumberScheduled"),
-        _number("Available", "status.numberAvailable"),
+        _integer("Desired", "status.desiredNumberScheduled"),
+        _integer("Current", "status.currentNumberScheduled"),
+        _integer("Ready", "status.numberReady"),
+        _integer("Up-to-date", "status.updatedNumberScheduled"),
+        _integer("Available", "status.numberAvailable"),
         _selector("spec.template.spec.nodeSelector", "Node Selector"),
         AGE,
         *_wide(*_containers("spec.template"), _selector("spec.selector")),
     ),
+    # These counts are declared as strings, those of daemon sets above as integers.
     ("apps", "deployments"): (
         NAME,
-        _shown("Ready", cells.of("status.readyReplicas", "spec.replicas")),
-        _shown("Up-to-date", lambda obj: integer_at(obj, "status.updatedReplicas")),
-        _shown("Available", lambda obj: integer_at(obj, "status.availableReplicas")),
+        _column("Ready", workloads.ready_replicas),
+        _column("Up-to-date", integer_of("status.updatedReplicas")),
+        _column("Available", integer_of("status.availableReplicas")),
         AGE,
         *_wide(*_containers("spec.template"), _selector("spec.selector", absent="")),
     ),
     ("apps", "replicasets"): _REPLICAS,
+    # A stateful set shows no selector.
     ("apps", "statefulsets"): (
         NAME,
-        _shown("Ready", cells.of("status.readyReplicas", "spec.replicas")),
+        _column("Ready", workloads.ready_replicas),
         AGE,
         *_wide(*_containers("spec.template")),
     ),
+    # A target without a status, as of a new autoscaler, is <unknown>.
     ("autoscaling", "horizontalpodautoscalers"): (
         NAME,
-        _shown(
-            "Reference",
-            lambda obj: (
-                f"{text_at(obj, 'spec.scaleTargetRef.kind')}/{text_at(obj, 'spec.scaleTargetRef.name')}"
-            ),
-        ),
-        _shown("Targets", cells.metrics),
+        _column("Reference", workloads.scale_target),
+        _column("Targets", workloads.metrics),
         _text("MinPods", "spec.minReplicas", "1"),
-        _shown("MaxPods", lambda obj: integer_at(obj, "spec.maxReplicas")),
-        _shown("Replicas", lambda obj: integer_at(obj, "status.currentReplicas")),
+        _column("MaxPods", integer_of("spec.maxReplicas")),
+        _column("Replicas", integer_of("status.currentReplicas")),
         AGE,
     ),
+    # Suspend is declared as a boolean, and its cells are the words True and False.
     ("batch", "cronjobs"): (
         NAME,
         _text("Schedule", "spec.schedule"),
         _text("Timezone", "spec.timeZone", NONE),
-        _shown("Suspend", lambda obj: str(at(obj, "spec.suspend") is True), "boolean"),
-        _shown("Active", cells.count_of("status.active"), "integer"),
-        Column("Last Schedule", cells.last_schedule),
+        _column("Suspend", workloads.is_suspended, "boolean"),
+        _column("Active", count_of("status.active"), "integer"),
+        Column("Last Schedule", workloads.last_schedule),
         AGE,
         *_wide(
             *_containers("spec.jobTemplate.spec.template"),
@@ -244,9 +271,9 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
     ),
     ("batch", "jobs"): (
         NAME,
-        _shown("Status", cells.job_status),
-        _shown("Completions", cells.job_completions),
-        Column("Duration", cells.job_duration),
+        _column("Status", workloads.job_status),
+        _column("Completions", workloads.job_completions),
+        Column("Duration", workloads.job_duration),
         AGE,
         *_wide(*_containers("spec.template"), _selector("spec.selector")),
     ),
@@ -255,12 +282,13 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         _text("Holder", "spec.holderIdentity"),
         AGE,
     ),
+    # An ingress declares no ports: they follow from TLS.
     ("networking.k8s.io", "ingresses"): (
         NAME,
         _text("Class", "spec.ingressClassName", NONE),
-        _shown("Hosts", cells.hosts),
-        _shown("Address", cells.balanced),
-        _shown("Ports", lambda obj: "80, 443" if at(obj, "spec.tls") else "80"),
+        _column("Hosts", network.ingress_hosts),
+        _column("Address", network.load_balancer),
+        _column("Ports", network.ingress_ports),
         AGE,
     ),
     ("networking.k8s.io", "networkpolicies"): (
@@ -272,7 +300,7 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         NAME,
         _text("Min Available", "spec.minAvailable", "N/A"),
         _text("Max Unavailable", "spec.maxUnavailable", "N/A"),
-        _number("Allowed Disruptions", "status.disruptionsAllowed"),
+        _integer("Allowed Disruptions", "status.disruptionsAllowed"),
         AGE,
     ),
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
@@ -281,17 +309,18 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
     ("rbac.authorization.k8s.io", "roles"): _CREATED_AT,
     ("scheduling.k8s.io", "priorityclasses"): (
         NAME,
-        _number("Value", "value"),
-        _flag("Global-Default", "globalDefault"),
+        _integer("Value", "value"),
+        _column("Global-Default", boolean_of("globalDefault"), "boolean"),
         AGE,
         _text("PreemptionPolicy", "preemptionPolicy", "PreemptLowerPriority"),
     ),
+    # The last flag is declared as a string, and its cells are booleans.
     ("storage.k8s.io", "storageclasses"): (
         NAME,
         _text("Provisioner", "provisioner"),
         _text("ReclaimPolicy", "reclaimPolicy", "Delete"),
         _text("VolumeBindingMode", "volumeBindingMode", "Immediate"),
-        _flag("AllowVolumeExpansion", "allowVolumeExpansion", "string"),
+        _column("AllowVolumeExpansion", boolean_of("allowVolumeExpansion")),
         AGE,
     ),
 }

@@ -1,170 +1,224 @@
-"""What ``kubectl get pods`` prints of the containers of a pod: how many are ready, what
-keeps them, their restarts.
+"""The cells of pods: how many containers are ready, the status, the restarts.
 
-Source: "Pod Lifecycle" in the Kubernetes documentation, and printPod in
-k8s.io/kubernetes, pkg/printers.
+Go: printPod in k8s.io/kubernetes, pkg/printers/internalversion/printers.go. The status
+is one word for the whole pod, from the phase and the states of its containers.
+
+For a pod whose phase is Pending, with the init containers "fetch" and "migrate" of
+which the first has ended with exit code 0 and the second waits for its image, it is
+made as follows:
+
+1. The reason is "Pending", from the phase.
+2. "fetch" has done its work and is passed over.
+3. "migrate" waits: the reason becomes "Init:ImagePullBackOff", or "Init:1/2" as long as
+   it waits for no particular reason. The other containers are not looked at.
+
+Without step 3 the states of the other containers would follow, the last container
+first, so that the reason of the first one remains. A pod that is being deleted is
+"Terminating" whatever its containers do.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
 
 from smp.server.objects.metadata import metadata_of
 from smp.server.objects.tables._cells import (
     NONE,
     at,
-    each,
     integer_at,
     is_true,
-    members_at,
+    objects_at,
     text_at,
 )
 from smp.server.objects.tables.columns import time_since
 from smp.values import JSON, JSONObject
 
 
-@dataclass(frozen=True, slots=True)
-class _Summary:
-    """What the statuses of containers come to."""
+class _Summary(msgspec.Struct, frozen=True):
+    """What the states of the containers of a pod come to.
+
+    ``last_restart`` is the time of the last one, or empty.
+    """
 
     reason: str
-    ready: int = 0
-    restarts: int = 0
-    restarted: str = ""
+    ready: int
+    restarts: int
+    last_restart: str
 
-    def with_restarts(self, status: JSONObject) -> _Summary:
-        """Count the restarts of one more container."""
+
+class _Restarts:
+    """A count of restarts, and when a container last ended before one."""
+
+    __slots__ = ("count", "last")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last = ""
+
+    def add(self, status: JSONObject) -> None:
+        """Add the restarts of a container."""
+        self.count += integer_at(status, "restartCount")
+        # Times of one format in UTC sort as strings.
         ended = text_at(status, "lastState.terminated.finishedAt")
-        restarts = self.restarts + integer_at(status, "restartCount")
-        return replace(self, restarts=restarts, restarted=max(self.restarted, ended))
+        self.last = max(self.last, ended)
+
+
+class _InitSummary:
+    """What the states of the init containers come to.
+
+    ``sidecar_restarts`` are those that count once all init containers are done.
+    """
+
+    __slots__ = ("is_pending", "ready", "reason", "restarts", "sidecar_restarts")
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        self.is_pending = False
+        self.ready = 0
+        self.restarts = _Restarts()
+        self.sidecar_restarts = _Restarts()
 
 
 def ready(pod: JSONObject, _now: datetime) -> JSON:
-    """Print how many containers are ready, of how many."""
-    sidecars = sum(map(_is_sidecar, each(pod, "spec.initContainers")))
-    return f"{_summary(pod).ready}/{len(each(pod, 'spec.containers')) + sidecars}"
+    """Show how many containers are ready, of how many; sidecars count as containers."""
+    total = len(objects_at(pod, "spec.containers")) + len(_sidecars(pod))
+    return f"{_summarize(pod).ready}/{total}"
 
 
 def status(pod: JSONObject, _now: datetime) -> JSON:
-    """Print the state of the pod in one word."""
-    phase = text_at(pod, "status.phase")
+    """Show the state of the pod in one word."""
     if "deletionTimestamp" in metadata_of(pod):
+        # The node controller sets this reason on the pods of an unreachable node.
         if text_at(pod, "status.reason") == "NodeLost":
             return "Unknown"
-        if phase not in {"Failed", "Succeeded"}:
+        # A pod that has ended keeps its own status while it is being deleted.
+        if text_at(pod, "status.phase") not in {"Failed", "Succeeded"}:
             return "Terminating"
-    return _summary(pod).reason
+    return _summarize(pod).reason
 
 
 def restarts(pod: JSONObject, now: datetime) -> JSON:
-    """Print how often containers were restarted, and when the last time was."""
-    found = _summary(pod)
-    if not found.restarts or not found.restarted:
-        return str(found.restarts)
-    return f"{found.restarts} ({time_since(found.restarted, now)} ago)"
+    """Show how often containers were restarted, and how long ago the last time was."""
+    summary = _summarize(pod)
+    if not summary.restarts or not summary.last_restart:
+        return str(summary.restarts)
+    return f"{summary.restarts} ({time_since(summary.last_restart, now)} ago)"
 
 
 def readiness_gates(pod: JSONObject, _now: datetime) -> JSON:
-    """Print how many readiness gates are open, of how many."""
-    gates = [
-        text_at(gate, "conditionType") for gate in each(pod, "spec.readinessGates")
+    """Show how many readiness gates have a true condition, of how many."""
+    gates = objects_at(pod, "spec.readinessGates")
+    if not gates:
+        return NONE
+    is_open = [is_true(pod, text_at(gate, "conditionType")) for gate in gates]
+    return f"{is_open.count(True)}/{len(gates)}"
+
+
+def ip(pod: JSONObject) -> JSON:
+    """Show the first address of a pod."""
+    addresses = objects_at(pod, "status.podIPs")
+    if addresses:
+        return text_at(addresses[0], "ip")
+    return text_at(pod, "status.podIP", NONE)
+
+
+def _sidecars(pod: JSONObject) -> list[JSONObject]:
+    """Return the init containers that run as long as the pod does (KEP-753)."""
+    return [
+        container
+        for container in objects_at(pod, "spec.initContainers")
+        if container.get("restartPolicy") == "Always"
     ]
-    return (
-        f"{sum(is_true(pod, gate) for gate in gates)}/{len(gates)}" if gates else NONE
-    )
 
 
-def _summary(pod: JSONObject) -> _Summary:
-    """Go through the init containers, and where none of them holds the pod up through
-    the others.
-    """
-    sidecars = {
-        text_at(one, "name")
-        for one in each(pod, "spec.initContainers")
-        if _is_sidecar(one)
-    }
-    total = len(each(pod, "spec.initContainers"))
-    initial = later = _Summary(_phase(pod))
-    for index, one in enumerate(each(pod, "status.initContainerStatuses")):
-        is_sidecar = text_at(one, "name") in sidecars
-        initial = initial.with_restarts(one)
-        later = later.with_restarts(one) if is_sidecar else later
-        reason = _holds_up(one, is_sidecar=is_sidecar, progress=f"{index}/{total}")
-        if reason:
-            initial, later = (
-                replace(initial, reason=f"Init:{reason}"),
-                replace(later, reason=f"Init:{reason}"),
-            )
-            break
-        ready_now = later.ready + (
-            is_sidecar
-            and at(one, "state.terminated") is None
-            and one.get("ready") is True
+def _summarize(pod: JSONObject) -> _Summary:
+    """Go through the states of the containers, as the head of this module explains."""
+    init = _summarize_init_containers(pod)
+    # The condition outlives a restart of the init containers.
+    if init.is_pending and not is_true(pod, "Initialized"):
+        return _Summary(
+            init.reason, init.ready, init.restarts.count, init.restarts.last
         )
-        initial, later = (
-            replace(initial, ready=ready_now),
-            replace(later, ready=ready_now),
-        )
-    is_initializing = initial.reason.startswith("Init:") and not is_true(
-        pod, "Initialized"
-    )
-    return initial if is_initializing else _of_containers(pod, later)
+
+    reason, ready, restarts = init.reason, init.ready, init.sidecar_restarts
+    is_running = False
+    failure = ""
+    # In reverse, so that the reason of the first container remains.
+    for state in reversed(objects_at(pod, "status.containerStatuses")):
+        restarts.add(state)
+        terminated = at(state, "state.terminated")
+        waiting = text_at(state, "state.waiting.reason")
+        if waiting:
+            reason = waiting
+        elif isinstance(terminated, dict):
+            reason = _reason_of_termination(terminated)
+            if terminated.get("exitCode"):
+                failure = reason
+        elif state.get("ready") is True and at(state, "state.running") is not None:
+            is_running = True
+            ready += 1
+    # A container has completed, but the pod has not if another one runs or has failed.
+    if reason == "Completed" and is_running:
+        reason = "Running" if is_true(pod, "Ready") else failure or "NotReady"
+    elif reason == "Completed":
+        reason = failure or reason
+    return _Summary(reason, ready, restarts.count, restarts.last)
 
 
-def _is_sidecar(container: JSONObject) -> bool:
-    return container.get("restartPolicy") == "Always"
+def _summarize_init_containers(pod: JSONObject) -> _InitSummary:
+    """Go through the init containers up to the first one that is not done."""
+    summary = _InitSummary(_reason_of_phase(pod))
+    sidecars = {text_at(container, "name") for container in _sidecars(pod)}
+    for index, state in enumerate(objects_at(pod, "status.initContainerStatuses")):
+        is_sidecar = text_at(state, "name") in sidecars
+        summary.restarts.add(state)
+        if is_sidecar:
+            summary.sidecar_restarts.add(state)
+        terminated = at(state, "state.terminated")
+        # A container that has done its work holds nothing up.
+        if isinstance(terminated, dict) and not terminated.get("exitCode"):
+            continue
+        # Nor does a sidecar that runs.
+        if is_sidecar and state.get("started") is True:
+            if state.get("ready") is True:
+                summary.ready += 1
+            continue
+        total = len(objects_at(pod, "spec.initContainers"))
+        reason = _reason_of_init_container(state) or f"{index}/{total}"
+        summary.reason = f"Init:{reason}"
+        summary.is_pending = True
+        break
+    return summary
 
 
-def _phase(pod: JSONObject) -> str:
-    gated = any(
-        one.get("type") == "PodScheduled" and one.get("reason") == "SchedulingGated"
-        for one in each(pod, "status.conditions")
-    )
-    return (
-        "SchedulingGated"
-        if gated
-        else text_at(pod, "status.reason") or text_at(pod, "status.phase", "Pending")
-    )
+def _reason_of_phase(pod: JSONObject) -> str:
+    for condition in objects_at(pod, "status.conditions"):
+        if (
+            condition.get("type") == "PodScheduled"
+            and condition.get("reason") == "SchedulingGated"
+        ):
+            return "SchedulingGated"
+    phase = text_at(pod, "status.phase", "Pending")
+    return text_at(pod, "status.reason", phase)
 
 
-def _holds_up(status: JSONObject, *, is_sidecar: bool, progress: str) -> str:
-    """Say what an init container waits for; one that has done its work, or runs beside
-    the pod, holds nothing up.
-    """
-    ended = members_at(status, "state.terminated")
-    waiting = text_at(status, "state.waiting.reason")
-    if (ended and not ended.get("exitCode")) or (
-        is_sidecar and status.get("started") is True
-    ):
-        return ""
-    if ended:
-        return _end(ended)
-    return waiting if waiting not in {"", "PodInitializing"} else progress
+def _reason_of_init_container(state: JSONObject) -> str:
+    """Return why an init container is not done; "" if it gives no particular reason."""
+    terminated = at(state, "state.terminated")
+    if isinstance(terminated, dict):
+        return _reason_of_termination(terminated)
+    waiting = text_at(state, "state.waiting.reason")
+    # Every container has this reason until the init containers before it are done.
+    return "" if waiting == "PodInitializing" else waiting
 
 
-def _end(ended: JSONObject) -> str:
-    signal = integer_at(ended, "signal")
-    return text_at(ended, "reason") or (
-        f"Signal:{signal}" if signal else f"ExitCode:{integer_at(ended, 'exitCode')}"
-    )
-
-
-def _of_containers(pod: JSONObject, found: _Summary) -> _Summary:
-    is_running, failure = False, ""
-    for one in reversed(each(pod, "status.containerStatuses")):
-        found = found.with_restarts(one)
-        ended = members_at(one, "state.terminated")
-        if waiting := text_at(one, "state.waiting.reason"):
-            found = replace(found, reason=waiting)
-        elif ended:
-            found = replace(found, reason=_end(ended))
-            failure = found.reason if ended.get("exitCode") else failure
-        elif one.get("ready") is True and at(one, "state.running") is not None:
-            is_running, found = True, replace(found, ready=found.ready + 1)
-    if found.reason != "Completed":
-        return found
-    reason = failure or ("NotReady" if is_running else found.reason)
-    return replace(
-        found, reason="Running" if is_running and is_true(pod, "Ready") else reason
-    )
+def _reason_of_termination(terminated: JSONObject) -> str:
+    reason = text_at(terminated, "reason")
+    if reason:
+        return reason
+    signal = integer_at(terminated, "signal")
+    if signal:
+        return f"Signal:{signal}"
+    return f"ExitCode:{integer_at(terminated, 'exitCode')}"

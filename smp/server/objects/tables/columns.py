@@ -1,25 +1,28 @@
-"""A column of a table, and the two that nearly every table has: the name and the age.
+"""A column of a table, the columns Name and Age, and how ages are printed.
 
-Ages are printed as kubectl prints them. Pure: the time is an argument.
+The time is an argument. Go: k8s.io/kubernetes, pkg/printers/internalversion
+(translateTimestampSince) and k8s.io/apimachinery/pkg/util/duration.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
+
+import msgspec
 
 from smp.server.objects.metadata import metadata_of
 from smp.values import JSON, JSONObject
 
+# The value of a cell, from an object and the current time.
 Cell: TypeAlias = Callable[[JSONObject, datetime], JSON]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its name, what it shows of an object at a time, and its type; kubectl
-    hides a priority from 1.
+class Column(msgspec.Struct, frozen=True):
+    """A column: its name, its cells and its OpenAPI type.
+
+    kubectl shows columns of a priority above 0 only with ``-o wide``.
     """
 
     name: str
@@ -30,65 +33,92 @@ class Column:
     description: str = ""
 
     def definition(self) -> JSONObject:
-        """Return the column as a table declares it."""
-        about: JSONObject = {
+        """Return the column as a TableColumnDefinition."""
+        return {
             "name": self.name,
             "type": self.type,
             "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
         }
-        return {**about, "description": self.description, "priority": self.priority}
 
 
 def time_since(time: JSON, now: datetime) -> str:
-    """Print how long ago a time was, as kubectl does; ``<unknown>`` without one,
-    ``<invalid>`` for what is none.
+    """Print how long ago a time was (Go: translateTimestampSince).
+
+    Null gives ``<unknown>``, a value that is no time ``<invalid>``.
     """
     if time is None:
         return "<unknown>"
-    then = parse_time(time)
-    return human_duration((now - then).total_seconds()) if then else "<invalid>"
+    parsed = parse_time(time)
+    if parsed is None:
+        return "<invalid>"
+    return human_duration((now - parsed).total_seconds())
 
 
 def parse_time(time: JSON) -> datetime | None:
-    """Read a time as metadata has it, in UTC where it does not say otherwise; None for
-    what is none.
-    """
+    """Read a time as in metadata, by default in UTC; None if it cannot be read."""
+    if not isinstance(time, str):
+        return None
     try:
-        read = datetime.fromisoformat(time) if isinstance(time, str) else None
+        parsed = datetime.fromisoformat(time)
     except ValueError:
         return None
-    return read.replace(tzinfo=UTC) if read and not read.tzinfo else read
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _YEAR: Final = 365 * _DAY
+
+
+class _Scale(msgspec.Struct, frozen=True):
+    """How durations below a bound are printed: in one unit, or in two.
+
+    All durations are in seconds; a unit is its length and its letter.
+    """
+
+    bound: float
+    unit: tuple[int, str]
+    smaller_unit: tuple[int, str] | None = None
+
+
 _SCALES: Final = (
-    # below, in units of, and what is left in units of
-    (2 * _MINUTE, (1, "s"), None),
-    (10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
-    (3 * _HOUR, (_MINUTE, "m"), None),
-    (8 * _HOUR, (_HOUR, "h"), (_MINUTE, "m")),
-    (2 * _DAY, (_HOUR, "h"), None),
-    (8 * _DAY, (_DAY, "d"), (_HOUR, "h")),
-    (2 * _YEAR, (_DAY, "d"), None),
-    (8 * _YEAR, (_YEAR, "y"), (_DAY, "d")),
-    (float("inf"), (_YEAR, "y"), None),
+    _Scale(2 * _MINUTE, (1, "s")),
+    _Scale(10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
+    _Scale(3 * _HOUR, (_MINUTE, "m")),
+    _Scale(8 * _HOUR, (_HOUR, "h"), (_MINUTE, "m")),
+    _Scale(2 * _DAY, (_HOUR, "h")),
+    _Scale(8 * _DAY, (_DAY, "d"), (_HOUR, "h")),
+    _Scale(2 * _YEAR, (_DAY, "d")),
+    _Scale(8 * _YEAR, (_YEAR, "y"), (_DAY, "d")),
+    _Scale(float("inf"), (_YEAR, "y")),
 )
 
 
 def human_duration(seconds: float) -> str:
-    """Print a duration to two or three figures: ``5s``, ``3m20s``, ``4h``, ``2d3h``
-    (Go: duration.HumanDuration).
+    """Print a duration in one or two units: ``5s``, ``3m20s``, ``4h``, ``2d3h``.
+
+    Go: duration.HumanDuration.
     """
     whole = int(seconds)
+    # "Allow deviation no more than 2 seconds(excluded) to tolerate machine time
+    # inconsistence" (HumanDuration): one second in the future is now.
+    if whole == -1:
+        return "0s"
     if whole < 0:
-        return "0s" if whole == -1 else "<invalid>"
-    unit, rest = next((unit, rest) for bound, unit, rest in _SCALES if whole < bound)
-    count, left = divmod(whole, unit[0])
-    remainder = left // rest[0] if rest else 0
-    return f"{count}{unit[1]}" + (f"{remainder}{rest[1]}" if rest and remainder else "")
+        return "<invalid>"
+    scale = next(scale for scale in _SCALES if whole < scale.bound)
+    length, letter = scale.unit
+    count, rest = divmod(whole, length)
+    text = f"{count}{letter}"
+    if scale.smaller_unit:
+        smaller_length, smaller_letter = scale.smaller_unit
+        # A remainder of 0 is left out: "3m", not "3m0s".
+        if remainder := rest // smaller_length:
+            text += f"{remainder}{smaller_letter}"
+    return text
 
 
 def _name(obj: JSONObject, _now: datetime) -> JSON:
