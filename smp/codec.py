@@ -1,7 +1,7 @@
 """JSON text to values and back, as an API server reads and writes it.
 
-UTF-8, the last of two equal keys wins, integers of any size stay integers; NaN,
-Infinity and numbers beyond a double are refused.
+The text is UTF-8; the last of two equal keys wins; integers of any size stay integers;
+NaN, Infinity and numbers beyond a double are errors.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from smp.values import JSON
 
 
 def decode(data: bytes | str) -> JSON:
-    """Parse JSON. Raises DocumentError for anything else, DepthError for nesting beyond
-    the interpreter's stack.
+    """Parse JSON.
+
+    Raises DocumentError (``invalid-json``) for anything else, DepthError for nesting
+    beyond the interpreter's stack.
     """
     try:
         value: JSON = msgspec.json.decode(data)
@@ -26,8 +28,10 @@ def decode(data: bytes | str) -> JSON:
 
 
 def encode(value: JSON) -> bytes:
-    """Print a value as compact JSON, keys in their order. Raises DocumentError for what
-    JSON cannot say.
+    """Print a value as compact JSON, keys in their order.
+
+    Raises DocumentError (``not-json``) for a value that is no JSON, DepthError for
+    nesting beyond the interpreter's stack.
     """
     try:
         return msgspec.json.encode(value)

@@ -1,7 +1,7 @@
-"""A JSON value that nobody has decoded: bytes that are known to be one value, and are
-printed as they are.
+"""A JSON value that was left undecoded: bytes, known to be one value.
 
-To an engine it is a scalar, equal to one of the same bytes.
+To an engine it is a scalar: equal to another of the same bytes, and printed as it is.
+Only ``smp.wire`` makes such values; what is decoded as a whole has none.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import msgspec
 
 __all__ = ["RawJSON"]
 
+# At run time this is msgspec.Raw, which msgspec makes and prints without a copy. The
+# type checker sees an opaque class instead: msgspec.Raw is a buffer of bytes to it, and
+# code that took a JSON value for one would pass.
 if TYPE_CHECKING:
 
     class RawJSON:
-        """Opaque to the type checker: whoever wants to look into it has to decode it."""
+        """Opaque: it has to be decoded before its content can be read."""
 
 else:
     RawJSON = msgspec.Raw

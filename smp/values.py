@@ -1,6 +1,28 @@
 """JSON values: their types, and an equality that never confuses them.
 
 Python holds ``True == 1 == 1.0``; JSON, and a Kubernetes API server, do not.
+
+There are two ways here to find out whether two values are the same, because this module
+runs in two ways. A wheel has it compiled with mypyc; a checkout, an editable
+installation or a wheel built without a C compiler has it interpreted (``COMPILED`` says
+which).
+
+- Compiled, the values are walked side by side. The walk is machine code, and it stops
+  at the first difference.
+- Interpreted, such a walk costs many times as much as Python's own ``==``, which is
+  written in C. So ``==`` answers first. Where it says "different", they are. Where
+  it says "equal", the types may still differ (``1 == 1.0``), and the cheapest proof
+  that they do not is to print both sides as JSON with msgspec, in C as well: equal
+  text means equal types. Where the texts differ (``1`` beside ``1.0``, or only the
+  order of keys), the walk decides here, too.
+
+Both ways answer alike, and each is the slower one in the place of the other. The tests
+run over both.
+
+A limit of depth comes with it. The interpreter stops a deep recursion with
+RecursionError, compiled code runs on until the stack overflows and the process dies.
+So whatever recurses in compiled code counts its levels and raises RecursionError after
+``MAX_LEVELS`` of them; ``smp.errors.bounded`` turns it into a DepthError either way.
 """
 
 from __future__ import annotations
@@ -32,10 +54,11 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
+# mypyc makes a shared library of this file; ``__file__`` names what was imported.
 COMPILED: Final[bool] = not __file__.endswith(".py")
-# how deep compiled code goes, which has no limit of its own: as deep as the interpreter
-# by its own
-LEVELS: Final = 300
+# The maximum nesting of objects and lists. Compiled code has no recursion limit of its
+# own; 300 is about what the interpreter's limit of 1,000 calls comes to.
+MAX_LEVELS: Final = 300
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     dict: "object",
@@ -49,8 +72,9 @@ _TYPE_NAMES: Final[dict[type, str]] = {
 
 
 def type_name(value: object) -> str:
-    """Name the JSON type of a value: object, array, string, integer, number, boolean or
-    null.
+    """Name the JSON type of a value.
+
+    That is object, array, string, integer, number, boolean or null.
     """
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
@@ -59,57 +83,53 @@ def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     """Tell whether two JSON values are equal in type and content (order of keys aside).
 
     ``1``, ``1.0`` and ``True`` are three different values, as for Go's
-    ``reflect.DeepEqual``. Raises RecursionError.
+    ``reflect.DeepEqual``. Raises RecursionError. The head of this module says why there
+    are two ways.
     """
     if left is right:
         return True
     if type(left) is not type(right):
         return False
     if COMPILED:
-        return _alike(left, right, LEVELS)
+        return _same_by_walking(left, right, MAX_LEVELS)
     if left != right:
         return False
-    return (
-        not isinstance(left, (dict, list))
-        or _print_alike(left, right)
-        or _alike(left, right, LEVELS)
-    )
+    if not isinstance(left, (dict, list)):
+        return True
+    return _same_text(left, right) or _same_by_walking(left, right, MAX_LEVELS)
 
 
-def _alike(left: JSON | Absent, right: JSON | Absent, levels: int) -> bool:
+def _same_by_walking(left: JSON | Absent, right: JSON | Absent, levels: int) -> bool:
     if left is right:
         return True
-    if isinstance(left, str):
+    if isinstance(left, str):  # first, as most values are strings
         return isinstance(right, str) and left == right
     if isinstance(left, dict):
-        return (
-            isinstance(right, dict)
-            and len(left) == len(right)
-            and _members_alike(left, right, levels)
-        )
+        return isinstance(right, dict) and _same_objects(left, right, levels)
     if isinstance(left, list):
-        return (
-            isinstance(right, list)
-            and len(left) == len(right)
-            and _elements_alike(left, right, levels)
-        )
+        return isinstance(right, list) and _same_arrays(left, right, levels)
     return type(left) is type(right) and left == right
 
 
-def _members_alike(left: JSONObject, right: JSONObject, levels: int) -> bool:
+def _same_objects(left: JSONObject, right: JSONObject, levels: int) -> bool:
+    if len(left) != len(right):
+        return False
     if not levels:
         raise RecursionError
+    # A plain loop, here and below: all() makes a generator, which costs more.
     for name, value in left.items():
-        if not _alike(value, right.get(name, ABSENT), levels - 1):
+        if not _same_by_walking(value, right.get(name, ABSENT), levels - 1):
             return False
     return True
 
 
-def _elements_alike(left: JSONArray, right: JSONArray, levels: int) -> bool:
+def _same_arrays(left: JSONArray, right: JSONArray, levels: int) -> bool:
+    if len(left) != len(right):
+        return False
     if not levels:
         raise RecursionError
     for value, other in zip(left, right):
-        if not _alike(value, other, levels - 1):
+        if not _same_by_walking(value, other, levels - 1):
             return False
     return True
 
@@ -117,29 +137,33 @@ def _elements_alike(left: JSONArray, right: JSONArray, levels: int) -> bool:
 _print: Final = msgspec.json.Encoder().encode
 
 
-def _print_alike(left: object, right: object) -> bool:
-    """Tell whether two equal values are the same to the letter: uncompiled, the
-    cheapest proof that their types are.
-    """
+def _same_text(left: object, right: object) -> bool:
+    """Tell whether two values that Python holds equal have the same JSON text."""
     try:
         return _print(left) == _print(right)
-    except (TypeError, ValueError):  # not JSON; for msgspec to say why, elsewhere
+    except (TypeError, ValueError):
+        # No JSON, such as a set. The operation fails where it prints its result, with
+        # a better message than there could be here.
         return False
 
 
 def share_equal(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
-    """Return values, each replaced by the one at its place among the others if the two
-    are the same.
+    """Return values, each replaced by its counterpart if the two are the same.
+
+    The counterpart is the one at the same place among the others. After that ``is``
+    tells what ``same`` would, without a second comparison.
     """
     if COMPILED:
-        return [
-            other if same(value, other) else value
-            for value, other in zip(values, others)
-        ]
+        shared: list[JSON | Absent] = []
+        for value, other in zip(values, others):
+            shared.append(other if same(value, other) else value)
+        return shared
+    # As in ``same``: all comparisons at one go in C, one proof for all that are equal,
+    # and one by one only where that proof fails.
     equal = list(map(eq, values, others))
     if True not in equal:
         return values
-    if not _print_alike([*compress(values, equal)], [*compress(others, equal)]):
+    if not _same_text([*compress(values, equal)], [*compress(others, equal)]):
         equal = list(map(same, values, others))
     return [
         other if as_well else value
@@ -148,22 +172,23 @@ def share_equal(values: list[JSON | Absent], others: JSONArray) -> list[JSON | A
 
 
 def check_depth(value: JSON) -> None:
-    """Raise RecursionError for a value that is nested too deeply for compiled code,
-    which has no such limit itself.
+    """Raise RecursionError for a value too deeply nested for compiled code.
+
+    For values that a recursion without a count of its own is about to enter.
     """
     if COMPILED:
-        _check_depth(value, LEVELS)
+        _check_levels(value, MAX_LEVELS)
 
 
-def _check_depth(value: JSON, levels: int) -> None:
+def _check_levels(value: JSON, levels: int) -> None:
     if not levels:
         raise RecursionError
     if isinstance(value, dict):
         for member in value.values():
-            _check_depth(member, levels - 1)
+            _check_levels(member, levels - 1)
     elif isinstance(value, list):
         for element in value:
-            _check_depth(element, levels - 1)
+            _check_levels(element, levels - 1)
 
 
 def as_object(value: JSON | Absent) -> JSONObject:
@@ -182,18 +207,20 @@ def as_text(value: JSON | Absent) -> str:
 
 
 def scalar_key(value: JSON) -> ScalarKey:
-    """Make a scalar usable as a dictionary key that tells ``1`` from ``1.0`` and
-    ``True``.
+    """Make a dictionary key of a scalar that tells ``1`` from ``1.0`` and ``True``.
+
+    Strings and integers, almost all there are, stay as they are; the others get their
+    type beside them.
     """
-    return (
-        value if isinstance(value, str) or type(value) is int else (type(value), value)
-    )
+    if isinstance(value, str) or type(value) is int:
+        return value
+    return (type(value), value)
 
 
 def printed(value: JSON) -> str:
-    """Print a scalar as Go's ``%v`` does for the common cases; used only to order
-    things.
-    """
+    """Print a scalar as Go's ``%v`` does for the common cases."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "<nil>" if value is None else str(value)
+    if value is None:
+        return "<nil>"
+    return str(value)

@@ -6,7 +6,6 @@ what the patch does not touch is shared with ``live``.
 
 from __future__ import annotations
 
-from itertools import compress
 from typing import cast
 
 import msgspec
@@ -19,6 +18,7 @@ from smp.strategic._directives import (
     MARKER,
     REPLACE,
     PatchObject,
+    check_order,
     cleaned,
     has_directives,
     is_marked,
@@ -30,7 +30,6 @@ from smp.strategic._directives import (
 )
 from smp.strategic._ordering import (
     arranged,
-    check_order,
     element_type,
     first_positions,
     keys_of,
@@ -274,7 +273,7 @@ def _apply_ordered(
             code="invalid-element-order",
             hint=order_of(name),
         )
-    _check_order(added, order, field)
+    check_order(added or [], order, field.merge_key)
     if live is None and added is None:
         return
     merge = _merge_ordered(live, added, field)
@@ -287,17 +286,6 @@ def _apply_ordered(
         else []
     )
     result[name] = arranged(merge.elements, merge.keys, wanted, merge.slots)
-
-
-def _check_order(added: JSONArray | None, order: JSONArray, field: Field) -> None:
-    marked = [
-        isinstance(element, dict) and MARKER in element for element in added or ()
-    ]
-    elements = added or []
-    if field.merge_key and any(marked):
-        kept = [not (isinstance(e, dict) and e.get(MARKER) == DELETE) for e in elements]
-        elements, marked = [*compress(elements, kept)], [*compress(marked, kept)]
-    check_order(elements, order, field.merge_key, marked)
 
 
 def _merge_ordered(

@@ -1,16 +1,52 @@
 """Computing a strategic merge patch from three objects in one walk.
 
-``base`` is the last-applied configuration, ``live`` the live object, ``modified`` the
-desired one. Additions and changes are what modified has and live has not; deletions are
-what base had and modified has no longer. A two-way patch is the case in which base and
-live are one object. (Go: strategicpatch.diffMaps, run twice and merged by
-CreateThreeWayMergePatch.)
+Theory of operation
+===================
+
+A three-way patch is made of the *last-applied configuration* (``base`` here), the
+*modified configuration* and the *live* object. Go's CreateThreeWayMergePatch takes
+three passes:
+
+    delta      = diffMaps(live, modified), no deletions     what to add and to change
+    deletions  = diffMaps(base, modified), deletions only   what to delete
+    patch      = mergeMap(deletions, delta)                 both, merged as patches
+
+Here one walk over ``modified`` looks at both other sides at once and writes the patch
+directly. A two-way patch is the case in which base and live are the same object.
+
+Take a Pod whose user applied the containers ``app`` and ``old`` and now wants ``app``
+with another image, and no ``old``; the server filled in a pull policy:
+
+    base      {"containers": [{"name": "app", "image": "i:1"}, {"name": "old"}]}
+    live      {"containers": [{"name": "app", "image": "i:1", "imagePullPolicy": ..},
+                              {"name": "old"}]}
+    modified  {"containers": [{"name": "app", "image": "i:2"}]}
+
+1. ``_object`` comes to ``containers``, a list. ``_list_field`` finds that neither base
+   nor live equals modified, and that the schema says: a merge list.
+2. ``_list`` finds the keys: ``app`` in modified, ``app`` and ``old`` in base and live.
+   The elements of base and live are paired with those of modified.
+3. For ``app``, three elements differ: ``_object`` walks them and returns
+   ``{"image": "i:2"}``. The pull policy is in live alone, so it is left alone.
+4. ``old`` is left over from base: it gets a ``$patch: delete``.
+5. Something changed, so the order of the list is sent along. The patch is
+
+    {"$setElementOrder/containers": [{"name": "app"}],
+     "containers": [{"image": "i:2", "name": "app"},
+                    {"$patch": "delete", "name": "old"}]}
+
+A convention makes this fast. Most of three objects is equal, and to compare a subtree
+costs as much as to walk it, so nothing is compared twice: a side that equals the
+modified value is *replaced by it* (``_share_equal`` for one value,
+``smp.values.share_equal`` for the elements of a list). From there on ``live is
+modified`` means that live equals modified, and ``base is modified`` likewise. Objects
+with declared fields are not compared beforehand: the walk finds what differs, or that
+nothing does, in one pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from smp.errors import SmpError
 from smp.paths import Element
@@ -25,282 +61,384 @@ from smp.strategic._ordering import aligned, element_type, keys_of, numbered, pl
 from smp.values import (
     ABSENT,
     JSON,
-    LEVELS,
+    MAX_LEVELS,
     Absent,
     JSONArray,
     JSONObject,
     ScalarKey,
     as_list,
+    as_object,
     printed,
     same,
     scalar_key,
     share_equal,
 )
 
-T = TypeVar("T")
 Value: TypeAlias = "JSON | Absent"
-Three: TypeAlias = tuple[T, T, T]  # of the last-applied, the live and the modified side
 
 
 class Diff:
-    """The walk; ``orders=False`` leaves out order directives, as the detection of
-    conflicts wants it.
+    """The walk over three objects; the head of this module explains it.
 
-    Of three values that meet, those that equal the modified one are replaced by it, so
-    that identity tells all the way down what there is nothing to do about: equal values
-    are compared once and not looked into. An object of declared fields is not compared:
-    to walk it comes to the same, and what differs is within.
+    ``orders=False`` leaves out order directives, as Go does (SetElementOrder: false)
+    where it looks for conflicts.
     """
 
     def __init__(self, *, orders: bool = True) -> None:
         self._orders = orders
-        self._levels = LEVELS
 
     def objects(
+        self, base: JSONObject, live: JSONObject, modified: JSONObject, type_: Type
+    ) -> JSONObject:
+        """Return the patch for three objects of a type; empty where nothing is to do.
+
+        Raises ObjectError for lists that cannot be compared, UnknownFieldError where
+        unknown fields differ, RecursionError for too much depth.
+        """
+        return self._object(base, live, modified, type_, MAX_LEVELS, retain_keys=False)
+
+    def _object(  # noqa: C901, PLR0912  # a branch for each rule of Go's diffMaps
         self,
         base: JSONObject,
         live: JSONObject,
         modified: JSONObject,
-        schema: Type,
+        type_: Type,
+        levels: int,
         *,
-        retain: bool = False,
+        retain_keys: bool,
     ) -> JSONObject:
-        """Return the patch for one object; empty where there is nothing to do.
-
-        ``retain`` says that the object's own field has the retainKeys strategy.
-        """
-        self._levels -= 1
-        if not self._levels:
+        """Return the patch for one object. Go: diffMaps."""
+        if not levels:
             raise RecursionError
         patch: JSONObject = {}
-        kept = 0  # names that live has as well
+        common = 0  # how many names of modified live has as well
         for name, value in modified.items():
-            now = live.get(name, ABSENT)
-            kept += now is not ABSENT
-            kind = type(value)
-            if kind is dict or kind is list:
+            live_value = live.get(name, ABSENT)
+            if live_value is not ABSENT:
+                common += 1
+            json_type = type(value)
+            if json_type is dict or json_type is list:
+                base_value = base.get(name, ABSENT)
+                field = type_.field(name)
                 try:
-                    self._container(
-                        patch,
-                        name,
-                        (base.get(name, ABSENT), now, value),
-                        schema.field(name),
-                    )
+                    if isinstance(value, dict):
+                        child = self._object_field(
+                            base_value, live_value, value, field, levels
+                        )
+                        if child is not ABSENT:
+                            patch[name] = child
+                    elif isinstance(value, list):
+                        patch.update(
+                            self._list_field(
+                                name, base_value, live_value, value, field, levels
+                            )
+                        )
                 except SmpError as error:
                     raise error.within(name) from None
-            elif now is not value and (type(now) is not kind or now != value):
+            elif live_value is not value and (
+                type(live_value) is not json_type or live_value != value
+            ):
+                # Go: "Key was added", "Types have changed", and
+                # replacePatchFieldIfNotEqual for scalars of one type.
                 patch[name] = value
-        if base is not modified and (base is not live or len(live) > kept):
+        live_has_more = len(live) > common
+        # Go: updatePatchIfMissing. Null for what base had and modified has no longer,
+        # unless it is plain beforehand that there is no such name.
+        if base is not modified and (base is not live or live_has_more):
             for name in base:
                 if name not in modified:
                     patch[name] = None
-        if retain and (patch or (len(live) > kept and _has_more(live, modified))):
-            retained = sorted(
-                name for name, value in modified.items() if value is not None
-            )
-            patch.update({RETAIN_KEYS: [*retained]} if retained else {})
-        self._levels += 1
+        # Go: "Insert the retainKeysList iff there are values present in the
+        # retainKeysList and [..] the patch is not empty [or] there are additional
+        # field in original that need to be cleared"; original is live here.
+        if retain_keys and (
+            patch or (live_has_more and _has_more_fields(live, modified))
+        ):
+            retained = [name for name, value in modified.items() if value is not None]
+            if retained:
+                patch[RETAIN_KEYS] = [*sorted(retained)]
         return patch
 
-    def _container(
+    def _object_field(
         self,
-        patch: JSONObject,
-        name: str,
-        values: tuple[Value, Value, JSON],
+        base: Value,
+        live: Value,
+        modified: JSONObject,
         field: Field | None,
-    ) -> None:
-        before, now, value = values
-        kind = type(value)
-        if kind is list or field is None or field.replaces or not field.type.structured:
-            before, now = _share_equal(before, now, value)
-        if now is value and (before is value or not before or type(before) is not kind):
-            return
-        if type(now) is not kind and type(before) is not kind:
-            patch[name] = value
-        elif field is None:
-            if type(now) is kind or before is not value:
-                raise unknown_field()
-            patch[name] = value
-        elif isinstance(value, dict) and not field.replaces:
-            child = self._members(
-                before, now, value, field.type, retain=field.retain_keys
-            )
-            if child is not ABSENT:
-                patch[name] = child
-        elif isinstance(value, list) and field.merges:
-            patch.update(self._lists(name, as_list(before), now, value, field))
-        elif now is not value:
-            patch[name] = value
-
-    def _members(
-        self,
-        before: Value,
-        now: Value,
-        value: JSONObject,
-        schema: Type,
-        *,
-        retain: bool,
+        levels: int,
     ) -> JSONObject | Absent:
-        """Return the patch for an object that is there, the whole of one that is not,
-        or ABSENT.
-        """
-        base = before if isinstance(before, dict) else {}
-        if isinstance(now, dict):
-            return self.objects(base, now, value, schema, retain=retain) or ABSENT
-        # nothing was deleted
-        if not self.objects(base, value, value, schema, retain=retain):
-            return value
-        return self.objects(base, {}, value, schema, retain=retain)
+        """Return the patch for a field that is an object in modified, or ABSENT.
 
-    def _lists(
-        self, name: str, base: JSONArray, now: Value, value: JSONArray, field: Field
-    ) -> JSONObject:
-        """Return the patch for a merge list: the list itself and the directives that
-        stand beside it.
+        Go: handleMapDiff.
         """
-        live = as_list(now)
-        kept = base is value and not isinstance(now, list)
-        known = live or (
-            not kept and base and self._elements(name, base, value, value, field)
+        if field is None or field.replaces or not field.type.structured:
+            base, live = _share_equal(base, live, modified)
+        if live is modified and not _may_have_deletions(base, modified):
+            return ABSENT
+        if not isinstance(live, dict) and not isinstance(base, dict):
+            # Go: "Key was added", "Types have changed": the whole value.
+            return modified
+        if field is None:
+            # Go: "If the values are identical, this doesn't matter, no patch is needed.
+            # Otherwise, return the error", in the pass over live and in that over base.
+            if isinstance(live, dict) or base is not modified:
+                raise unknown_field()
+            return modified
+        if field.replaces:
+            # The strategy replace sends the whole value, and only where it differs
+            # (docs/deviations.md, 5).
+            return ABSENT if live is modified else modified
+        return self._nested(
+            base, live, modified, field.type, levels - 1, retain_keys=field.retain_keys
         )
-        patch = self._elements(name, base, live, value, field) if known else {}
-        if not isinstance(now, list):
-            return {name: value, **patch}
-        return patch if known or not value else {name: value}
 
-    def _elements(
+    def _nested(
+        self,
+        base: Value,
+        live: Value,
+        modified: JSONObject,
+        type_: Type,
+        levels: int,
+        *,
+        retain_keys: bool,
+    ) -> JSONObject | Absent:
+        """Return the patch for an object that live may lack; ABSENT for none."""
+        base_object = as_object(base)
+        if isinstance(live, dict):
+            patch = self._object(
+                base_object, live, modified, type_, levels, retain_keys=retain_keys
+            )
+            return patch or ABSENT
+        # Live lacks the object: the delta is all of it. Where base leads to deletions
+        # (the walk with modified for live finds nothing else), Go merges that delta
+        # into them, which comes to the patch for an empty live object.
+        deletions = self._object(
+            base_object, modified, modified, type_, levels, retain_keys=retain_keys
+        )
+        if not deletions:
+            return modified
+        return self._object(
+            base_object, {}, modified, type_, levels, retain_keys=retain_keys
+        )
+
+    def _list_field(
+        self,
+        name: str,
+        base: Value,
+        live: Value,
+        modified: JSONArray,
+        field: Field | None,
+        levels: int,
+    ) -> JSONObject:
+        """Return what a patch needs for a field that is a list in modified.
+
+        That is the list, and the directives beside it. Go: handleSliceDiff.
+        """
+        base, live = _share_equal(base, live, modified)
+        if live is modified and not _may_have_deletions(base, modified):
+            return {}
+        if not isinstance(live, list) and not isinstance(base, list):
+            # Go: "Key was added", "Types have changed": the whole value.
+            return {name: modified}
+        if field is None:
+            # As for objects: an unknown field may not differ from either side.
+            if isinstance(live, list) or base is not modified:
+                raise unknown_field()
+            return {name: modified}
+        if not field.merges:
+            # An atomic list. Go: replacePatchFieldIfNotEqual.
+            return {} if live is modified else {name: modified}
+        if live and isinstance(live, list):
+            return self._list(name, as_list(base), live, modified, field, levels)
+        return self._list_of_empty_live(
+            name, as_list(base), live, modified, field, levels
+        )
+
+    def _list_of_empty_live(
+        self,
+        name: str,
+        base: JSONArray,
+        live: Value,
+        modified: JSONArray,
+        field: Field,
+        levels: int,
+    ) -> JSONObject:
+        """Return what a patch needs for a merge list that is empty or absent in live.
+
+        Go: diffLists, "Old slice was empty - add all elements from the new slice".
+        """
+        is_there = isinstance(live, list)
+        whole: JSONObject = {name: modified}
+        # As in _nested: where base leads to deletions, Go merges the whole list into
+        # them. A base that equals modified has none; it is looked into all the same
+        # where live has the list, as its elements may be at fault.
+        deletes = False
+        if base and (is_there or base is not modified):
+            deletes = bool(self._list(name, base, modified, modified, field, levels))
+        if not deletes:
+            return {} if is_there and not modified else whole
+        patch = self._list(name, base, [], modified, field, levels)
+        return patch if is_there else whole | patch
+
+    def _list(
         self,
         name: str,
         base: JSONArray,
         live: JSONArray,
-        value: JSONArray,
+        modified: JSONArray,
         field: Field,
+        levels: int,
     ) -> JSONObject:
+        """Return what a patch needs for a merge list. Go: diffLists."""
         merge_key = field.merge_key
-        keys = plain_keys(value, merge_key)
-        base_keys = keys if base is value else plain_keys(base, merge_key)
-        live_keys = (
-            keys
-            if live is value
-            else base_keys
-            if live is base
-            else plain_keys(live, merge_key)
-        )
-        # then all are objects
-        if keys is not None and base_keys is not None and live_keys is not None:
-            return self._by_key(
-                name, (base, live, value), (base_keys, live_keys, keys), field
-            )
-        kind = element_type(base or live, value)
-        if live and live is not value and element_type(live, value) is not kind:
-            live = _of_no_account(live, merge_key)
-        if kind is not dict:
-            return self._scalars(name, base, live, value)
-        lists = base, live, value
-        found = [keys_of(elements, merge_key) for elements in (value, base, live)]
-        return self._by_key(name, lists, (found[1], found[2], found[0]), field)
-
-    def _by_key(
-        self,
-        name: str,
-        lists: Three[JSONArray],
-        keys_of_each: Three[list[ScalarKey]],
-        field: Field,
-    ) -> JSONObject:
-        base, live, value = lists
-        base_keys, live_keys, keys = keys_of_each
-        merge_key, known = field.merge_key, field.type.items
-        befores, gone = aligned(base, base_keys, keys)
-        befores = share_equal(befores, value)
-        nows = (
-            befores
-            if live is base
-            else share_equal(aligned(live, live_keys, keys)[0], value)
-        )
-        merged: JSONArray = []
-        for index, element in enumerate(value):
-            before, now = befores[index], nows[index]
-            if now is not element or (before is not element and before is not ABSENT):
-                try:
-                    self._element(merged, (before, now, element), field, known)
-                except SmpError as error:
-                    raise error.within(
-                        Element(index, merge_key, _at(element, merge_key))
-                    ) from None
-        merged += _deletions(gone, merge_key)
+        # Where all have a plain merge key they are objects, and known to be fit.
+        keys = plain_keys(modified, merge_key)
+        base_keys = keys if base is modified else plain_keys(base, merge_key)
+        if live is modified:
+            live_keys = keys
+        elif live is base:
+            live_keys = base_keys
+        else:
+            live_keys = plain_keys(live, merge_key)
+        if keys is None or base_keys is None or live_keys is None:
+            json_type = element_type(base or live, modified)
+            if live and element_type(live, modified) is not json_type:
+                # The elements of live are of another type than those of base. Both fit
+                # modified, so modified is empty: there is nothing to add. What is left
+                # is the error of Go's pass over live for elements without merge key.
+                if isinstance(live[0], dict):
+                    keys_of(live, merge_key)
+                live = []
+            if json_type is not dict:
+                return self._list_of_scalars(name, base, live, modified)
+            keys = keys_of(modified, merge_key)
+            base_keys = keys_of(base, merge_key)
+            live_keys = keys_of(live, merge_key)
+        # Go: diffListsOfMaps, which sorts both lists by merge key to pair the elements.
+        paired_base, removed = aligned(base, base_keys, keys)
+        paired_base = share_equal(paired_base, modified)
+        paired_live = paired_base
+        if live is not base:
+            paired_live = share_equal(aligned(live, live_keys, keys)[0], modified)
+        elements = self._elements(paired_base, paired_live, modified, field, levels)
+        # Go: "append the deletions to the end of the patch list".
+        removed_keys = [as_object(element)[merge_key] for element in removed]
+        for value in sorted(removed_keys, key=printed):
+            elements.append(delete_element(merge_key, value))
         order: JSONArray = []
-        if merged or live_keys != keys:
-            order = [{merge_key: _at(element, merge_key)} for element in value]
-        return self._parallel(name, merged, order)
+        # Go: "generate the setElementOrder list when there are content changes or order
+        # changes".
+        if elements or live_keys != keys:
+            order = [{merge_key: as_object(item)[merge_key]} for item in modified]
+        return self._with_order(name, elements, order)
 
-    def _element(
-        self, merged: JSONArray, values: Three[Value], field: Field, known: Type
-    ) -> None:
-        before, now, element = values
-        if not isinstance(element, dict):
-            return
-        patch = self._members(before, now, element, known, retain=field.retain_keys)
-        if isinstance(patch, dict):
+    def _elements(
+        self,
+        base: list[Value],
+        live: list[Value],
+        modified: JSONArray,
+        field: Field,
+        levels: int,
+    ) -> JSONArray:
+        """Return the elements of a patch for elements that were paired by merge key."""
+        merge_key = field.merge_key
+        type_ = field.type.items
+        elements: JSONArray = []
+        for index, element in enumerate(modified):
+            base_element, live_element = base[index], live[index]
+            if live_element is element and (
+                base_element is element or base_element is ABSENT
+            ):
+                continue
+            if not isinstance(element, dict):
+                continue
+            try:
+                patch = self._nested(
+                    base_element,
+                    live_element,
+                    element,
+                    type_,
+                    levels - 1,
+                    retain_keys=field.retain_keys,
+                )
+            except SmpError as error:
+                raise error.within(
+                    Element(index, merge_key, element[merge_key])
+                ) from None
+            if patch is ABSENT:
+                continue
             if patch is not element:
-                patch[field.merge_key] = element[field.merge_key]
-            merged.append(patch)
+                patch[merge_key] = element[merge_key]
+            elements.append(patch)
+        return elements
 
-    def _scalars(
-        self, name: str, base: JSONArray, live: JSONArray, value: JSONArray
+    def _list_of_scalars(
+        self, name: str, base: JSONArray, live: JSONArray, modified: JSONArray
     ) -> JSONObject:
-        added, removed = (
-            _surplus(value, live),
-            {scalar_key(gone): gone for gone in _surplus(base, value)},
-        )
-        changed = removed or (live and not same(live, value))
-        patch = self._parallel(name, added, value if changed else [])
-        deletions = sorted(removed.values(), key=printed)
-        return {deletions_from(name): [*deletions], **patch} if deletions else patch
+        """Return what a patch needs for a merge list of scalars.
 
-    def _parallel(self, name: str, elements: JSONArray, order: JSONArray) -> JSONObject:
-        patch: JSONObject = {order_of(name): order} if order and self._orders else {}
-        return {**patch, name: elements} if elements else patch
+        Go: diffListsOfScalars.
+        """
+        added = _surplus(modified, live)
+        # Without repeats, as after Go's deduplicateScalars.
+        removed: dict[ScalarKey, JSON] = {}
+        for value in _surplus(base, modified):
+            removed[scalar_key(value)] = value
+        # Go: "generate the setElementOrder list when there are content changes or order
+        # changes"; of the lists as they are written (docs/deviations.md, 10).
+        order: JSONArray = []
+        if removed or (live and not same(live, modified)):
+            order = modified
+        patch = self._with_order(name, added, order)
+        if not removed:
+            return patch
+        return {
+            deletions_from(name): [*sorted(removed.values(), key=printed)],
+            **patch,
+        }
+
+    def _with_order(
+        self, name: str, elements: JSONArray, order: JSONArray
+    ) -> JSONObject:
+        patch: JSONObject = {}
+        if order and self._orders:
+            patch[order_of(name)] = order
+        if elements:
+            patch[name] = elements
+        return patch
 
 
-def _share_equal(before: Value, now: Value, value: JSON) -> tuple[Value, Value]:
-    """Return the value itself in place of what equals it."""
-    if now is value or same(now, value):
-        return value if before is now or same(before, value) else before, value
-    return value if before is not now and (
-        before is value or same(before, value)
-    ) else before, now
+def _share_equal(base: Value, live: Value, modified: JSON) -> tuple[Value, Value]:
+    """Return base and live, each replaced by the modified value if it equals it."""
+    live_equal = live is modified or same(live, modified)
+    if base is live:
+        base_equal = live_equal
+    else:
+        base_equal = base is modified or same(base, modified)
+    return (modified if base_equal else base), (modified if live_equal else live)
 
 
-def _of_no_account(live: JSONArray, merge_key: str) -> JSONArray:
-    """Check a live list of another type: modified is empty, so there is nothing to add,
-    whatever stands there.
+def _may_have_deletions(base: Value, modified: JSON) -> bool:
+    """Tell whether base may have something that modified no longer has."""
+    return base is not modified and bool(base) and type(base) is type(modified)
+
+
+def _has_more_fields(live: JSONObject, modified: JSONObject) -> bool:
+    """Tell whether live has a field, not null, that modified lacks.
+
+    Go: hasAdditionalNewField.
     """
-    if isinstance(live[0], dict):
-        keys_of(live, merge_key)
-    return []
-
-
-def _has_more(live: JSONObject, modified: JSONObject) -> bool:
     for name, value in live.items():
         if value is not None and name not in modified:
             return True
     return False
 
 
-def _deletions(left: Iterable[JSON], merge_key: str) -> JSONArray:
-    values = sorted((_at(element, merge_key) for element in left), key=printed)
-    return [delete_element(merge_key, value) for value in values]
-
-
-def _at(element: JSON, merge_key: str) -> JSON:
-    return element[merge_key] if isinstance(element, dict) else None
-
-
 def _surplus(elements: JSONArray, others: JSONArray) -> JSONArray:
     """Return the scalars that one list has more often than another, in their order."""
-    left = set(numbered(keys_of(others, "")))
-    return [
-        value
-        for value, key in zip(elements, numbered(keys_of(elements, "")), strict=True)
-        if key not in left
-    ]
+    matched = set(numbered(keys_of(others, "")))
+    surplus: JSONArray = []
+    for value, key in zip(elements, numbered(keys_of(elements, ""))):
+        if key not in matched:
+            surplus.append(value)
+    return surplus

@@ -1,7 +1,8 @@
-"""The words of a strategic merge patch: the only module that spells a ``$``.
+"""The directives of a strategic merge patch: the only module that spells a ``$``.
 
-A patch object is read once into its directives and its fields; engines see no magic
-key.
+A patch object is read once into its directives and its fields; the engines see no
+magic key. The directives are those of Go's strategicpatch: ``$patch``, ``$retainKeys``,
+``$setElementOrder/LIST`` and ``$deleteFromPrimitiveList/LIST``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final, cast
 
 from smp.errors import PatchError
 from smp.paths import Path
-from smp.strategic._ordering import merge_key_of, plain_keys
+from smp.strategic._ordering import element_type, keys_of, merge_key_of, plain_keys
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, type_name
 
 MARKER: Final = "$patch"
@@ -20,14 +21,17 @@ RETAIN_KEYS: Final = "$retainKeys"
 _ORDER: Final = "$setElementOrder"
 _DELETIONS: Final = "$deleteFromPrimitiveList"
 _PREFIXES: Final = (_ORDER, _DELETIONS)
-_NONE: Final[JSONObject] = {}
-# which the reference takes for names all the same
-_NO_NAMES: Final = frozenset({bool, int, float, type(None)})
-_CODES: Final = {_ORDER: "invalid-element-order", _DELETIONS: "invalid-deletion-list"}
+# Shared by all patch objects without such a directive, and never changed.
+_NO_DIRECTIVES: Final[JSONObject] = {}
 
 
 class PatchObject:
-    """One object of a patch: its fields, and beside them what its directives say."""
+    """One object of a patch: its fields, and its directives apart from them.
+
+    ``marker`` is the value of ``$patch``, ``retained`` that of ``$retainKeys``;
+    ``orders`` and ``deletions`` map the name of a list to its order directive and to
+    the values to delete from it.
+    """
 
     __slots__ = ("deletions", "fields", "marker", "orders", "retained")
 
@@ -36,8 +40,8 @@ class PatchObject:
         fields: JSONObject,
         marker: JSON | Absent = ABSENT,
         retained: JSON | Absent = ABSENT,
-        orders: JSONObject = _NONE,
-        deletions: JSONObject = _NONE,
+        orders: JSONObject = _NO_DIRECTIVES,
+        deletions: JSONObject = _NO_DIRECTIVES,
     ) -> None:
         self.fields = fields
         self.marker = marker
@@ -47,8 +51,10 @@ class PatchObject:
 
 
 class PatchList:
-    """The elements of a merge list in a patch: to merge, to delete (by key), and
-    whether to drop all others.
+    """A merge list of objects in a patch.
+
+    ``elements``, with their ``keys``, are to be merged; elements with ``deleted`` keys
+    are to be deleted; with ``replaces`` all others are, too.
     """
 
     __slots__ = ("deleted", "elements", "keys", "replaces")
@@ -79,16 +85,15 @@ def deletions_from(name: str) -> str:
 
 def is_directive(name: str) -> bool:
     """Tell whether a key is a directive and not a field."""
-    return (
-        name != ""
-        and name[0] == "$"
-        and (name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES))
-    )
+    if not name or name[0] != "$":
+        return False
+    return name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES)
 
 
 def is_marked(value: JSON) -> bool:
-    """Tell whether a value is an object that carries ``$patch``; a null there says
-    nothing.
+    """Tell whether a value is an object with a ``$patch`` that is not null.
+
+    A null there has no effect (docs/deviations.md, 19).
     """
     return isinstance(value, dict) and value.get(MARKER) is not None
 
@@ -96,15 +101,17 @@ def is_marked(value: JSON) -> bool:
 def read_object(patch: JSONObject) -> PatchObject:
     """Split an object of a patch into fields and directives.
 
-    Raises PatchError for a directive that does not name its list (Go:
-    strategicpatch.extractKey).
+    Raises PatchError for a directive that does not name its list.
     """
-    return read_directives(patch) if has_directives(patch) else PatchObject(patch)
+    if has_directives(patch):
+        return read_directives(patch)
+    return PatchObject(patch)
 
 
 def has_directives(patch: JSONObject) -> bool:
-    """Tell whether an object of a patch may have directives."""
-    for name in patch:
+    """Tell whether an object of a patch may have directives: any key with a ``$``."""
+    # Most objects have none: they cost a look at the first character of each key.
+    for name in patch:  # noqa: SIM110  # any() makes a generator, on a hot path
         if name and name[0] == "$":
             return True
     return False
@@ -112,33 +119,38 @@ def has_directives(patch: JSONObject) -> bool:
 
 def read_directives(patch: JSONObject) -> PatchObject:
     """Split an object of a patch that may have directives; see read_object."""
-    if MARKER in patch:  # it rules the whole object: nothing else in it is looked at
+    # Go's mergeMap looks for $patch first, and then at nothing else in the object
+    # (handleDirectiveInMergeMap).
+    if MARKER in patch:
         return PatchObject(patch, marker=patch[MARKER])
     fields: JSONObject = {}
     retained: JSON | Absent = ABSENT
-    orders, deletions = _NONE, _NONE
+    orders, deletions = _NO_DIRECTIVES, _NO_DIRECTIVES
     for name, value in patch.items():
         if not name or name[0] != "$":
             fields[name] = value
         elif name == RETAIN_KEYS:
             retained = value
         elif name.startswith(_ORDER):
-            orders = orders or {}  # which most objects do without
-            orders[_target(name, _ORDER)] = value
+            if orders is _NO_DIRECTIVES:
+                orders = {}
+            orders[_list_name(name, _ORDER, "invalid-element-order")] = value
         elif name.startswith(_DELETIONS):
-            deletions = deletions or {}
-            deletions[_target(name, _DELETIONS)] = value
+            if deletions is _NO_DIRECTIVES:
+                deletions = {}
+            deletions[_list_name(name, _DELETIONS, "invalid-deletion-list")] = value
         else:
             fields[name] = value
     return PatchObject(fields, ABSENT, retained, orders, deletions)
 
 
-def _target(name: str, prefix: str) -> str:
+def _list_name(name: str, prefix: str, code: str) -> str:
+    # As Go's extractKey: what begins like the directive has to be the directive.
     word, slash, target = name.partition("/")
     if word != prefix or not slash:
         raise PatchError(
             f"{name!r} is not a directive",
-            code=_CODES[prefix],
+            code=code,
             path=Path((name,)),
             hint=f"{prefix}/<list>",
         )
@@ -146,15 +158,13 @@ def _target(name: str, prefix: str) -> str:
 
 
 def read_list(patch: JSONArray, merge_key: str) -> PatchList:
-    """Split the elements of a merge list in a patch by what they ask for.
+    """Split the elements of a merge list of objects by what they ask for.
 
     Raises PatchError for an unknown ``$patch`` word, and for an element without its
-    merge key (Go: strategicpatch.mergeSliceWithSpecialElements).
+    merge key. Go: strategicpatch.mergeSliceWithSpecialElements.
     """
     plain = plain_keys(patch, merge_key)
-    if plain is not None and not any(
-        isinstance(element, dict) and MARKER in element for element in patch
-    ):
+    if plain is not None and not _has_marked_elements(patch):
         return PatchList(cast("list[JSONObject]", patch), plain, set(), replaces=False)
     elements: list[JSONObject] = []
     keys: list[ScalarKey] = []
@@ -163,9 +173,12 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     for index, element in enumerate(patch):
         marker = element.get(MARKER, ABSENT) if isinstance(element, dict) else ABSENT
         if marker == REPLACE:
+            # One such element rules the whole list; its own content does not count.
             replaces = True
             continue
-        if marker not in (ABSENT, DELETE):
+        # ``merge`` is an error, too ("merging lists cannot yet be specified in the
+        # patch").
+        if marker is not ABSENT and marker != DELETE:
             raise unknown_marker(marker).within(index)
         key = merge_key_of(element, index, merge_key, PatchError)
         if marker == DELETE:
@@ -174,6 +187,13 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
             elements.append(element)
             keys.append(key)
     return PatchList(elements, keys, deleted, replaces=replaces)
+
+
+def _has_marked_elements(elements: JSONArray) -> bool:
+    for element in elements:  # noqa: SIM110  # any() makes a generator, on a hot path
+        if isinstance(element, dict) and MARKER in element:
+            return True
+    return False
 
 
 def unknown_marker(marker: JSON | Absent) -> PatchError:
@@ -190,30 +210,33 @@ def retained_keys(patch: PatchObject) -> set[str]:
     """Return the keys that ``$retainKeys`` lists.
 
     Raises PatchError where it is no list of names, or where the patch sets a key
-    outside it: the server rejects such a patch (retainKeys proposal; Go:
-    strategicpatch.applyRetainKeysDirective).
+    outside it: a server rejects such a patch (retainKeys proposal). Go:
+    strategicpatch.applyRetainKeysDirective.
     """
     listed = patch.retained
     if not isinstance(listed, list):
-        raise _no_names(listed)
+        raise _not_names(listed)
     names: set[str] = set()
     for name in listed:
         if isinstance(name, str):
             names.add(name)
-        elif type(name) not in _NO_NAMES:
-            raise _no_names(listed)
+        elif isinstance(name, (dict, list)):
+            # Go panics, as a map or a slice cannot be the key of a map. Any other
+            # scalar is a key there that equals no name.
+            raise _not_names(listed)
     for name, value in patch.fields.items():
         if value is not None and name not in names:
             raise PatchError(
                 f"the patch sets this field, but {RETAIN_KEYS} does not list it",
                 code="retain-keys-mismatch",
                 path=Path((name,)),
-                hint=f"add {name!r} to {RETAIN_KEYS}, or leave the field out of the patch",
+                hint=f"add {name!r} to {RETAIN_KEYS}, or leave the field out of the "
+                "patch",
             )
     return names
 
 
-def _no_names(listed: JSON | Absent) -> PatchError:
+def _not_names(listed: JSON | Absent) -> PatchError:
     return PatchError(
         f"a list of field names is expected, not {type_name(listed)}",
         code="invalid-retain-keys",
@@ -221,43 +244,98 @@ def _no_names(listed: JSON | Absent) -> PatchError:
     )
 
 
+def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
+    """Check a list of a patch against its order directive.
+
+    Each element that the patch merges must be in the directive, in the same relative
+    order. Raises PatchError where one is not. Go:
+    strategicpatch.validatePatchWithSetOrderList.
+    """
+    has_marks = _has_marked_elements(elements)
+    if has_marks and merge_key:
+        # Elements to delete have no place in the order (Go: extractToDeleteItems).
+        elements = [element for element in elements if not _deletes(element)]
+    if not order or not elements:
+        return
+    wanted = keys_of(order, merge_key, PatchError)
+    if not has_marks and wanted == plain_keys(elements, merge_key):
+        return
+    element_type(order, elements, error=PatchError)
+    # Both lists are read once, side by side; the directive may have more elements.
+    at = 0
+    for index, element in enumerate(elements):
+        if at == len(wanted):
+            raise _out_of_order(index)
+        if isinstance(element, dict) and MARKER in element:
+            continue
+        key = keys_of([element], merge_key, PatchError)[0]
+        while at < len(wanted) and wanted[at] != key:
+            at += 1
+        if at == len(wanted):
+            raise _out_of_order(index)
+        at += 1
+
+
+def _deletes(element: JSON) -> bool:
+    return isinstance(element, dict) and element.get(MARKER) == DELETE
+
+
+def _out_of_order(index: int) -> PatchError:
+    return PatchError(
+        "the order directive of this list does not have this element here",
+        code="element-order-mismatch",
+        hint="each element that the patch merges must be in the order directive, in "
+        "the same relative order",
+    ).within(index)
+
+
 def delete_element(merge_key: str, value: JSON) -> JSONObject:
-    """Make the element that deletes another from a merge list."""
+    """Make the element that deletes another from a merge list.
+
+    Go: strategicpatch.CreateDeleteDirective.
+    """
     return {MARKER: DELETE, merge_key: value}
 
 
 def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
-    """Return a patch value as it is stored: without nulls in objects and without
-    directives.
+    """Return a patch value as it is stored: no nulls in objects, no directives.
 
-    With ``drop_marked`` whatever carries ``$patch`` goes as a whole, as in a value for
-    which the live object has no place yet; without it only the word goes, as a typed
-    server decodes it. The value itself comes back where nothing had to go.
+    With ``drop_marked`` objects with a ``$patch`` go as a whole, as in a value for
+    which the live object has no place yet (Go: removeDirectives and
+    discardNullValuesFromPatch); without it only the directive goes, as a typed server
+    drops it when it decodes the merged JSON (docs/deviations.md, 1). Returns the value
+    itself where nothing had to go.
     """
     if isinstance(value, dict):
-        return _cleaned_object(value, drop_marked)
-    return _cleaned_array(value, drop_marked) if isinstance(value, list) else value
+        return _cleaned_object(value, drop_marked=drop_marked)
+    if isinstance(value, list):
+        return _cleaned_array(value, drop_marked=drop_marked)
+    return value
 
 
-def _cleaned_object(value: JSONObject, drop_marked: bool) -> JSONObject:
+def _cleaned_object(value: JSONObject, *, drop_marked: bool) -> JSONObject:
     kept: JSONObject = {}
     changed = False
     for name, member in value.items():
         if member is None or is_directive(name) or (drop_marked and is_marked(member)):
             changed = True
             continue
-        kept[name] = cleaned(member, drop_marked=drop_marked)
-        changed = changed or kept[name] is not member
+        clean = cleaned(member, drop_marked=drop_marked)
+        kept[name] = clean
+        if clean is not member:
+            changed = True
     return kept if changed else value
 
 
-def _cleaned_array(value: JSONArray, drop_marked: bool) -> JSONArray:
+def _cleaned_array(value: JSONArray, *, drop_marked: bool) -> JSONArray:
     kept: JSONArray = []
     changed = False
     for element in value:
         if drop_marked and is_marked(element):
             changed = True
             continue
-        kept.append(cleaned(element, drop_marked=drop_marked))
-        changed = changed or kept[-1] is not element
+        clean = cleaned(element, drop_marked=drop_marked)
+        kept.append(clean)
+        if clean is not element:
+            changed = True
     return kept if changed else value

@@ -1,10 +1,12 @@
-"""Merge lists: what identifies an element, and where each one goes."""
+"""Merge lists: what identifies an element, and where each one goes.
+
+An element of a merge list is known by its *key*: an object by the value of its patch
+merge key, a scalar by itself. Keys are made by ``smp.values.scalar_key``: they fit into
+dictionaries and are strict, ``1``, ``1.0`` and ``True`` are three keys.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Final, TypeAlias, TypeVar, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
@@ -14,46 +16,46 @@ ListError: TypeAlias = type[ObjectError] | type[PatchError]
 Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
 
-_UNFIT: Final[dict[type, tuple[str, str]]] = {
+# What no merge list can hold: the code of the error, and the problem.
+_UNMERGEABLE: Final[dict[type, tuple[str, str]]] = {
     list: ("nested-list", "a list of lists cannot be merged"),
     type(None): ("null-element", "a null in a merge list has no identity"),
 }
 
 
 def element_type(*lists: JSONArray, error: ListError = ObjectError) -> type | None:
-    """Return the one JSON type of all elements of all lists; None where there is no
-    element.
+    """Return the one JSON type of all elements of all lists; None for empty lists.
 
-    Raises ``error`` for mixed types, lists and nulls (Go:
-    strategicpatch.sliceElementType).
+    Raises ``error`` for mixed types, lists and nulls. Go:
+    strategicpatch.sliceElementType.
     """
-    found: type | None = None
+    json_type: type | None = None
     for elements in lists:
         for element in elements:
-            kind = type(element)
-            if kind is not found:
-                if found is not None or kind in _UNFIT:
-                    raise _unmergeable(lists, error)
-                found = kind
-    return found
+            other = type(element)
+            if other is not json_type:
+                if json_type is not None or other in _UNMERGEABLE:
+                    raise _type_error(lists, error)
+                json_type = other
+    return json_type
 
 
-def _unmergeable(lists: tuple[JSONArray, ...], error: ListError) -> SmpError:
-    types = set(map(type, chain.from_iterable(lists)))
-    for kind, (code, problem) in _UNFIT.items():
-        if kind in types:
+def _type_error(lists: tuple[JSONArray, ...], error: ListError) -> SmpError:
+    names: dict[type, str] = {}
+    for elements in lists:
+        for element in elements:
+            names[type(element)] = type_name(element)
+    for json_type, (code, problem) in _UNMERGEABLE.items():
+        if json_type in names:
             return error(problem, code=code)
-    names = sorted(
-        type_name(next(v for es in lists for v in es if type(v) is kind))
-        for kind in types
-    )
-    return error(f"elements of different types: {', '.join(names)}", code="mixed-list")
+    listed = ", ".join(sorted(names.values()))
+    return error(f"elements of different types: {listed}", code="mixed-list")
 
 
 def merge_key_of(
     element: JSON, index: int, merge_key: str, error: ListError = ObjectError
 ) -> ScalarKey:
-    """Return what identifies an element of a merge list.
+    """Return the key of an element of a merge list of objects.
 
     Raises ``error`` where the element is no object, lacks its merge key or has an
     object or a list there.
@@ -62,37 +64,37 @@ def merge_key_of(
         raise error(
             f"an object is expected, not {type_name(element)}", code="not-an-object"
         ).within(index)
-    if merge_key not in element:
-        raise _missing(merge_key, error).within(index)
-    value = element[merge_key]
-    if isinstance(value, (dict, list)):
-        raise (
-            error(
-                f"an {type_name(value)} cannot be a merge key", code="invalid-merge-key"
+    if merge_key in element:
+        value = element[merge_key]
+        if isinstance(value, (dict, list)):
+            raise (
+                error(
+                    f"an {type_name(value)} cannot be a merge key",
+                    code="invalid-merge-key",
+                )
+                .within(merge_key)
+                .within(index)
             )
-            .within(merge_key)
-            .within(index)
-        )
-    return scalar_key(value)
-
-
-def _missing(merge_key: str, error: ListError) -> SmpError:
+        return scalar_key(value)
     if not merge_key:
-        return error(
+        raise error(
             "the schema declares no merge key for this list of objects",
             code="no-merge-key",
-            hint="a merge list of objects needs a patch merge key beside its patch strategy",
-        )
-    return error(
+            hint="a merge list of objects needs a patch merge key beside its patch "
+            "strategy",
+        ).within(index)
+    raise error(
         f"the element lacks its merge key {merge_key!r}",
         code="missing-merge-key",
         hint=f"each element of this list is known by its {merge_key!r}",
-    )
+    ).within(index)
 
 
 def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
-    """Return the merge keys of objects that all have one, a string or an integer; None
-    where any has not.
+    """Return the keys of objects that all have a string or an integer for a merge key.
+
+    None where any element has not. Almost all lists are such, and this is the cheap way
+    to find out.
     """
     keys: list[ScalarKey] = []
     for element in elements:
@@ -107,16 +109,15 @@ def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
 def keys_of(
     elements: JSONArray, merge_key: str, error: ListError = ObjectError
 ) -> list[ScalarKey]:
-    """Return what identifies each element: its merge key, or, without one, the scalar
-    itself.
+    """Return the key of each element of a list of objects or of scalars.
+
+    Raises ``error`` as merge_key_of does.
     """
     keys = plain_keys(elements, merge_key)
     if keys is not None:
         return keys
-    if not merge_key and not any(
-        isinstance(element, (dict, list)) for element in elements
-    ):
-        return list(map(scalar_key, elements))
+    if not merge_key and not any(isinstance(item, (dict, list)) for item in elements):
+        return [scalar_key(element) for element in elements]
     return [
         merge_key_of(element, index, merge_key, error)
         for index, element in enumerate(elements)
@@ -125,117 +126,100 @@ def keys_of(
 
 def aligned(
     elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
-) -> tuple[list[JSON | Absent], Iterable[JSON]]:
-    """Pair elements with wanted keys: the element for each (or ABSENT), and the
-    elements that nobody wants.
+) -> tuple[list[JSON | Absent], JSONArray]:
+    """Pair elements with wanted keys.
 
+    Returns the element for each wanted key (or ABSENT), and the elements that are left.
     Elements of one key pair up in their order.
     """
     if keys == wanted:
-        return cast("list[JSON | Absent]", elements), ()
-    left: dict[Occurrence, JSON] = dict(zip(numbered(keys), elements, strict=True))
-    return [left.pop(key, ABSENT) for key in numbered(wanted)], left.values()
+        return cast("list[JSON | Absent]", elements), []
+    left: dict[Occurrence, JSON] = dict(zip(numbered(keys), elements))
+    paired: list[JSON | Absent] = [left.pop(key, ABSENT) for key in numbered(wanted)]
+    return paired, list(left.values())
 
 
 def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
-    """Tell equal keys apart by occurrence, so that the elements of one key pair up in
-    order.
-    """
+    """Make keys unique: the second and later ones of equal keys get their number."""
     if len(set(keys)) == len(keys):
         return [*keys]
-    seen: Counter[ScalarKey] = Counter()
+    times: dict[ScalarKey, int] = {}
     unique: list[Occurrence] = []
     for key in keys:
-        unique.append((key, seen[key]) if seen[key] else key)
-        seen[key] += 1
+        before = times.get(key, 0)
+        times[key] = before + 1
+        if before:
+            unique.append((key, before))
+        else:
+            unique.append(key)
     return unique
 
 
 def first_positions(
     keys: list[ScalarKey], wanted: set[ScalarKey]
 ) -> dict[ScalarKey, int]:
-    """Map each wanted key that there is to where it stands first."""
-    places: dict[ScalarKey, int] = {}
-    for at in range(len(keys) - 1, -1, -1):
-        if keys[at] in wanted:
-            places[keys[at]] = at
-    return places
+    """Map each wanted key to the index at which it stands first; omit all others."""
+    positions: dict[ScalarKey, int] = {}
+    # backwards, so that the first of equal keys is the last to be set
+    for index in range(len(keys) - 1, -1, -1):
+        if keys[index] in wanted:
+            positions[keys[index]] = index
+    return positions
 
 
 def arranged(
     elements: list[T],
     keys: list[ScalarKey],
-    wanted: list[ScalarKey],
+    patched: list[ScalarKey],
     live: list[ScalarKey],
 ) -> list[T]:
     """Put the elements of a merged list in order.
 
-    The wanted keys keep their order, the others (known to the server only) keep the
-    live order. The two are merged by one scan: a server-only element goes before a
-    wanted one only where both stand in the live list and it stands earlier there (Go:
-    strategicpatch.normalizeElementOrder).
+    ``keys`` are those of the elements, ``patched`` the order that the patch asks for
+    (its order directive, or else its own list), ``live`` the order of the live list.
+
+    Elements that the patch names keep its order, the others, which only the server
+    knows, keep the live order; the two are merged by one scan. Go:
+    strategicpatch.normalizeElementOrder.
+
+        live [a, x, b, y], patched [b, a]: the patch's elements go b, a; the server's
+        x, y. Before b (live index 2) goes x (1); before a (0) goes none; at the end y:
+        [x, b, a, y]
     """
     present = set(keys)
-    if keys == wanted and len(present) == len(keys):
+    if keys == patched and len(present) == len(keys):
         return [*elements]
-    rank, place = first_positions(wanted, present), first_positions(live, present)
-    ours = sorted(
-        (at for at, key in enumerate(keys) if key in rank),
-        key=lambda at: rank[keys[at]],
-    )
-    last = len(live)
-    theirs = sorted(
-        (at for at, key in enumerate(keys) if key not in rank),
-        key=lambda at: place.get(keys[at], last),
-    )
-    return [
-        elements[at]
-        for at in _scanned(theirs, ours, [place.get(key, -1) for key in keys])
-    ]
-
-
-def _scanned(theirs: list[int], ours: list[int], places: list[int]) -> Iterable[int]:
-    left = 0
-    for at in ours:
-        while left < len(theirs) and 0 <= places[theirs[left]] < places[at]:
-            yield theirs[left]
-            left += 1
-        yield at
-    yield from theirs[left:]
-
-
-def check_order(
-    elements: JSONArray, order: JSONArray, merge_key: str, marks: Sequence[bool]
-) -> None:
-    """Check that the elements of a patch stand in the same relative order in its order
-    directive.
-
-    Raises PatchError where one does not (Go:
-    strategicpatch.validatePatchWithSetOrderList).
-    """
-    if not order or not elements:
-        return
-    wanted = keys_of(order, merge_key, PatchError)
-    if not any(marks) and wanted == plain_keys(elements, merge_key):
-        return
-    element_type(order, elements, error=PatchError)
-    at = 0
-    for index, (element, marked) in enumerate(zip(elements, marks, strict=True)):
-        if at == len(wanted):
-            raise _out_of_order(index)
-        if marked:
-            continue
-        key = keys_of([element], merge_key, PatchError)[0]
-        while at < len(wanted) and wanted[at] != key:
-            at += 1
-        if at == len(wanted):
-            raise _out_of_order(index)
-        at += 1
-
-
-def _out_of_order(index: int) -> SmpError:
-    return PatchError(
-        "the order directive of this list does not have this element here",
-        code="element-order-mismatch",
-        hint="each element that the patch merges must be in the order directive, in the same relative order",
-    ).within(index)
+    count = len(keys)
+    rank = first_positions(patched, present)
+    position = first_positions(live, present)
+    not_live = len(live)  # sorts behind all that live has
+    ranks: list[int] = []
+    positions: list[int] = []
+    # Go: partitionMapsByPresentInList and partitionPrimitivesByPresentInList.
+    from_patch: list[int] = []
+    server_only: list[int] = []
+    for index in range(count):
+        key = keys[index]
+        ranks.append(rank.get(key, -1))
+        positions.append(position.get(key, not_live))
+        if key in rank:
+            from_patch.append(index)
+        else:
+            server_only.append(index)
+    # Go: normalizeSliceOrder, of each. The sort is stable: elements of one key keep the
+    # order that they have.
+    from_patch.sort(key=ranks.__getitem__)
+    server_only.sort(key=positions.__getitem__)
+    # Go: mergeSortedSlice. A server-only element goes before one of the patch only if
+    # live has both and has the server-only one earlier; else the one of the patch goes.
+    result: list[T] = []
+    taken = 0
+    for index in from_patch:
+        if positions[index] != not_live:
+            while taken < len(server_only) and (
+                positions[server_only[taken]] < positions[index]
+            ):
+                result.append(elements[server_only[taken]])
+                taken += 1
+        result.append(elements[index])
+    return result + [elements[index] for index in server_only[taken:]]
