@@ -65,7 +65,7 @@ from smp.schema.model import (
 from smp.values import (
     ABSENT,
     JSON,
-    LEVELS,
+    MAX_LEVELS,
     Absent,
     JSONArray,
     JSONObject,
@@ -380,7 +380,7 @@ class Walk:
         self._rules = rules
         self._whole = whole
         self._everything = plan.everything
-        self._levels = LEVELS
+        self._levels = MAX_LEVELS
 
     def run(self, old: JSON | Absent, new: JSON, type_: Type) -> JSON:
         """Walk along a value of a type; return what the rules make of it.
