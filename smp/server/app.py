@@ -13,59 +13,60 @@ from starlette.responses import Response
 
 from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError
-from smp.server.endpoints.answers import refused
-from smp.server.endpoints.front import Front
+from smp.server.endpoints.middleware import RequestMiddleware
+from smp.server.endpoints.responses import error_response
 from smp.server.endpoints.routes import routes
 from smp.server.errors import UnknownResourceError
-from smp.server.registry.api import API, background
-from smp.server.registry.sweeping import prepare, sweep
+from smp.server.registry.deletion import prepare, sweep
+from smp.server.registry.state import ServerState, background
 from smp.server.settings import Settings
 from smp.server.store import Store
 
 
 def create_app(store: Store, settings: Settings) -> Starlette:
-    """Make the application, which closes the store when its lifespan ends;
-    ``state.stopping`` ends watches before.
+    """Make the application.
+
+    It closes the store when its lifespan ends. To set ``app.state.stopping`` ends the
+    watches before that.
     """
-    api = API(store, settings)
+    state = ServerState(store, settings)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         try:
-            revision = await api.kinds.load()
-            await prepare(api)
-            async with background(api.kinds.follow(revision), sweep(api)):
+            revision = await state.kinds.load()
+            await prepare(state)
+            async with background(state.kinds.follow(revision), sweep(state)):
                 yield
         finally:
-            api.stopping.set()
+            state.stopping.set()
             await store.close()
 
     app = Starlette(
-        routes=routes(api),
-        middleware=[Middleware(Front, api=api)],
-        exception_handlers={SmpError: _answered, HTTPException: _answered},
+        routes=routes(state),
+        middleware=[Middleware(RequestMiddleware, state=state)],
+        exception_handlers={SmpError: _answer_error, HTTPException: _answer_error},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.stopping = api.stopping
+    app.state.stopping = state.stopping
     return app
 
 
-async def _answered(_request: Request, error: Exception) -> Response:
-    """Answer what an endpoint or the router refuses."""
+async def _answer_error(_request: Request, error: Exception) -> Response:
+    """Answer an error of an endpoint or of the router."""
     if isinstance(error, SmpError):
-        return refused(error)
-    if (
-        isinstance(error, HTTPException)
-        and error.status_code == MethodNotAllowedError.status
-    ):
-        response = refused(
+        return error_response(error)
+    # The router raises a HTTPException: 405 with the header Allow, or 404.
+    not_allowed = MethodNotAllowedError.status
+    if isinstance(error, HTTPException) and error.status_code == not_allowed:
+        response = error_response(
             MethodNotAllowedError(
                 "the server does not allow this method on the requested resource"
             )
         )
         response.headers.update(error.headers or {})
         return response
-    return refused(
+    return error_response(
         UnknownResourceError("the server could not find the requested resource")
     )

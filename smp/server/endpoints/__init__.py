@@ -1,3 +1,1 @@
-"""What answers requests: from a path, a query and a body to what the registry is to do,
-and to an answer.
-"""
+"""From HTTP requests to the registry, and from its results to HTTP responses."""

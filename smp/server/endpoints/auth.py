@@ -1,8 +1,7 @@
-"""Who may ask: the bearer of the token, or, without one, a program on this machine."""
+"""Who is answered: clients with the token or, without one, clients on this machine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,7 +11,7 @@ from starlette.datastructures import Headers
 from smp.errors import SmpError
 from smp.server.settings import is_loopback
 
-_OPEN: Final = frozenset({"/healthz", "/livez", "/readyz"})
+_PUBLIC: Final = frozenset({"/healthz", "/livez", "/readyz"})
 
 
 class UnauthorizedError(SmpError):
@@ -22,52 +21,49 @@ class UnauthorizedError(SmpError):
     status = 401
 
 
-class StrangerError(SmpError):
-    """A request that does not come from this machine."""
+class NotLocalError(SmpError):
+    """A request that is not addressed to this machine."""
 
     default_code = "forbidden"
     status = 403
 
 
-@dataclass(frozen=True, slots=True)
 class Guard:
-    """The check of every request; ``token`` empty: none is needed."""
+    """The check of every request; an empty ``token`` means that none is needed."""
 
-    token: str
+    def __init__(self, token: str) -> None:
+        self._token = token
 
     def check(self, path: str, headers: Headers) -> None:
-        """Raise UnauthorizedError or StrangerError where a request is not to be
-        answered. Health is public.
-        """
-        if path in _OPEN:
+        """Raise UnauthorizedError or NotLocalError for a request to refuse."""
+        if path in _PUBLIC:
             return
-        if self.token:
-            self._authenticate(headers)
-        else:
-            _refuse_browsers(headers)
-
-    def _authenticate(self, headers: Headers) -> None:
+        if not self._token:
+            _check_local(headers)
+            return
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not compare_digest(
-            token.strip().encode(), self.token.encode()
-        ):
+        # compare_digest takes the same time for every wrong token.
+        is_right = compare_digest(token.strip().encode(), self._token.encode())
+        if scheme.lower() != "bearer" or not is_right:
             raise UnauthorizedError("Unauthorized")
 
 
-def _refuse_browsers(headers: Headers) -> None:
-    """Refuse what a page from elsewhere has a browser ask for: by an Origin, or by a
-    name rebound to this machine.
+def _check_local(headers: Headers) -> None:
+    """Refuse requests that a browser makes for a page from elsewhere.
+
+    Such a request has the Origin of the page, or a Host name that was made to resolve
+    to this machine (DNS rebinding).
     """
     host, origin = headers.get("host"), headers.get("origin")
     for url in (host and f"//{host}", origin):
-        if url and not is_loopback(_host(url)):
-            raise StrangerError(
-                f"without a token only this machine is served, not {url.removeprefix('//'):.100}"
+        if not url:
+            continue
+        try:
+            name = urlsplit(url).hostname or ""
+        except ValueError:
+            name = ""
+        if not is_loopback(name):
+            raise NotLocalError(
+                "without a token only this machine is served, not "
+                f"{url.removeprefix('//'):.100}"
             )
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -8,75 +8,73 @@ from starlette.responses import Response
 
 from smp import codec
 from smp.handler import NotFoundError, UnsupportedMediaTypeError
-from smp.server.endpoints.answers import answer, respond
+from smp.server.endpoints.bodies import content_type_of, read_body
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.lists import selected
+from smp.server.endpoints.list_options import ListOptions
+from smp.server.endpoints.lists import select
 from smp.server.endpoints.negotiation import JSON_TYPE
-from smp.server.endpoints.query import ListOptions
+from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.responses import respond
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.metadata import metadata_of
-from smp.server.registry.envelope import served, served_list, unpacked
-from smp.server.registry.removal import Removal, remove
-from smp.server.registry.target import Target
+from smp.server.registry.deletion import remove
+from smp.server.registry.envelope import served, served_list, unpack
 from smp.server.store import Stored
 from smp.values import JSONObject
 
 
 async def delete(call: Call) -> Response:
-    """Delete an object: answer what is left of it while its finalizers, or its
-    contents, are there.
+    """Delete an object.
+
+    The answer is a Status; while finalizers or contents remain, it is the object.
     """
-    options = await _options(call)
+    options = await _delete_options(call)
+    resource = call.target.resource
     removal = await remove(
-        call.api,
+        call.state,
         call.target,
         check=options.check_preconditions,
         dry_run=options.is_dry_run,
     )
-    if removal.gone:
-        return respond(codec.encode(_success(call.target, removal)))
-    return answer(call, served(removal.stored, call.target.resource))
-
-
-async def delete_collection(call: Call) -> Response:
-    """Delete the objects that are selected, and answer them."""
-    options, listing = await _options(call), ListOptions.read(call.query)
-    page = await selected(call.api, call.target, listing)
-    removed: list[Stored] = []
-    for one in page.items:
-        with suppress(NotFoundError):
-            removed.append(
-                (
-                    await remove(
-                        call.api, call.target.at(one.key), dry_run=options.is_dry_run
-                    )
-                ).stored
-            )
-    return respond(served_list(removed, page.metadata, call.target.resource))
-
-
-async def _options(call: Call) -> DeleteOptions:
-    body = await call.body()
-    if body and call.content_type not in ("", JSON_TYPE):
-        raise UnsupportedMediaTypeError(f"DeleteOptions are read as {JSON_TYPE}")
-    return DeleteOptions.read(codec.decode(body) if body.strip() else None, call.query)
-
-
-def _success(target: Target, removal: Removal) -> JSONObject:
-    resource = target.resource
-    about: JSONObject = {
-        "name": target.name,
-        "group": resource.group,
-        "kind": resource.plural,
-    }
-    uid = metadata_of(unpacked(removal.stored, resource)).get("uid")
-    details: JSONObject = {
-        name: value for name, value in {**about, "uid": uid}.items() if value
-    }
-    return {
+    if not removal.is_deleted:
+        return object_response(call, served(removal.stored, resource))
+    details: JSONObject = {"name": call.target.name}
+    if resource.group:
+        details["group"] = resource.group
+    details["kind"] = resource.plural
+    uid = metadata_of(unpack(removal.stored, resource)).get("uid")
+    if uid:
+        details["uid"] = uid
+    status: JSONObject = {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
         "status": "Success",
         "details": details,
     }
+    return respond(codec.encode(status))
+
+
+async def delete_collection(call: Call) -> Response:
+    """Delete the objects that are selected, and answer them as a list."""
+    options = await _delete_options(call)
+    list_options = ListOptions.parse(call.query)
+    selected = await select(call.state.store, call.target, list_options)
+    removed: list[Stored] = []
+    for item in selected.items:
+        # One that was deleted meanwhile is left out.
+        with suppress(NotFoundError):
+            removal = await remove(
+                call.state, call.target.at(item.key), dry_run=options.is_dry_run
+            )
+            removed.append(removal.stored)
+    return respond(served_list(removed, selected.metadata, call.target.resource))
+
+
+async def _delete_options(call: Call) -> DeleteOptions:
+    """Read the options from the body of the request, or else from its query."""
+    body = await read_body(call.request, call.state.settings)
+    if body and content_type_of(call.request) not in ("", JSON_TYPE):
+        raise UnsupportedMediaTypeError(f"DeleteOptions must be {JSON_TYPE}")
+    document = codec.decode(body) if body.strip() else None
+    return DeleteOptions.read(document, call.query)

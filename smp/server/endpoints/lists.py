@@ -1,33 +1,37 @@
-"""Lists: pages of a snapshot, of what labels and fields select."""
+"""Lists: the objects of a snapshot that labels and fields select, in pages."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 from starlette.responses import Response
 
-from smp.server.endpoints.answers import printed, respond, rows
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.negotiation import JSON_TYPE
-from smp.server.endpoints.query import Continue, ListOptions
-from smp.server.endpoints.selection import scope, selection
-from smp.server.registry.api import API
-from smp.server.registry.envelope import partial, served_list, unpacked
-from smp.server.registry.snapshots import check_reached, from_another_store, snapshot
+from smp.server.endpoints.list_options import (
+    Continue,
+    ListOptions,
+    key_prefix,
+    object_filter,
+)
+from smp.server.endpoints.rendering import encode_as, render_table
+from smp.server.endpoints.responses import respond
+from smp.server.registry.envelope import metadata_only, served_list, unpack
+from smp.server.registry.snapshots import lost_revisions, snapshot
+from smp.server.registry.state import offload
 from smp.server.registry.target import Target
-from smp.server.registry.turns import apart
-from smp.server.store import Page, Store, Stored
+from smp.server.store import Store, Stored, check_reached
 from smp.values import JSON, JSONObject
 
-_PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList"}
+_METADATA_LIST: Final = {
+    "apiVersion": "meta.k8s.io/v1",
+    "kind": "PartialObjectMetadataList",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The objects of one page, and the metadata of their list."""
+class Selected(msgspec.Struct, frozen=True):
+    """The objects of one page of a list, and the metadata of the list."""
 
     items: tuple[Stored, ...]
     metadata: JSONObject
@@ -35,74 +39,70 @@ class Selected:
 
 async def list_objects(call: Call) -> Response:
     """Answer a list."""
-    listed = await selected(call.api, call.target, ListOptions.read(call.query))
-    form, content_type = call.answer
-    if (form, content_type) == ("object", JSON_TYPE):
-        return respond(served_list(listed.items, listed.metadata, call.target.resource))
-    body = await apart(
-        sum(len(one.value) for one in listed.items), _printed, call, listed
-    )
-    return respond(body, content_type=content_type)
+    options = ListOptions.parse(call.query)
+    selected = await select(call.state.store, call.target, options)
+    if call.format.is_stored_form:
+        body = served_list(selected.items, selected.metadata, call.target.resource)
+        return respond(body)
+    size = sum(len(item.value) for item in selected.items)
+    body = await offload(size, _render_list, call, selected)
+    return respond(body, content_type=call.format.content_type)
 
 
-def _printed(call: Call, listed: Selected) -> bytes:
-    objects = [unpacked(one, call.target.resource) for one in listed.items]
-    return printed(_shown(call, objects, listed.metadata), call.answer.content_type)
+def _render_list(call: Call, selected: Selected) -> bytes:
+    """Return a list in the form that was asked for, encoded."""
+    resource, metadata = call.target.resource, selected.metadata
+    objects = [unpack(item, resource) for item in selected.items]
+    if call.format.form == "table":
+        rendered = render_table(call, objects, metadata)
+    elif call.format.form == "metadata":
+        items: list[JSON] = [metadata_only(obj) for obj in objects]
+        rendered = {**_METADATA_LIST, "metadata": metadata, "items": items}
+    else:
+        rendered = {
+            "apiVersion": resource.api_version,
+            "kind": resource.list_kind,
+            "metadata": metadata,
+            "items": [*objects],
+        }
+    return encode_as(call.format.content_type, rendered)
 
 
-def _shown(call: Call, objects: list[JSONObject], metadata: JSONObject) -> JSONObject:
-    if call.answer.form == "table":
-        return rows(call, objects, metadata)
-    if call.answer.form == "metadata":
-        return {**_PARTIAL, "metadata": metadata, "items": [*map(partial, objects)]}
-    resource = call.target.resource
-    items: list[JSON] = [*objects]
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.list_kind,
-        "metadata": metadata,
-        "items": items,
-    }
+async def select(store: Store, target: Target, options: ListOptions) -> Selected:
+    """Return the selected objects, all of one snapshot.
 
-
-async def selected(api: API, target: Target, options: ListOptions) -> Selected:
-    """Return what is selected, from one snapshot. Raises Expired and LostRevisionError."""
-    selects = selection(options)
-    found: list[Stored] = []
-    with from_another_store():
-        async with aclosing(_read(api.store, target, options)) as pages:
-            async for page in pages:
-                check_reached(options.revision, page.revision)
-                for index, item in enumerate(page.items, 1):
-                    if selects(item.value):
-                        found.append(item)
-                    if options.limit and len(found) == options.limit:
-                        left = page.remaining + len(page.items) - index
-                        return Selected(
-                            tuple(found),
-                            _metadata(options, page.revision, item.key, left),
-                        )
-    return Selected(tuple(found), _metadata(options, page.revision, "", 0))
-
-
-def _read(
-    store: Store, target: Target, options: ListOptions
-) -> AsyncGenerator[Page, None]:
-    after, revision = "", (options.revision or 0) if options.exact else 0
+    Raises Expired and LostRevisionError.
+    """
+    after, revision = "", 0
     if options.after:
         after, revision = options.after.after, options.after.revision
-    prefix = scope(target, options)
-    if options.limit and not options.selects:
-        return snapshot(
+    elif options.exact:
+        revision = options.revision or 0
+    prefix = key_prefix(target, options)
+    if options.limit and not options.has_selector:
+        # Every object is selected, so no more than the limit needs to be read.
+        pages = snapshot(
             store, prefix, after=after, revision=revision, size=options.limit
         )
-    return snapshot(store, prefix, after=after, revision=revision)
-
-
-def _metadata(options: ListOptions, revision: int, after: str, left: int) -> JSONObject:
-    metadata: JSONObject = {"resourceVersion": str(revision)}
-    if left:
-        metadata["continue"] = Continue(revision, after).token
-    if left and not options.selects:
-        metadata["remainingItemCount"] = left
-    return metadata
+    else:
+        pages = snapshot(store, prefix, after=after, revision=revision)
+    selects = object_filter(options)
+    items: list[Stored] = []
+    with lost_revisions():
+        async with aclosing(pages):
+            async for page in pages:
+                check_reached(options.revision or 0, page.revision)
+                for index, item in enumerate(page.items, 1):
+                    if selects(item.value):
+                        items.append(item)
+                    if options.limit and len(items) == options.limit:
+                        remaining = page.remaining + len(page.items) - index
+                        metadata: JSONObject = {"resourceVersion": str(page.revision)}
+                        if remaining:
+                            rest = Continue(page.revision, item.key)
+                            metadata["continue"] = rest.token
+                        # With a selector the number is not known (API conventions).
+                        if remaining and not options.has_selector:
+                            metadata["remainingItemCount"] = remaining
+                        return Selected(tuple(items), metadata)
+    return Selected(tuple(items), {"resourceVersion": str(page.revision)})

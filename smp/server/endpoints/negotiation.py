@@ -1,11 +1,14 @@
-"""Which form of an answer a client accepts (RFC 9110, 12.5.1, and the ``as`` parameter
-of Kubernetes).
+"""The form of an answer that a client accepts.
+
+Sources: RFC 9110, 12.5.1 (Accept), and the parameters ``as``, ``g`` and ``v`` of
+Kubernetes ("Receiving resources as Tables" in its documentation).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from smp.errors import SmpError
 
@@ -16,28 +19,32 @@ YAML_TYPE: Final = "application/yaml"
 
 
 class NotAcceptableError(SmpError):
-    """An Accept header with nothing that the server can answer."""
+    """An Accept header without any type that the server can answer."""
 
     default_code = "not-acceptable"
     status = 406
 
 
-class Answer(NamedTuple):
-    """How to answer: an object whole, as a row of a table or as its metadata only; in
-    JSON or YAML.
-    """
+class AnswerFormat(msgspec.Struct, frozen=True):
+    """How to answer an object: whole, as a table row or its metadata; JSON or YAML."""
 
     form: Form = "object"
     content_type: str = JSON_TYPE
 
+    @property
+    def is_stored_form(self) -> bool:
+        """Whether stored objects can be answered without decoding them."""
+        return self.form == "object" and self.content_type == JSON_TYPE
 
+
+# By the parameters as, g (group) and v (version).
 _FORMS: Final[dict[tuple[str, str, str], Form]] = {
     ("", "", ""): "object",
     ("Table", "meta.k8s.io", "v1"): "table",
     ("PartialObjectMetadata", "meta.k8s.io", "v1"): "metadata",
     ("PartialObjectMetadataList", "meta.k8s.io", "v1"): "metadata",
 }
-_TYPES: Final = {
+_CONTENT_TYPES: Final = {
     JSON_TYPE: JSON_TYPE,
     "application/*": JSON_TYPE,
     "*/*": JSON_TYPE,
@@ -45,17 +52,30 @@ _TYPES: Final = {
 }
 
 
-def negotiate(accept: str) -> Answer:
-    """Choose what a client likes best of what there is. Raises NotAcceptableError."""
-    ranges = sorted(_ranges(accept or "*/*"), key=lambda each: each[0], reverse=True)
-    for quality, media_type, parameters in ranges:
+class _MediaRange(msgspec.Struct, frozen=True):
+    """One element of an Accept header."""
+
+    media_type: str
+    parameters: dict[str, str]
+    quality: float
+
+
+def negotiate(accept: str) -> AnswerFormat:
+    """Choose the answer that an Accept header prefers. Raises NotAcceptableError."""
+    ranges = [_parse_range(text) for text in (accept or "*/*").split(",")]
+    # The sort is stable: of equal qualities the first counts.
+    ranges.sort(key=lambda media_range: media_range.quality, reverse=True)
+    for media_range in ranges:
+        parameters = media_range.parameters
         form = _FORMS.get(
             (parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
         )
-        if quality > 0 and form and media_type in _TYPES:
-            return Answer(form, _TYPES[media_type])
+        content_type = _CONTENT_TYPES.get(media_range.media_type)
+        if media_range.quality > 0 and form and content_type:
+            return AnswerFormat(form, content_type)
     raise NotAcceptableError(
-        "only the following media types are accepted: application/json, application/yaml"
+        "only the following media types are accepted: application/json, "
+        "application/yaml"
     )
 
 
@@ -64,18 +84,15 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def _ranges(accept: str) -> Iterator[tuple[float, str, dict[str, str]]]:
-    for each in accept.split(","):
-        name, *parameters = (part.strip() for part in each.split(";"))
-        known = {
-            key.strip(): value.strip()
-            for key, _, value in (one.partition("=") for one in parameters)
-        }
-        yield _quality(known.get("q", "1")), name.lower(), known
-
-
-def _quality(text: str) -> float:
+def _parse_range(text: str) -> _MediaRange:
+    """Parse ``TYPE/SUBTYPE;NAME=VALUE;...``."""
+    name, *rest = text.split(";")
+    parameters: dict[str, str] = {}
+    for parameter in rest:
+        key, _, value = parameter.partition("=")
+        parameters[key.strip()] = value.strip()
     try:
-        return float(text)
+        quality = float(parameters.get("q", "1"))
     except ValueError:
-        return 0
+        quality = 0
+    return _MediaRange(name.strip().lower(), parameters, quality)

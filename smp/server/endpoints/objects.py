@@ -1,123 +1,135 @@
-"""Getting and creating objects, and what their subresources show of them."""
+"""Getting and creating objects, and the bodies of their subresources."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
+import msgspec
 from starlette.responses import Response
 
 from smp import codec, handler
 from smp.errors import SmpError
 from smp.handler import AlreadyExistsError, NotFoundError, Refused, to_status
-from smp.server.endpoints.answers import answer, refuse, refused
+from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
+from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.responses import error_response, status_response
 from smp.server.errors import InvalidError
 from smp.server.objects import subresources
-from smp.server.objects.crds import Definition
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
-from smp.server.registry.envelope import served, unpacked
-from smp.server.registry.parents import require_parents
-from smp.server.registry.removal import remove
-from smp.server.registry.storing import find, insert, sized
-from smp.server.registry.target import CRDS, Target
-from smp.server.registry.turns import apart
+from smp.server.registry.deletion import remove
+from smp.server.registry.envelope import served, unpack
+from smp.server.registry.objects import (
+    find,
+    insert,
+    pack_within_limit,
+    require_parents,
+)
+from smp.server.registry.state import offload
+from smp.server.registry.target import Target
 from smp.server.store import Stored
 from smp.values import JSONObject
 
 _CREATED: Final = 201
-_GENERATED: Final = 8  # names that are tried before a generateName is said to be taken
+# Go: maxNameGenerationCreateAttempts in k8s.io/apiserver/pkg/registry/generic/registry.
+_MAX_ATTEMPTS: Final = 8
 
 
 async def get(call: Call) -> Response:
     """Answer an object, or a subresource of it."""
-    return answer(call, shown(call, await find(call.api, call.target)))
+    stored = await find(call.state, call.target)
+    return object_response(call, subresource_body(call, stored))
 
 
-def shown(call: Call, stored: Stored) -> bytes:
-    """Return what a path shows of a stored object, as JSON."""
+def subresource_body(call: Call, stored: Stored) -> bytes:
+    """Return the object, or the subresource of it, that the path names, as JSON.
+
+    The ``status`` subresource shows the whole object.
+    """
     resource = call.target.resource
     if call.target.subresource == "scale":
-        return codec.encode(subresources.scale_of(unpacked(stored, resource), resource))
+        return codec.encode(subresources.scale_of(unpack(stored, resource), resource))
     return served(stored, resource)
 
 
-def told(call: Call, stored: Stored, warnings: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the warnings about what was written; a definition has its own."""
-    if call.target.resource.key != CRDS:
-        return warnings
-    return (
-        *warnings,
-        *Definition.read(unpacked(stored, call.target.resource)).warnings,
-    )
+class _Draft(msgspec.Struct, frozen=True):
+    """A new object that is admitted."""
 
-
-async def create(call: Call) -> Response:
-    """Create an object; one whose name is generated gets another where it is taken."""
-    body = await call.whole()
-    await require_parents(call.api, call.target)
-    for _ in range(_GENERATED):
-        draft = await apart(len(body), _new, call, body)
-        if isinstance(draft, Refused):
-            return refuse(draft)
-        target = call.target.named(_name(draft.obj))
-        stored = await (_try if call.options.dry_run else _insert)(
-            call, target, draft.obj
-        )
-        if stored:
-            return answer(
-                call,
-                served(stored, target.resource),
-                code=_CREATED,
-                warnings=told(call, stored, draft.warnings),
-            )
-        if not draft.is_generated:
-            break
-    return refused(AlreadyExistsError("it is there already"), target)
-
-
-class _New(NamedTuple):
-    """A new object, and whether its name is generated."""
-
-    obj: JSONObject
-    is_generated: bool
+    object: JSONObject
+    has_generated_name: bool
     warnings: tuple[str, ...]
 
 
-def _new(call: Call, body: bytes) -> _New | Refused:
+async def create(call: Call) -> Response:
+    """Create an object.
+
+    A generateName gets another suffix where the name exists already.
+    """
+    body = await read_object(call.request, call.state.settings)
+    await require_parents(call.state, call.target)
+    for _ in range(_MAX_ATTEMPTS):
+        draft = await offload(len(body), _admit, call, body)
+        if isinstance(draft, Refused):
+            return status_response(draft)
+        target = call.target.named(_name(draft.object))
+        if call.options.dry_run:
+            stored = await _dry_insert(call, target, draft.object)
+        else:
+            stored = await _insert(call, target, draft.object)
+        if stored:
+            return object_response(
+                call,
+                served(stored, target.resource),
+                code=_CREATED,
+                warnings=draft.warnings,
+            )
+        if not draft.has_generated_name:
+            break
+    return error_response(AlreadyExistsError("object already exists"), target)
+
+
+def _admit(call: Call, body: bytes) -> _Draft | Refused:
+    """Compute the object to store from the body of a request."""
     outcome = handler.create(body, call.kind.schema, call.options)
     if isinstance(outcome, Refused):
         return outcome
-    given, resource = outcome.object, call.target.resource
+    name, resource = _name(outcome.object), call.target.resource
+    context = call.state.admission_context()
     try:
-        obj = admit_new(
-            given, call.kind, call.target.namespace, call.api.circumstances()
-        )
+        admitted = admit_new(outcome.object, call.kind, call.target.namespace, context)
     except InvalidError as error:
-        return to_status(
-            error, name=_name(given), group=resource.group, kind=resource.kind
-        )
-    return _New(obj, not _name(given), outcome.warnings)
+        # The path of a create has no name: the Status names the object of the body.
+        return to_status(error, name=name, group=resource.group, kind=resource.kind)
+    return _Draft(
+        admitted.object,
+        has_generated_name=not name,
+        warnings=(*outcome.warnings, *admitted.warnings),
+    )
 
 
-async def _try(call: Call, target: Target, obj: JSONObject) -> Stored | None:
-    """Return what would be stored, as of no revision; None where there is an object."""
-    taken = await call.api.store.get(target.key)
-    return None if taken else Stored(target.key, sized(call.api, target, obj), 0)
+async def _dry_insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
+    """Return what would be stored, with revision 0; None where it exists already."""
+    if await call.state.store.get(target.key):
+        return None
+    return Stored(target.key, pack_within_limit(call.state, target, obj), 0)
 
 
 async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
-    """Store a new object; but not where its namespace, or its definition, began to go
-    meanwhile.
+    """Store a new object; None where it exists already.
+
+    Raises ParentNotFoundError and ForbiddenError where its namespace or definition
+    began to be deleted at the same time. The sweep of the parent may have passed the
+    object already, so the object is removed again.
     """
-    stored = await insert(call.api, target, obj)
+    stored = await insert(call.state, target, obj)
     try:
-        await require_parents(call.api, target)
+        await require_parents(call.state, target)
     except SmpError:
         if stored:
             with suppress(NotFoundError):
-                await remove(call.api, target)
+                await remove(call.state, target)
         raise
     return stored
 

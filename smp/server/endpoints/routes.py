@@ -15,107 +15,116 @@ from starlette.types import ASGIApp
 from smp import codec
 from smp.errors import SmpError
 from smp.server import openapi
-from smp.server.endpoints.answers import respond
 from smp.server.endpoints.dispatch import dispatch
 from smp.server.endpoints.negotiation import JSON_TYPE
+from smp.server.endpoints.responses import respond
 from smp.server.metrics import CONTENT_TYPE
 from smp.server.objects import discovery
-from smp.server.registry.api import API
+from smp.server.registry.state import ServerState
 from smp.server.registry.target import METHODS
 from smp.values import JSONObject
 
-Endpoint: TypeAlias = Callable[[API, Request], Awaitable[ASGIApp]]
+Endpoint: TypeAlias = Callable[[ServerState, Request], Awaitable[ASGIApp]]
 
+# Clients may keep a document whose URL has its hash for ever, as API servers allow it.
 _IMMUTABLE: Final = {
     "cache-control": "public, immutable",
     "expires": "Thu, 31 Dec 2037 23:55:55 GMT",
 }
 
 
-def routes(api: API) -> list[Route]:
+def routes(state: ServerState) -> list[Route]:
     """Return the routes of the server."""
     return [
-        Route(path, partial(endpoint, api), methods=methods)
+        Route(path, partial(endpoint, state), methods=methods)
         for path, endpoint, methods in _ROUTES
     ]
 
 
-async def _live(_api: API, _request: Request) -> Response:
+async def livez(_state: ServerState, _request: Request) -> Response:
+    """Answer that the process is alive."""
     return PlainTextResponse("ok")
 
 
-async def _ready(api: API, _request: Request) -> Response:
-    """Answer whether requests are welcome: the server is not about to end, and the
-    store can be read.
+async def readyz(state: ServerState, _request: Request) -> Response:
+    """Answer whether to send requests here.
+
+    Not while the server shuts down, or while the store cannot be read.
     """
-    if api.stopping.is_set():
+    if state.stopping.is_set():
         return PlainTextResponse("shutting down", 503)
     try:
-        await api.store.revision()
+        await state.store.revision()
     except SmpError as error:
         return PlainTextResponse(f"store: {error}", 503)
     return PlainTextResponse("ok")
 
 
-async def _metrics(api: API, _request: Request) -> Response:
-    return respond(api.metrics.exposition().encode(), content_type=CONTENT_TYPE)
+async def metrics(state: ServerState, _request: Request) -> Response:
+    """Answer the metrics."""
+    body = state.metrics.exposition().encode()
+    return respond(body, content_type=CONTENT_TYPE)
 
 
-async def _version(api: API, _request: Request) -> Response:
-    return _json(discovery.version(api.settings.catalog.version))
+async def version(state: ServerState, _request: Request) -> Response:
+    """Answer the version of Kubernetes."""
+    return _json(discovery.version(state.settings.catalog.version))
 
 
-async def _core(api: API, request: Request) -> Response:
-    if not discovery.wants_aggregated(request.headers.get("accept", "")):
-        return _json(discovery.api_versions(api.kinds.resources))
-    return _aggregated(request, discovery.aggregated(api.kinds.resources, core=True))
+async def core_versions(state: ServerState, request: Request) -> Response:
+    """Answer the versions of the core group, or aggregated discovery of it."""
+    resources = state.kinds.resources
+    if discovery.wants_aggregated(request.headers.get("accept", "")):
+        return _aggregated(request, discovery.aggregated(resources, core=True))
+    return _json(discovery.api_versions(resources))
 
 
-async def _groups(api: API, request: Request) -> Response:
-    if not discovery.wants_aggregated(request.headers.get("accept", "")):
-        return _json(discovery.api_groups(api.kinds.resources))
-    return _aggregated(request, discovery.aggregated(api.kinds.resources, core=False))
+async def groups(state: ServerState, request: Request) -> Response:
+    """Answer the groups, or aggregated discovery of all but the core group."""
+    resources = state.kinds.resources
+    if discovery.wants_aggregated(request.headers.get("accept", "")):
+        return _aggregated(request, discovery.aggregated(resources, core=False))
+    return _json(discovery.api_groups(resources))
 
 
-def _aggregated(request: Request, document: JSONObject) -> Response:
-    body = codec.encode(document)
-    return _cacheable(
-        request, body, hashlib.sha256(body).hexdigest(), discovery.AGGREGATED
-    )
+async def group(state: ServerState, request: Request) -> Response:
+    """Answer the versions of a group."""
+    name = request.path_params["group"]
+    return _json(discovery.api_group(state.kinds.resources, name))
 
 
-async def _group(api: API, request: Request) -> Response:
-    return _json(discovery.api_group(api.kinds.resources, request.path_params["group"]))
+async def group_resources(state: ServerState, request: Request) -> Response:
+    """Answer the resources of a group and version."""
+    group = request.path_params.get("group", "")
+    version = request.path_params["version"]
+    return _json(discovery.api_resources(state.kinds.resources, group, version))
 
 
-async def _resources(api: API, request: Request) -> Response:
-    group, version = (
-        request.path_params.get("group", ""),
-        request.path_params["version"],
-    )
-    return _json(discovery.api_resources(api.kinds.resources, group, version))
-
-
-async def _openapi_v2(_api: API, _request: Request) -> Response:
+async def openapi_v2(_state: ServerState, _request: Request) -> Response:
+    """Answer the OpenAPI v2 document."""
     return respond(openapi.V2_BODY, content_type=openapi.V2_CONTENT_TYPE)
 
 
-async def _openapi_index(api: API, _request: Request) -> Response:
-    return respond(api.kinds.openapi.index())
+async def openapi_index(state: ServerState, _request: Request) -> Response:
+    """Answer the paths of the OpenAPI v3 documents."""
+    return respond(state.kinds.openapi.index())
 
 
-async def _openapi_document(api: API, request: Request) -> Response:
-    document = api.kinds.openapi.document(request.path_params["name"])
+async def openapi_document(state: ServerState, request: Request) -> Response:
+    """Answer an OpenAPI v3 document."""
+    document = state.kinds.openapi.document(request.path_params["name"])
     response = _cacheable(request, document.body, document.hash, JSON_TYPE)
     if request.query_params.get("hash") == document.hash:
         response.headers.update(_IMMUTABLE)
     return response
 
 
-async def _objects(api: API, request: Request) -> ASGIApp:
-    names = request.path_params
+async def objects(state: ServerState, request: Request) -> ASGIApp:
+    """Answer a request about objects."""
+    parameters = request.path_params
+    group = parameters.get("group", "")
     return await dispatch(
-        api, request, names.get("group", ""), names["version"], names["path"]
+        state, request, group, parameters["version"], parameters["path"]
     )
 
 
@@ -123,11 +132,18 @@ def _json(document: JSONObject) -> Response:
     return respond(codec.encode(document))
 
 
+def _aggregated(request: Request, document: JSONObject) -> Response:
+    body = codec.encode(document)
+    digest = hashlib.sha256(body).hexdigest()
+    return _cacheable(request, body, digest, discovery.AGGREGATED)
+
+
 def _cacheable(
     request: Request, body: bytes, digest: str, content_type: str
 ) -> Response:
-    """Answer with an ETag, and without the body where the client has it (RFC 9110,
-    13.1.2).
+    """Answer with an ETag, and without the body where the client has it.
+
+    RFC 9110, 13.1.2 (If-None-Match).
     """
     tag = f'"{digest}"'
     if tag in request.headers.get("if-none-match", ""):
@@ -139,20 +155,21 @@ def _cacheable(
 
 
 _GET: Final = ("GET",)
+# The first path that matches counts.
 _ROUTES: Final[tuple[tuple[str, Endpoint, tuple[str, ...]], ...]] = (
-    ("/api/{version}/{path:path}", _objects, METHODS),
-    ("/apis/{group}/{version}/{path:path}", _objects, METHODS),
-    ("/livez", _live, _GET),
-    ("/readyz", _ready, _GET),
-    ("/healthz", _ready, _GET),
-    ("/metrics", _metrics, _GET),
-    ("/version", _version, _GET),
-    ("/openapi/v2", _openapi_v2, _GET),
-    ("/openapi/v3", _openapi_index, _GET),
-    ("/openapi/v3/{name:path}", _openapi_document, _GET),
-    ("/api", _core, _GET),
-    ("/apis", _groups, _GET),
-    ("/api/{version}", _resources, _GET),
-    ("/apis/{group}", _group, _GET),
-    ("/apis/{group}/{version}", _resources, _GET),
+    ("/api/{version}/{path:path}", objects, METHODS),
+    ("/apis/{group}/{version}/{path:path}", objects, METHODS),
+    ("/livez", livez, _GET),
+    ("/readyz", readyz, _GET),
+    ("/healthz", readyz, _GET),
+    ("/metrics", metrics, _GET),
+    ("/version", version, _GET),
+    ("/openapi/v2", openapi_v2, _GET),
+    ("/openapi/v3", openapi_index, _GET),
+    ("/openapi/v3/{name:path}", openapi_document, _GET),
+    ("/api", core_versions, _GET),
+    ("/apis", groups, _GET),
+    ("/api/{version}", group_resources, _GET),
+    ("/apis/{group}", group, _GET),
+    ("/apis/{group}/{version}", group_resources, _GET),
 )

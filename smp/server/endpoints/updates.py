@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace as changed
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+import msgspec
 from starlette.responses import Response
 
 from smp import handler
 from smp.handler import (
     APPLY,
+    Accepted,
     Options,
     Outcome,
     Refused,
@@ -18,130 +19,140 @@ from smp.handler import (
     aretry,
 )
 from smp.schema.model import Schema
-from smp.server.endpoints.answers import answer, refuse
+from smp.server.endpoints.bodies import content_type_of, read_body, read_object
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.objects import shown, told
+from smp.server.endpoints.objects import subresource_body
+from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.responses import status_response
 from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
-from smp.server.registry.envelope import unpacked
-from smp.server.registry.storing import find, replace, sized
-from smp.server.registry.turns import apart
+from smp.server.registry.envelope import unpack
+from smp.server.registry.objects import find, pack_within_limit, replace
+from smp.server.registry.state import offload
 from smp.server.store import Stored
 from smp.values import JSONObject, same
 
-# From an object as clients see it, its schema and the options to what a client makes of
-# it.
-Change: TypeAlias = Callable[[JSONObject, Schema | None, Options], Outcome]
+# What a request makes of a stored object, given the schema and the handler's options.
+Transform: TypeAlias = Callable[[JSONObject, Schema | None, Options], Outcome]
 
 
 async def update(call: Call) -> Response:
     """Replace an object."""
-    body = await call.whole()
-    return await _change(
-        call,
-        lambda old, schema, options: handler.replace(old, body, schema, options),
-        len(body),
-    )
+    body = await read_object(call.request, call.state.settings)
+
+    def transform(old: JSONObject, schema: Schema | None, options: Options) -> Outcome:
+        return handler.replace(old, body, schema, options)
+
+    return await _change(call, transform, len(body))
 
 
 async def patch(call: Call) -> Response:
     """Patch an object."""
-    media_type = call.content_type
-    if media_type == APPLY:  # which would create what is not there
+    media_type = content_type_of(call.request)
+    if media_type == APPLY:
+        # Server-side apply creates an object that does not exist, so it is refused
+        # before the object is looked for.
         raise UnsupportedMediaTypeError(
             "this server has no server-side apply; use apply without --server-side"
         )
-    body = await call.body()
-    return await _change(
-        call,
-        lambda old, schema, options: handler.patch(
-            old, body, media_type, schema, options
-        ),
-        len(body),
-    )
+    body = await read_body(call.request, call.state.settings)
+
+    def transform(old: JSONObject, schema: Schema | None, options: Options) -> Outcome:
+        return handler.patch(old, body, media_type, schema, options)
+
+    return await _change(call, transform, len(body))
 
 
-class _Draft(NamedTuple):
-    """What is to be stored; None where that is what is stored."""
+class _Draft(msgspec.Struct, frozen=True):
+    """What to store; None where the object does not change."""
 
-    obj: JSONObject | None
+    object: JSONObject | None
     warnings: tuple[str, ...]
 
 
-async def _change(call: Call, change: Change, size: int) -> Response:
-    """Change an object by a body of a size; where others are faster, again, from what
-    they wrote.
+async def _change(call: Call, transform: Transform, size: int) -> Response:
+    """Change an object by a request whose body has so many bytes.
+
+    Where another writer is faster, the change is computed anew from what that one
+    wrote.
     """
     if call.target.subresource == "scale":
-        change = _through_scale(call, change)
+        transform = _through_scale(call, transform)
 
     async def read() -> Stored:
-        return await find(call.api, call.target)
+        return await find(call.state, call.target)
 
     def compute(stored: Stored) -> Awaitable[_Draft | Refused]:
-        return apart(size + len(stored.value), _draft, call, stored, change)
+        return offload(size + len(stored.value), _draft, call, stored, transform)
 
     async def write(
         stored: Stored, computed: Awaitable[_Draft | Refused]
     ) -> Response | None:
         draft = await computed
         if isinstance(draft, Refused):
-            return refuse(draft)
-        written = await _write(call, stored, draft.obj)
-        return (
-            answer(
-                call, shown(call, written), warnings=told(call, written, draft.warnings)
-            )
-            if written
-            else None
-        )
+            return status_response(draft)
+        written = await _write(call, stored, draft.object)
+        if written is None:
+            return None
+        body = subresource_body(call, written)
+        return object_response(call, body, warnings=draft.warnings)
 
-    async with call.api.turns.of(call.target.key):
+    async with call.state.key_locks.lock(call.target.key):
         return await aretry(read, compute, write)
 
 
-def _through_scale(call: Call, change: Change) -> Change:
-    """Turn a change of a Scale into one of its object."""
+def _through_scale(call: Call, transform: Transform) -> Transform:
+    """Turn a change of a Scale into a change of the object that it belongs to."""
     resource = call.target.resource
-    scale = call.api.settings.catalog.schema(subresources.SCALE_API_VERSION, "Scale")
+    schema = call.state.settings.catalog.schema(subresources.SCALE_API_VERSION, "Scale")
 
-    def through_scale(
+    def transform_object(
         old: JSONObject, _schema: Schema | None, options: Options
     ) -> Outcome:
-        plain = changed(options, default=None, custom=False)
-        outcome = change(subresources.scale_of(old, resource), scale, plain)
+        # A Scale is of a built-in kind, also that of a custom resource.
+        scale_options = Options(
+            profile=options.profile,
+            field_validation=options.field_validation,
+            dry_run=options.dry_run,
+            limits=options.limits,
+            resource=options.resource,
+        )
+        scale = subresources.scale_of(old, resource)
+        outcome = transform(scale, schema, scale_options)
         if isinstance(outcome, Refused):
             return outcome
-        return changed(
-            outcome, object=subresources.with_scale(old, outcome.object, resource)
-        )
+        obj = subresources.with_scale(old, outcome.object, resource)
+        return Accepted(obj, changed=outcome.changed, warnings=outcome.warnings)
 
-    return through_scale
+    return transform_object
 
 
-def _draft(call: Call, stored: Stored, change: Change) -> _Draft | Refused:
-    old = unpacked(stored, call.target.resource)
-    outcome = change(old, call.kind.schema, call.options)
+def _draft(call: Call, stored: Stored, transform: Transform) -> _Draft | Refused:
+    """Compute the object to store from the stored one."""
+    old = unpack(stored, call.target.resource)
+    outcome = transform(old, call.kind.schema, call.options)
     if isinstance(outcome, Refused):
         return outcome
-    new = admit_change(
+    admitted = admit_change(
         old,
         outcome.object,
         call.kind,
         call.target.subresource,
-        call.api.circumstances(),
+        call.state.admission_context(),
     )
+    # A change that changes nothing is not written, and the resourceVersion stays.
+    is_unchanged = same(admitted.object, metadata.without_resource_version(old))
     return _Draft(
-        None if same(new, metadata.without_resource_version(old)) else new,
-        outcome.warnings,
+        None if is_unchanged else admitted.object,
+        warnings=(*outcome.warnings, *admitted.warnings),
     )
 
 
 async def _write(call: Call, stored: Stored, obj: JSONObject | None) -> Stored | None:
+    """Replace the stored object; None where another writer was faster."""
     if obj is None:
         return stored
     if call.options.dry_run:
-        return Stored(
-            stored.key, sized(call.api, call.target, obj, stored.value), stored.revision
-        )
-    return await replace(call.api, call.target, stored, obj)
+        value = pack_within_limit(call.state, call.target, obj, stored.value)
+        return Stored(stored.key, value, stored.revision)
+    return await replace(call.state, call.target, stored, obj)

@@ -1,3 +1,1 @@
-"""What becomes of objects: admission, storing, removal; and which kinds there are at
-this moment.
-"""
+"""The objects of the server: which kinds there are, admission, storing and deletion."""

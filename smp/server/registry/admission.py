@@ -1,151 +1,36 @@
-"""What becomes of an object between the handler and the store. Pure: time and chance
-are arguments.
+"""From an object as the handler accepts it to the object that is stored.
 
-Most of it holds for every resource; namespaces and CustomResourceDefinitions have a
-state that the server keeps.
+Pure: time and chance are in the ``AdmissionContext``. Most of admission is the same for
+every resource; namespaces and CustomResourceDefinitions have a state that the server
+keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
+
+import msgspec
 
 from smp.paths import Path
 from smp.server.errors import invalid, raise_invalid
 from smp.server.objects import crds, metadata, subresources
 from smp.server.objects.crds.validation import violations
+from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of, with_metadata
 from smp.server.objects.resources import Resource, Resources
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
-from smp.values import JSON, JSONObject, same
+from smp.values import JSON, JSONObject, as_object, same
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
+# The objects of an established definition are stored under these, so they cannot change
+# (k8s.io/apiextensions-apiserver: pkg/apis/apiextensions/validation).
+_IMMUTABLE: Final = (("spec", "scope"), ("spec", "names", "kind"))
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """When something happens, what is served then, and what chance gives a new object."""
-
-    now: datetime
-    resources: Resources
-    uid: str = ""
-    suffix: str = ""
-
-
-def admit_new(
-    obj: JSONObject, kind: Kind, namespace: str, when: Circumstances
-) -> JSONObject:
-    """Return a new object as it is stored. Raises StatusError and InvalidError."""
-    placed = metadata.prepare_for_create(
-        obj,
-        kind.resource,
-        namespace=namespace,
-        now=when.now,
-        uid=when.uid,
-        suffix=when.suffix,
-    )
-    return _admitted(
-        {},
-        _with_initial_status(
-            subresources.on_create(placed, kind.resource), kind.resource
-        ),
-        kind,
-        when,
-    )
-
-
-def admit_change(
-    old: JSONObject, new: JSONObject, kind: Kind, subresource: str, when: Circumstances
-) -> JSONObject:
-    """Return a changed object as it is stored; of a subresource only its own part is
-    taken. Raises InvalidError.
-    """
-    resource = kind.resource
-    if subresource == "status":
-        changed = subresources.on_status_update(old, new)
-        return _checked(metadata.prepare_for_update(old, changed, resource), kind)
-    changed = subresources.on_update(old, new, resource)
-    return metadata.prepare_for_update(
-        old, _admitted(old, changed, kind, when), resource
-    )
-
-
-def terminating(obj: JSONObject, when: Circumstances) -> JSONObject:
-    """Return a namespace, or a definition, that is being deleted: what belongs to it
-    has to go first.
-    """
-    if "deletionTimestamp" in metadata_of(obj):
-        return obj
-    marked = with_metadata(
-        obj,
-        deletionTimestamp=metadata.timestamp(when.now),
-        deletionGracePeriodSeconds=0,
-    )
-    return (
-        {**marked, "status": {**_members(obj, "status"), "phase": "Terminating"}}
-        if _is_namespace(obj)
-        else marked
-    )
-
-
-def _admitted(
-    old: JSONObject, new: JSONObject, kind: Kind, when: Circumstances
-) -> JSONObject:
-    own_state = _OWN_STATES.get(kind.resource.key)
-    return _checked(own_state(old, new, when) if own_state else new, kind)
-
-
-def _checked(obj: JSONObject, kind: Kind) -> JSONObject:
-    if kind.defined:
-        raise_invalid(violations(obj, kind.defined.schema))
-    return obj
-
-
-def _namespace(old: JSONObject, new: JSONObject, _when: Circumstances) -> JSONObject:
-    labels = {
-        **_members(metadata_of(new), "labels"),
-        _NAME_LABEL: metadata_of(new).get("name"),
-    }
-    spec: JSONObject = {
-        **_members(new, "spec"),
-        "finalizers": _members(old, "spec").get("finalizers", ["kubernetes"]),
-    }
-    status: JSON = old.get("status") or {"phase": "Active"}
-    return {**with_metadata(new, labels=labels), "spec": spec, "status": status}
-
-
-def _definition(old: JSONObject, new: JSONObject, when: Circumstances) -> JSONObject:
-    crds.Definition.read(new)
-    if crds.is_established(old):
-        changed = (path for path in _FIXED if not same(_at(old, path), _at(new, path)))
-        raise_invalid(
-            invalid(Path(path), _at(new, path), "field is immutable")
-            for path in changed
-        )
-    return crds.with_status(new, when.resources, now=when.now)
-
-
-# What the objects of an established definition are stored by.
-_FIXED: Final = (("spec", "scope"), ("spec", "names", "kind"))
-
-
-def _at(value: JSON, path: tuple[str, ...]) -> JSON:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _with_initial_status(obj: JSONObject, resource: Resource) -> JSONObject:
-    if resource.custom or not resource.status or "status" in obj:
-        return obj
-    return {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
-
-
-# What a typed server prints where nobody has set a status yet; it is empty where
-# nothing is said here.
+# The status that an API server answers where a controller has not set one yet; {} for
+# resources that are not listed.
 _PENDING: Final[JSONObject] = {"phase": "Pending"}
 _NO_ADDRESS: Final[JSONObject] = {"loadBalancer": {}}
 _INITIAL_STATUS: Final[dict[tuple[str, str], JSONObject]] = {
@@ -154,22 +39,121 @@ _INITIAL_STATUS: Final[dict[tuple[str, str], JSONObject]] = {
     ("", "pods"): _PENDING,
     ("", "services"): _NO_ADDRESS,
     ("networking.k8s.io", "ingresses"): _NO_ADDRESS,
-    ("policy", "poddisruptionbudgets"): dict.fromkeys(
-        ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"), 0
-    ),
-}
-
-OwnState: TypeAlias = Callable[[JSONObject, JSONObject, Circumstances], JSONObject]
-_OWN_STATES: Final[dict[tuple[str, str], OwnState]] = {
-    NAMESPACES: _namespace,
-    CRDS: _definition,
+    ("policy", "poddisruptionbudgets"): {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "disruptionsAllowed": 0,
+        "expectedPods": 0,
+    },
 }
 
 
-def _is_namespace(obj: JSONObject) -> bool:
-    return obj.get("kind") == "Namespace"
+class AdmissionContext(msgspec.Struct, frozen=True):
+    """The time of a write, what is served then, and the random parts of a new object.
+
+    ``uid`` is its identity, ``suffix`` is appended to a generateName.
+    """
+
+    now: datetime
+    resources: Resources
+    uid: str = ""
+    suffix: str = ""
 
 
-def _members(obj: JSONObject, name: str) -> JSONObject:
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}
+class Admitted(msgspec.Struct, frozen=True):
+    """An object to store, and warnings for the client."""
+
+    object: JSONObject
+    warnings: tuple[str, ...] = ()
+
+
+def admit_new(
+    obj: JSONObject, kind: Kind, namespace: str, context: AdmissionContext
+) -> Admitted:
+    """Admit a new object. Raises StatusError and InvalidError."""
+    resource = kind.resource
+    obj = metadata.prepare_for_create(
+        obj,
+        resource,
+        namespace=namespace,
+        now=context.now,
+        uid=context.uid,
+        suffix=context.suffix,
+    )
+    obj = subresources.on_create(obj, resource)
+    # A typed server always answers a status, even an empty one.
+    if resource.status and not resource.custom and "status" not in obj:
+        obj = {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
+    admitted = _with_server_state({}, obj, resource, context)
+    _check_custom(admitted.object, kind)
+    return admitted
+
+
+def admit_change(
+    old: JSONObject,
+    new: JSONObject,
+    kind: Kind,
+    subresource: str,
+    context: AdmissionContext,
+) -> Admitted:
+    """Admit a changed object. Raises StatusError and InvalidError.
+
+    Through a subresource only the part that belongs to it changes.
+    """
+    resource = kind.resource
+    if subresource == "status":
+        obj = subresources.on_status_update(old, new)
+        warnings: tuple[str, ...] = ()
+        if resource.key == CRDS:
+            warnings = crds.Definition.read(obj).warnings
+        admitted = Admitted(metadata.prepare_for_update(old, obj, resource), warnings)
+        _check_custom(admitted.object, kind)
+        return admitted
+    obj = subresources.on_update(old, new, resource)
+    admitted = _with_server_state(old, obj, resource, context)
+    _check_custom(admitted.object, kind)
+    obj = metadata.prepare_for_update(old, admitted.object, resource)
+    return Admitted(obj, admitted.warnings)
+
+
+def _check_custom(obj: JSONObject, kind: Kind) -> None:
+    """Validate a custom resource against its schema. Raises InvalidError."""
+    if kind.defined:
+        raise_invalid(violations(obj, kind.defined.schema))
+
+
+def _with_server_state(
+    old: JSONObject, new: JSONObject, resource: Resource, context: AdmissionContext
+) -> Admitted:
+    """Set the state that the server keeps; ``old`` is {} for a new object."""
+    if resource.key == NAMESPACES:
+        return Admitted(_with_namespace_state(old, new))
+    if resource.key != CRDS:
+        return Admitted(new)
+    definition = crds.Definition.read(new)
+    if crds.is_established(old):
+        changed = [
+            path
+            for path in _IMMUTABLE
+            if not same(value_at(old, path), value_at(new, path))
+        ]
+        raise_invalid(
+            invalid(Path(path), value_at(new, path), "field is immutable")
+            for path in changed
+        )
+    new = crds.with_status(new, context.resources, now=context.now)
+    return Admitted(new, definition.warnings)
+
+
+def _with_namespace_state(old: JSONObject, new: JSONObject) -> JSONObject:
+    """Return a namespace with its name as a label, the finalizer, and the phase.
+
+    In a cluster a controller removes the finalizer when the namespace is empty; here
+    the server deletes the namespace then.
+    """
+    labels = as_object(metadata_of(new).get("labels"))
+    labels = {**labels, _NAME_LABEL: metadata_of(new).get("name")}
+    finalizers = as_object(old.get("spec")).get("finalizers", ["kubernetes"])
+    spec: JSONObject = {**as_object(new.get("spec")), "finalizers": finalizers}
+    status: JSON = old.get("status") or {"phase": "Active"}
+    return {**with_metadata(new, labels=labels), "spec": spec, "status": status}

@@ -1,9 +1,13 @@
-"""How the store has an object, and how clients get it: what differs is its apiVersion
-and its resourceVersion.
+"""Objects as the store has them, and as clients get them.
 
-The revision of the store is the resourceVersion, so what is stored has none. It begins
-with apiVersion, kind and metadata, in this order, so that an answer is made of its
-bytes without reading them.
+They differ in apiVersion and resourceVersion: the store has the apiVersion of the
+storage version, and no resourceVersion, as that is the revision of the store. Stored
+objects begin with apiVersion, kind and metadata, in this order, so that an answer is
+made from the stored bytes without decoding them:
+
+    stored  {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{}}
+    served  {"apiVersion":"v1","kind":"ConfigMap",
+             "metadata":{"resourceVersion":"7","name":"a"},"data":{}}
 """
 
 from __future__ import annotations
@@ -18,46 +22,45 @@ from smp.server.objects.metadata import (
 )
 from smp.server.objects.resources import Resource
 from smp.server.store import Stored
-from smp.values import JSON, JSONObject
+from smp.values import JSONObject
 from smp.wire import decode, encode
 
 _METADATA: Final = b'"metadata":{'
 
 
-def packed(obj: JSONObject, resource: Resource) -> bytes:
-    """Return an object, whose metadata has a name at least, as the store keeps it."""
-    bare = without_resource_version(obj)
-    head = {
+def pack(obj: JSONObject, resource: Resource) -> bytes:
+    """Return an object, whose metadata has at least a name, as the store has it."""
+    obj = without_resource_version(obj)
+    packed: JSONObject = {
         "apiVersion": resource.storage_api_version,
         "kind": resource.kind,
-        "metadata": bare["metadata"],
+        "metadata": obj["metadata"],
     }
-    return encode(
-        {**head, **{name: value for name, value in bare.items() if name not in head}}
-    )
+    for name, value in obj.items():
+        packed.setdefault(name, value)
+    return encode(packed)
 
 
-def unpacked(item: Stored, resource: Resource) -> JSONObject:
-    """Return a stored object as clients know it."""
+def unpack(item: Stored, resource: Resource) -> JSONObject:
+    """Return a stored object as clients get it, decoded."""
     obj = decode(item.value)
     if not isinstance(obj, dict):
-        raise TypeError(f"what the store has at {item.key} is no object")
-    return with_resource_version(
-        {**obj, "apiVersion": resource.api_version}, item.revision
-    )
+        raise TypeError(f"the value of {item.key} in the store is not an object")
+    obj = {**obj, "apiVersion": resource.api_version}
+    return with_resource_version(obj, item.revision)
 
 
 def served(item: Stored, resource: Resource) -> bytes:
-    """Return a stored object as the JSON that clients get; what is of revision 0 was
-    never stored.
+    """Return a stored object as clients get it, as JSON.
+
+    What has revision 0 was not stored: the answer to a dry run.
     """
-    version = b'"resourceVersion":"%d",' % item.revision if item.revision else b""
+    version = b""
+    if item.revision:
+        version = b'"resourceVersion":"%d",' % item.revision
     rest = item.value[item.value.index(_METADATA) + len(_METADATA) :]
-    return b'%b"metadata":{%b%b' % (
-        _head(resource.api_version, resource.kind),
-        version,
-        rest,
-    )
+    head = _head(resource.api_version, resource.kind)
+    return b'%b"metadata":{%b%b' % (head, version, rest)
 
 
 def served_list(
@@ -65,11 +68,8 @@ def served_list(
 ) -> bytes:
     """Return stored objects as the JSON of a list."""
     head = _head(resource.api_version, resource.list_kind)
-    return b'%b"metadata":%b,"items":[%b]}' % (
-        head,
-        encode(metadata),
-        b",".join(served(one, resource) for one in items),
-    )
+    objects = b",".join(served(item, resource) for item in items)
+    return b'%b"metadata":%b,"items":[%b]}' % (head, encode(metadata), objects)
 
 
 @lru_cache(maxsize=1024)
@@ -77,11 +77,10 @@ def _head(api_version: str, kind: str) -> bytes:
     return f'{{"apiVersion":"{api_version}","kind":"{kind}",'.encode()
 
 
-def partial(obj: JSONObject) -> JSONObject:
-    """Return an object's metadata only, as PartialObjectMetadata."""
-    metadata: JSON = obj.get("metadata", {})
+def metadata_only(obj: JSONObject) -> JSONObject:
+    """Return the metadata of an object, as PartialObjectMetadata."""
     return {
         "apiVersion": "meta.k8s.io/v1",
         "kind": "PartialObjectMetadata",
-        "metadata": metadata,
+        "metadata": obj.get("metadata", {}),
     }

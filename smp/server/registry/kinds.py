@@ -1,9 +1,9 @@
-"""What is served at this moment: the built-in kinds, and those that the
-CustomResourceDefinitions in the store add.
+"""The kinds that are served now: the built-in ones, and the custom resources.
 
-Every server on one store follows its definitions. One that has just been asked for a
-resource that it does not know looks into the store, so that nobody is told that what
-was acknowledged elsewhere is not there.
+Custom resources are those of the CustomResourceDefinitions (CRDs) in the store. Every
+replica of the server follows them by a watch. On an unknown resource a replica also
+re-reads CRDs from the store before it answers 404, so that a CRD created through
+another replica is visible at once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from smp.errors import SmpError, UnknownKindError
 from smp.schema.catalog import Catalog
@@ -23,17 +24,18 @@ from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.tables import Column, columns_of
 from smp.server.openapi import OpenAPI
 from smp.server.registry.target import CRDS, Target, locate
-from smp.server.store import Event, Expired, FutureRevisionError, Store, StoreError
+from smp.server.store import Expired, FutureRevisionError, Store, StoreError
 from smp.wire import decode
 
 _LOG: Final = logging.getLogger("smp.server")
-_PAUSE: Final = 0.5  # seconds before another try
+_RETRY: Final = 0.5  # seconds before the store is read again after it failed
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What handling the objects of a resource takes; ``defined`` is there for custom
-    resources.
+class Kind(msgspec.Struct, frozen=True):
+    """What is needed to handle the objects of a resource.
+
+    ``schema`` is None where the catalog does not describe the kind; ``defined`` is the
+    version of the CRD of a custom resource.
     """
 
     resource: Resource
@@ -43,67 +45,65 @@ class Kind:
 
 
 class Kinds:
-    """The kinds that are served, each change of a CustomResourceDefinition included at
-    once.
-    """
+    """The kinds that are served, with every change of a CRD as soon as it is known."""
 
     def __init__(self, store: Store, catalog: Catalog) -> None:
         self._store = store
         self._catalog = catalog
         self._builtin = Resources.builtin(catalog)
+        self.crds = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
+        # The established definitions, and the revision of the last change of each CRD,
+        # by name. Revisions of deleted CRDs stay, so that an old event does not bring
+        # one back.
         self._definitions: dict[str, Definition] = {}
         self._revisions: dict[str, int] = {}
-        self._kinds: dict[Resource, Kind] = {}
+        # What follows from the definitions; computed anew when it is next needed.
         self._is_current = True
         self._resources = self._builtin
         self._openapi = OpenAPI(self._builtin, catalog)
-        self.crds = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
+        self._kinds: dict[Resource, Kind] = {}
 
     async def load(self) -> int:
-        """Learn the definitions that there are; return the revision of the store."""
+        """Learn all definitions of the store, and return its revision."""
         page = await self._store.list(self.crds.prefix)
         for item in page.items:
             self.learn(item.key, item.value, item.revision)
-        gone = self._definitions.keys() - {self._name(item.key) for item in page.items}
-        for name in gone:
-            self.learn(self.crds.named(name).key, None, page.revision)
+        names = {self._name(item.key) for item in page.items}
+        for deleted in self._definitions.keys() - names:
+            self.learn(self.crds.named(deleted).key, None, page.revision)
         return page.revision
 
     async def follow(self, since: int) -> None:
-        """Learn every change of a definition after a revision, until the store is
-        closed.
-        """
+        """Learn every change after a revision, until the store is closed."""
         while True:
             try:
-                async with aclosing(
-                    self._store.watch(self.crds.prefix, since)
-                ) as events:
+                events = self._store.watch(self.crds.prefix, since)
+                async with aclosing(events):
                     async for event in events:
-                        self._follow(event)
+                        if event.type == "put":
+                            self.learn(event.key, event.value, event.revision)
+                        elif event.type == "delete":
+                            self.learn(event.key, None, event.revision)
                         since = event.revision
             except (Expired, FutureRevisionError, StoreError):
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(_RETRY)
                 with suppress(StoreError):
                     since = await self.load()
             else:
                 return
 
-    def _follow(self, event: Event) -> None:
-        if event.type != "progress":
-            self.learn(
-                event.key, event.value if event.type == "put" else None, event.revision
-            )
-
     def learn(self, key: str, value: bytes | None, revision: int) -> None:
-        """Take a definition, or with None its end, as of a revision; what is older than
-        known is ignored.
+        """Take over a CRD as of a revision; a value of None is its deletion.
+
+        What is older than what is known is ignored.
         """
         name = self._name(key)
         if revision <= self._revisions.get(name, 0):
             return
         self._revisions[name] = revision
         self._definitions.pop(name, None)
-        if value is not None and (definition := _established(name, value)):
+        definition = None if value is None else _established(name, value)
+        if definition is not None:
             self._definitions[name] = definition
         self._is_current = False
 
@@ -123,9 +123,10 @@ class Kinds:
         if self._is_current:
             return
         definitions = self._definitions.values()
-        self._resources = self._builtin.with_resources(
-            one for each in definitions for one in each.resources
-        )
+        custom: list[Resource] = []
+        for definition in definitions:
+            custom.extend(definition.resources)
+        self._resources = self._builtin.with_resources(custom)
         self._openapi = self._openapi.with_resources(self._resources, definitions)
         self._kinds = {}
         self._is_current = True
@@ -135,65 +136,68 @@ class Kinds:
         try:
             return locate(self.resources, group, version, path)
         except UnknownResourceError:
-            if not await self._look_up(group, path):
+            if not await self._read_definitions(group, path):
                 raise
         return locate(self.resources, group, version, path)
 
-    async def _look_up(self, group: str, path: str) -> bool:
-        """Learn the definitions of a group for a path in which one of them may be
-        named; tell whether any is new.
+    async def _read_definitions(self, group: str, path: str) -> bool:
+        """Read the CRDs that a path may name; tell whether any was new.
+
+        The path is PLURAL/... or namespaces/NAMESPACE/PLURAL/...
         """
-        before = dict(self._revisions)
-        for plural in {*path.split("/")[:3:2]} if group else ():
+        if not group:  # no custom resource is in the core group
+            return False
+        revisions = dict(self._revisions)
+        segments = path.split("/")
+        for plural in {segments[0], *segments[2:3]}:
             stored = await self._store.get(self.crds.named(f"{plural}.{group}").key)
             if stored:
                 self.learn(stored.key, stored.value, stored.revision)
-        return before != self._revisions
+        return revisions != self._revisions
 
     def of(self, resource: Resource) -> Kind:
-        """Return what handling the objects of a resource takes."""
+        """Return what is needed to handle the objects of a resource.
+
+        Raises UnknownResourceError where its definition was deleted meanwhile.
+        """
         self._refresh()
         kind = self._kinds.get(resource)
-        if kind is None:
-            kind = self._kinds[resource] = self._kind(resource)
+        if kind is not None:
+            return kind
+        if resource.custom:
+            definition = self._definitions.get(resource.qualified)
+            if definition is None:
+                raise UnknownResourceError(
+                    f"resource {resource.plural} not found in {resource.api_version}"
+                )
+            defined = definition.version(resource.version)
+            schema = _schema(definition.catalog, resource)
+            kind = Kind(resource, schema, defined.columns, defined)
+        else:
+            schema = _schema(self._catalog, resource)
+            kind = Kind(resource, schema, columns_of(resource))
+        self._kinds[resource] = kind
         return kind
-
-    def _kind(self, resource: Resource) -> Kind:
-        if not resource.custom:
-            return Kind(
-                resource, self._schema(self._catalog, resource), columns_of(resource)
-            )
-        definition = self._definitions.get(resource.qualified)
-        if definition is None:  # it has gone meanwhile
-            raise UnknownResourceError(
-                f"no resource {resource.plural} in {resource.api_version}"
-            )
-        defined = definition.version(resource.version)
-        return Kind(
-            resource,
-            self._schema(definition.catalog, resource),
-            defined.columns,
-            defined,
-        )
-
-    @staticmethod
-    def _schema(catalog: Catalog, resource: Resource) -> Schema | None:
-        try:
-            return catalog.schema(resource.api_version, resource.kind)
-        except UnknownKindError:
-            return None
 
     def _name(self, key: str) -> str:
         return key.removeprefix(self.crds.prefix)
 
 
+def _schema(catalog: Catalog, resource: Resource) -> Schema | None:
+    try:
+        return catalog.schema(resource.api_version, resource.kind)
+    except UnknownKindError:
+        return None
+
+
 def _established(name: str, value: bytes) -> Definition | None:
-    """Read a definition, unless its names are somebody else's."""
+    """Read a CRD; None where its names belong to another resource, or it is invalid."""
     try:
         document = decode(value)
         if isinstance(document, dict) and is_established(document):
             return Definition.read(document)
-    except SmpError as error:  # written by another version of this program
+    except SmpError as error:
+        # It was valid when it was written, so another version of this program wrote it.
         _LOG.warning(
             "a CustomResourceDefinition is not served",
             extra={"fields": {"name": name, "error": str(error)}},

@@ -1,4 +1,4 @@
-"""Reading collections: snapshots in pages, so that no more than a page is held."""
+"""Reading collections page by page, so that never more than a page is in memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PAGE: Final = 500
 
 
 class LostRevisionError(SmpError):
-    """A revision that a client knows and the store does not: it is not the store that
-    the client has seen.
+    """A revision that a client has seen and the store does not have any more.
 
-    API servers, whose stores lose nothing, answer a timeout; this tells the client to
-    list again.
+    The store is not the one that the client has seen, or was restored from a backup.
+    API servers, whose stores lose nothing, answer such a revision with a timeout (it
+    may come yet); this error makes the client list again.
     """
 
     default_code = "lost-revision"
@@ -28,30 +28,22 @@ class LostRevisionError(SmpError):
 async def snapshot(
     store: Store, prefix: str, *, after: str = "", revision: int = 0, size: int = _PAGE
 ) -> AsyncGenerator[Page, None]:
-    """Yield the pages of a snapshot: one at least, which may be empty. Raises Expired
-    and FutureRevisionError.
+    """Yield the pages of a snapshot: one at least, which may be empty.
+
+    Raises Expired and FutureRevisionError.
     """
-    more = True
-    while more:
+    while True:
         page = await store.list(prefix, limit=size, after=after, revision=revision)
         yield page
-        await asyncio.sleep(0)  # others may have their turn, whatever the store does
-        after, revision, more = (
-            page.items[-1].key if page.items else after,
-            page.revision,
-            page.more,
-        )
-
-
-def check_reached(revision: int | None, store_revision: int) -> None:
-    """Raise FutureRevisionError where a client has seen more than the store."""
-    if revision and store_revision < revision:
-        raise FutureRevisionError(revision, store_revision)
+        await asyncio.sleep(0)  # other tasks run, even if the store never waits
+        if not page.more:
+            return
+        after, revision = page.items[-1].key, page.revision
 
 
 @contextmanager
-def from_another_store() -> Iterator[None]:
-    """Turn FutureRevisionError into LostRevisionError."""
+def lost_revisions() -> Iterator[None]:
+    """Raise LostRevisionError for a FutureRevisionError in the block."""
     try:
         yield
     except FutureRevisionError as error:

@@ -1,11 +1,10 @@
-"""What the path of a request names: a collection, an object or a subresource; and where
-the store has it.
-"""
+"""What the path of a request names, and the keys under which the store has it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
 
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource, Resources
@@ -13,23 +12,29 @@ from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource, Resources
 CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final = ("", "namespaces")
 _PARENTS: Final = frozenset({CRDS, NAMESPACES})
+# /api/v1/namespaces/NAME/status is the status of a namespace, not a list of resources
+# called "status" in it.
+_NAMESPACE_SUBRESOURCES: Final = ("status", "finalize")
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_VERBS: Final = {
-    ("GET", True): "get",
-    ("GET", False): "list",
-    ("POST", False): "create",
-    ("PUT", True): "update",
-    ("PATCH", True): "patch",
-    ("DELETE", True): "delete",
-    ("DELETE", False): "deletecollection",
+_OBJECT_VERBS: Final = {
+    "GET": "get",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+_COLLECTION_VERBS: Final = {
+    "GET": "list",
+    "POST": "create",
+    "DELETE": "deletecollection",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a path names; without a ``name`` a collection, without a ``namespace`` too
-    that of all namespaces.
+class Target(msgspec.Struct, frozen=True):
+    """A collection, an object or a subresource of an object.
+
+    Without a ``name`` it is a collection; without a ``namespace`` that of a
+    cluster-scoped resource, or of all namespaces.
     """
 
     resource: Resource
@@ -39,8 +44,9 @@ class Target:
 
     @property
     def prefix(self) -> str:
-        """What the keys of the collection begin with: GROUP/RESOURCE/[NAMESPACE/]; the
-        core group is ``core``.
+        """The prefix of the keys of the collection: GROUP/RESOURCE/[NAMESPACE/].
+
+        The group without a name is ``core``.
         """
         collection = f"{self.resource.group or 'core'}/{self.resource.plural}/"
         return f"{collection}{self.namespace}/" if self.namespace else collection
@@ -52,48 +58,60 @@ class Target:
 
     @property
     def is_parent(self) -> bool:
-        """Whether other objects belong to such an object, and go with it."""
+        """Whether other objects belong to the object, and are deleted with it."""
         return self.resource.key in _PARENTS
 
     def named(self, name: str) -> Target:
         """Return the target of an object in this collection."""
-        return replace(self, name=name)
+        return msgspec.structs.replace(self, name=name)
 
     def at(self, key: str) -> Target:
         """Return the target of the object that has a key in this collection."""
-        namespace, _, name = key[len(self.prefix) :].rpartition("/")
-        return replace(self, namespace=self.namespace or namespace, name=name)
+        # NAMESPACE/NAME in a collection of all namespaces, else NAME.
+        namespace, _, name = key.removeprefix(self.prefix).rpartition("/")
+        return msgspec.structs.replace(
+            self, namespace=self.namespace or namespace, name=name
+        )
 
     def verb(self, method: str) -> str | None:
-        """Return the verb that a method is here, or None where it is not allowed."""
-        verb = _VERBS.get((method, bool(self.name)))
+        """Return the verb of an HTTP method here, or None where it is not allowed."""
+        verbs = _OBJECT_VERBS if self.name else _COLLECTION_VERBS
+        verb = verbs.get(method)
         if self.subresource:
             return verb if verb in SUBRESOURCE_VERBS else None
-        everywhere = self.resource.namespaced and not self.namespace
-        return (
-            None
-            if verb not in self.resource.verbs or (verb == "create" and everywhere)
-            else verb
-        )
+        if verb not in self.resource.verbs:
+            return None
+        # An object cannot be created in all namespaces.
+        is_everywhere = self.resource.namespaced and not self.namespace
+        if verb == "create" and is_everywhere:
+            return None
+        return verb
 
 
 def locate(resources: Resources, group: str, version: str, path: str) -> Target:
-    """Return what a path below a group and version names. Raises UnknownResourceError."""
-    match path.split("/"):
-        case ["namespaces", namespace, plural, *rest] if (
-            group,
-            plural,
-        ) not in _OF_NAMESPACES:
-            pass
-        case [plural, *rest]:
-            namespace = ""
+    """Return what a path below a group and version names.
+
+    The path is ``[namespaces/NAMESPACE/]PLURAL[/NAME[/SUBRESOURCE]]``. Raises
+    UnknownResourceError.
+    """
+    segments = path.split("/")
+    rest, namespace = segments, ""
+    if len(segments) > 2 and segments[0] == "namespaces":  # noqa: PLR2004 - see the path
+        is_subresource = not group and segments[2] in _NAMESPACE_SUBRESOURCES
+        if not is_subresource:
+            namespace, rest = segments[1], segments[2:]
+    plural, *rest = rest
     resource = resources.find(group, version, plural)
-    name, subresource, *more = [*rest, "", ""][: max(len(rest), 2)]
-    unknown = more or (subresource and subresource not in resource.subresources)
-    misplaced = bool(namespace) != resource.namespaced and bool(namespace or name)
-    if unknown or misplaced or not all(path.split("/")):
+    name = rest[0] if rest else ""
+    subresource = rest[1] if len(rest) > 1 else ""
+    is_unknown = len(rest) > 2 or (  # noqa: PLR2004 - NAME and SUBRESOURCE
+        subresource and subresource not in resource.subresources
+    )
+    if resource.namespaced:
+        # Without a namespace there is only the collection of all namespaces.
+        is_misplaced = bool(name) and not namespace
+    else:
+        is_misplaced = bool(namespace)
+    if is_unknown or is_misplaced or "" in segments:
         raise UnknownResourceError("the server could not find the requested resource")
     return Target(resource, namespace, name, subresource)
-
-
-_OF_NAMESPACES: Final = (("", "status"), ("", "finalize"))

@@ -1,0 +1,183 @@
+"""The options of lists, watches and deletions of collections, and what they select.
+
+Go: metav1.ListOptions, and ValidateListOptions in
+k8s.io/apimachinery/pkg/apis/meta/internalversion/validation. Unknown parameters of a
+query are ignored.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, Self, TypeAlias
+
+import msgspec
+
+from smp.server.errors import StatusError
+from smp.server.objects.selectors import (
+    FieldSelector,
+    LabelSelector,
+    parse_field_selector,
+    parse_label_selector,
+)
+from smp.server.registry.target import Target
+from smp.wire import decode
+
+# Whether an object, as it is stored, is selected.
+Selects: TypeAlias = Callable[[bytes], bool]
+
+_MATCHES: Final = ("", "Exact", "NotOlderThan")
+_MAX_DIGITS: Final = 18  # a number of 18 digits fits into 64 bits
+
+
+class Continue(msgspec.Struct, frozen=True):
+    """Where a list continues: after a key, in the snapshot of a revision."""
+
+    revision: Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
+    after: str
+
+    @property
+    def token(self) -> str:
+        """The text that clients send back; its content is ours."""
+        return urlsafe_b64encode(msgspec.json.encode(self)).decode()
+
+    @classmethod
+    def parse(cls, token: str) -> Self:
+        """Parse a token. Raises StatusError."""
+        try:
+            return msgspec.json.decode(urlsafe_b64decode(token), type=cls)
+        except (ValueError, msgspec.MsgspecError):
+            raise StatusError("continue key is not valid") from None
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to list or watch, from which revision, and for how many seconds.
+
+    A ``revision`` of None is the newest, and 0 is any; a ``limit`` or a ``timeout`` of
+    0 is none.
+    """
+
+    labels: LabelSelector
+    fields: FieldSelector
+    limit: int
+    after: Continue | None
+    revision: int | None
+    exact: bool
+    watch: bool
+    bookmarks: bool
+    initial_events: bool
+    timeout: float
+
+    @property
+    def has_selector(self) -> bool:
+        """Whether there is a label or a field selector."""
+        return bool(self.labels.requirements or self.fields.terms)
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> Self:
+        """Parse a query. Raises StatusError and SelectorError."""
+        # An empty parameter counts as none.
+        after = query.get("continue")
+        revision = query.get("resourceVersion")
+        options = cls(
+            labels=parse_label_selector(query.get("labelSelector", "")),
+            fields=parse_field_selector(query.get("fieldSelector", "")),
+            limit=_number(query, "limit"),
+            after=Continue.parse(after) if after else None,
+            revision=_number(query, "resourceVersion") if revision else None,
+            exact=query.get("resourceVersionMatch") == "Exact",
+            watch=_flag(query, "watch"),
+            bookmarks=_flag(query, "allowWatchBookmarks"),
+            initial_events=_flag(query, "sendInitialEvents"),
+            timeout=_number(query, "timeoutSeconds"),
+        )
+        match = query.get("resourceVersionMatch", "")
+        if match not in _MATCHES:
+            raise StatusError(
+                f'resourceVersionMatch: Unsupported value: "{match}": supported '
+                'values: "Exact", "NotOlderThan"'
+            )
+        has_initial_events = "sendInitialEvents" in query
+        if options.watch:
+            _check_watch(match, has_initial_events=has_initial_events)
+        else:
+            _check_list(options, match, has_initial_events=has_initial_events)
+        return options
+
+
+def _check_watch(match: str, *, has_initial_events: bool) -> None:
+    """Check the combinations of the options of a watch. Raises StatusError."""
+    if match and not has_initial_events:
+        raise StatusError(
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+            "provided"
+        )
+    if has_initial_events and match != "NotOlderThan":
+        raise StatusError(
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        )
+
+
+def _check_list(options: ListOptions, match: str, *, has_initial_events: bool) -> None:
+    """Check the combinations of the options of a list. Raises StatusError."""
+    if has_initial_events:
+        raise StatusError("sendInitialEvents is forbidden for list")
+    if match and options.revision is None:
+        raise StatusError(
+            "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        )
+    if match and options.after:
+        raise StatusError("resourceVersionMatch is forbidden when continue is provided")
+    if options.exact and not options.revision:
+        raise StatusError(
+            'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+        )
+    if options.after and options.revision:
+        raise StatusError(
+            "specifying resource version is not allowed when using continue"
+        )
+
+
+def _number(query: Mapping[str, str], name: str) -> int:
+    text = query.get(name) or "0"
+    # isdigit alone accepts digits of other scripts as well.
+    is_number = text.isascii() and text.isdigit()
+    if not is_number or len(text) > _MAX_DIGITS:
+        raise StatusError(
+            f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected'
+        )
+    return int(text)
+
+
+def _flag(query: Mapping[str, str], name: str) -> bool:
+    """Read a flag as Go does: any value but ``false`` and ``0`` is true."""
+    return query.get(name, "false").lower() not in ("false", "0")
+
+
+def key_prefix(target: Target, options: ListOptions) -> str:
+    """Return a prefix of the keys of all objects that can be selected.
+
+    A field selector for one name or one namespace makes it longer, so that fewer
+    objects are read.
+    """
+    namespace = target.namespace
+    if target.resource.namespaced and not namespace:
+        namespace = options.fields.required_value("metadata.namespace") or ""
+    prefix = msgspec.structs.replace(target, namespace=namespace).prefix
+    if target.resource.namespaced and not namespace:
+        return prefix  # the keys of all namespaces: the name is not next
+    return prefix + (options.fields.required_value("metadata.name") or "")
+
+
+def object_filter(options: ListOptions) -> Selects:
+    """Return the predicate of the label and the field selector."""
+    if not options.has_selector:
+        return lambda _: True
+
+    def selects(value: bytes) -> bool:
+        obj = decode(value)
+        if not isinstance(obj, dict):
+            return False
+        return options.labels.matches(obj) and options.fields.matches(obj)
+
+    return selects

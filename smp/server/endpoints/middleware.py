@@ -1,0 +1,102 @@
+"""What surrounds every request: authentication, log, metrics, unexpected errors."""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from smp.errors import SmpError
+from smp.server.endpoints.auth import Guard
+from smp.server.endpoints.call import CALL, Call
+from smp.server.endpoints.responses import error_response
+from smp.server.registry.state import ServerState
+
+_LOG: Final = logging.getLogger("smp.server")
+# The verbs of requests that are not about objects, in the metrics and in the log.
+_VERBS: Final = {
+    "GET": "get",
+    "POST": "post",
+    "PUT": "put",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+# The status in the log where there was no answer, because the client disconnected.
+_NO_ANSWER: Final = 499
+
+
+class InternalError(SmpError):
+    """An error of the server itself."""
+
+    default_code = "internal-error"
+    status = 500
+
+
+class RequestMiddleware:
+    """The outermost ASGI application."""
+
+    def __init__(self, app: ASGIApp, *, state: ServerState) -> None:
+        self._app = app
+        self._state = state
+        self._guard = Guard(state.settings.token)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = perf_counter()
+        code = _NO_ANSWER
+
+        async def record_status(message: Message) -> None:
+            nonlocal code
+            code = message.get("status", code)
+            await send(message)
+
+        try:
+            app = self._app
+            try:
+                self._guard.check(scope["path"], Headers(scope=scope))
+            except SmpError as error:
+                app = error_response(error)
+            await app(scope, receive, record_status)
+        except ClientDisconnect:
+            return
+        except Exception:  # noqa: BLE001 - the last resort: logged, and answered 500
+            _LOG.exception(
+                "a request failed", extra={"fields": {"path": scope["path"]}}
+            )
+            # After the start of an answer there is no way to tell the client.
+            if code == _NO_ANSWER:
+                response = error_response(InternalError("Internal error occurred"))
+                await response(scope, receive, record_status)
+        finally:
+            self._record(scope, code, perf_counter() - started)
+
+    def _record(self, scope: Scope, code: int, seconds: float) -> None:
+        """Count and log a request."""
+        call: Call | None = scope.get(CALL)
+        if call:
+            labels = call.labels
+        else:
+            labels = (_VERBS.get(scope["method"], "other"), "", "", "", "")
+        verb = labels[0]
+        self._state.metrics.requests.add(*labels, str(code))
+        if verb != "watch":
+            self._state.metrics.durations.observe(seconds, *labels)
+        if not _LOG.isEnabledFor(logging.INFO):
+            return
+        fields = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "query": scope["query_string"].decode("latin-1"),
+            "verb": verb,
+            "code": code,
+            "seconds": round(seconds, 6),
+            "user_agent": Headers(scope=scope).get("user-agent", ""),
+        }
+        _LOG.info("request", extra={"fields": fields})

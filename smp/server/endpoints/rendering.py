@@ -1,0 +1,62 @@
+"""Objects in the form that the client asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from starlette.responses import Response
+
+from smp import codec
+from smp.documents import dump_yaml
+from smp.server.endpoints.call import Call
+from smp.server.endpoints.negotiation import YAML_TYPE
+from smp.server.endpoints.responses import respond
+from smp.server.objects.tables import parse_include, table
+from smp.server.registry.envelope import metadata_only
+from smp.values import JSONObject, as_object
+
+
+def object_response(
+    call: Call, body: bytes, *, code: int = 200, warnings: Iterable[str] = ()
+) -> Response:
+    """Answer an object, given as JSON."""
+    if call.format.is_stored_form:
+        return respond(body, code=code, warnings=warnings)
+    obj = render(call, as_object(codec.decode(body)))
+    content_type = call.format.content_type
+    return respond(
+        encode_as(content_type, obj),
+        code=code,
+        content_type=content_type,
+        warnings=warnings,
+    )
+
+
+def render(call: Call, obj: JSONObject) -> JSONObject:
+    """Return an object in the form that was asked for."""
+    if call.format.form == "metadata":
+        return metadata_only(obj)
+    if call.format.form == "table":
+        version = as_object(obj.get("metadata")).get("resourceVersion")
+        metadata: JSONObject = {"resourceVersion": version} if version else {}
+        return render_table(call, [obj], metadata)
+    return obj
+
+
+def render_table(
+    call: Call, objects: Iterable[JSONObject], metadata: JSONObject
+) -> JSONObject:
+    """Return objects as a Table; ``metadata`` is that of the Table itself."""
+    return table(
+        objects,
+        call.kind.columns,
+        now=datetime.now(UTC),
+        include=parse_include(call.query.get("includeObject", "")),
+        metadata=metadata,
+    )
+
+
+def encode_as(content_type: str, obj: JSONObject) -> bytes:
+    """Encode an object as JSON or YAML."""
+    return dump_yaml([obj]).encode() if content_type == YAML_TYPE else codec.encode(obj)

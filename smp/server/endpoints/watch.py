@@ -1,0 +1,218 @@
+"""Watches: the objects that exist, if the client asks for them, then every change.
+
+The answer is a stream of JSON lines without a fixed end. Three parts make it:
+``_watch_events`` reads the store and yields lines, ``WatchEncoder`` makes lines of
+objects and changes, ``Stream`` is the ASGI response that sends them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing, suppress
+from typing import Final
+
+from starlette.types import Message, Receive, Scope, Send
+
+from smp.errors import SmpError
+from smp.handler import to_status
+from smp.server.endpoints.call import Call
+from smp.server.endpoints.list_options import ListOptions, key_prefix, object_filter
+from smp.server.endpoints.rendering import render
+from smp.server.registry.envelope import served, unpack
+from smp.server.registry.snapshots import lost_revisions, snapshot
+from smp.server.store import Event, Stored, check_reached
+from smp.values import JSONObject
+from smp.wire import encode
+
+_INITIAL_END: Final = "k8s.io/initial-events-end"
+_START: Final[Message] = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [
+        (b"content-type", b"application/json"),
+        (b"cache-control", b"no-cache, private"),
+    ],
+}
+
+
+def watch(call: Call) -> Stream:
+    """Answer a watch."""
+    settings, options = call.state.settings, ListOptions.parse(call.query)
+    return Stream(
+        _watch_events(call, options),
+        call.state.stopping,
+        seconds=options.timeout or settings.watch_timeout,
+        send_timeout=settings.send_timeout,
+    )
+
+
+async def _watch_events(
+    call: Call, options: ListOptions
+) -> AsyncGenerator[bytes, None]:
+    """Yield the lines of a watch; an error is its last event, as of an API server."""
+    encoder = WatchEncoder(call, options)
+    store, prefix = call.state.store, key_prefix(call.target, options)
+    since = options.revision or 0
+    resource = call.target.resource
+    watches = call.state.metrics.watches
+    labels = (resource.group, resource.version, resource.plural)
+    watches.add(*labels)
+    try:
+        with lost_revisions():
+            # Without a resourceVersion a watch begins with the objects that exist, "Get
+            # State and Start at Any" in the Kubernetes documentation; sendInitialEvents
+            # asks for them with one (a streaming list).
+            if options.initial_events or not since:
+                pages = snapshot(store, prefix)
+                async with aclosing(pages):
+                    async for page in pages:
+                        since = page.revision
+                        check_reached(options.revision or 0, since)
+                        for line in encoder.existing(page.items):
+                            yield line
+                if options.initial_events and options.bookmarks:
+                    yield encoder.end_of_initial_events(since)
+            events = store.watch(prefix, since)
+            async with aclosing(events):
+                async for event in events:
+                    for line in encoder.change(event):
+                        yield line
+    except SmpError as error:
+        yield _event_line("ERROR", to_status(error).body)
+    finally:
+        watches.add(*labels, by=-1)
+
+
+class WatchEncoder:
+    """Makes the lines of one watch, with objects in the form that was asked for."""
+
+    def __init__(self, call: Call, options: ListOptions) -> None:
+        self._call = call
+        self._bookmarks = options.bookmarks
+        self._selects = object_filter(options)
+        self._send_columns = True
+
+    def existing(self, items: Iterable[Stored]) -> Iterator[bytes]:
+        """Yield the events of objects that exist when the watch begins."""
+        for item in items:
+            if self._selects(item.value):
+                yield self._object_line("ADDED", item)
+
+    def end_of_initial_events(self, revision: int) -> bytes:
+        """Return the bookmark after the events of the objects that exist."""
+        return self._bookmark(revision, {"annotations": {_INITIAL_END: "true"}})
+
+    def change(self, event: Event) -> Iterator[bytes]:
+        """Yield the event of a change.
+
+        To a client with a selector an object that begins to be selected is added, and
+        one that no longer is selected is deleted. A deleted object is sent as it was,
+        with the resourceVersion of its deletion.
+        """
+        if event.type == "progress":
+            if self._bookmarks:
+                yield self._bookmark(event.revision, {})
+            return
+        before = event.before.value if event.before else None
+        was_selected = before is not None and self._selects(before)
+        is_selected = event.type == "put" and self._selects(event.value)
+        if is_selected:
+            item = Stored(event.key, event.value, event.revision)
+            yield self._object_line("MODIFIED" if was_selected else "ADDED", item)
+        elif before is not None and was_selected:
+            item = Stored(event.key, before, event.revision)
+            yield self._object_line("DELETED", item)
+
+    def _bookmark(self, revision: int, metadata: JSONObject) -> bytes:
+        resource = self._call.target.resource
+        return self._render_line(
+            "BOOKMARK",
+            {
+                "kind": resource.kind,
+                "apiVersion": resource.api_version,
+                "metadata": {"resourceVersion": str(revision), **metadata},
+            },
+        )
+
+    def _object_line(self, event_type: str, item: Stored) -> bytes:
+        resource = self._call.target.resource
+        events = self._call.state.metrics.events
+        events.add(resource.group, resource.version, resource.kind)
+        if self._call.format.form == "object":
+            return _event_line(event_type, served(item, resource))
+        return self._render_line(event_type, unpack(item, resource))
+
+    def _render_line(self, event_type: str, obj: JSONObject) -> bytes:
+        rendered = render(self._call, obj)
+        # Only the first Table of a watch has the definitions of the columns.
+        if "columnDefinitions" in rendered and not self._send_columns:
+            rendered = {**rendered, "columnDefinitions": None}
+        self._send_columns = False
+        return _event_line(event_type, encode(rendered))
+
+
+def _event_line(event_type: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event_type.encode(), obj)
+
+
+class Stream:
+    """An ASGI response that sends each line at once, and holds no more than one.
+
+    It ends with the lines, after so many ``seconds``, when ``stopping`` is set, when
+    the client disconnects, and when the client reads nothing for ``send_timeout``
+    seconds.
+    """
+
+    def __init__(
+        self,
+        lines: AsyncGenerator[bytes, None],
+        stopping: asyncio.Event,
+        *,
+        seconds: float,
+        send_timeout: float,
+    ) -> None:
+        self._lines = lines
+        self._stopping = stopping
+        self._seconds = seconds
+        self._send_timeout = send_timeout
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await send(_START)
+
+        async def send_body(body: bytes, *, more: bool) -> None:
+            async with asyncio.timeout(self._send_timeout):
+                await send(
+                    {"type": "http.response.body", "body": body, "more_body": more}
+                )
+
+        async def send_lines() -> None:
+            async with aclosing(self._lines):
+                async for line in self._lines:
+                    await send_body(line, more=True)
+
+        async def wait_for_disconnect() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        sender = asyncio.create_task(send_lines())
+        ends = [
+            asyncio.create_task(wait_for_disconnect()),
+            asyncio.create_task(self._stopping.wait()),
+        ]
+        try:
+            await asyncio.wait(
+                [sender, *ends],
+                timeout=self._seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            for task in (sender, *ends):
+                task.cancel()
+            await asyncio.gather(sender, *ends, return_exceptions=True)
+        # TimeoutError: the client reads nothing, so the end cannot be sent either.
+        with suppress(TimeoutError):
+            if not sender.cancelled():
+                sender.result()  # raises what went wrong
+            await send_body(b"", more=False)

@@ -1,0 +1,172 @@
+"""Deleting objects, and the contents of the parents that are being deleted.
+
+An object without finalizers is deleted at once. One with finalizers is only marked, by
+a deletionTimestamp, and deleted when the last finalizer is removed. A parent (a
+namespace or a definition) is always marked first: ``sweep`` deletes its contents in the
+background, and then the parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from smp.errors import SmpError
+from smp.handler import ForbiddenError, ModifiedError, NotFoundError, aretry
+from smp.server.objects.deletion import begin_deletion
+from smp.server.objects.metadata import metadata_of, timestamp, with_metadata
+from smp.server.registry.admission import admit_new
+from smp.server.registry.envelope import unpack
+from smp.server.registry.objects import contents, delete, find, insert, replace
+from smp.server.registry.snapshots import snapshot
+from smp.server.registry.state import ServerState
+from smp.server.registry.target import NAMESPACES, Target
+from smp.server.store import Stored
+from smp.values import JSONObject, as_object
+
+_LOG: Final = logging.getLogger("smp.server")
+_PERMANENT: Final = ("default", "kube-system", "kube-public")
+_INITIAL: Final = (*_PERMANENT, "kube-node-lease")
+_RETRY: Final = 1.0  # seconds before another try
+
+
+class Removal(msgspec.Struct, frozen=True):
+    """The result of a deletion.
+
+    ``is_deleted`` is False while finalizers or contents remain. ``stored`` is the
+    object as it is stored, or was last.
+    """
+
+    stored: Stored
+    is_deleted: bool
+
+
+class _Marked(msgspec.Struct, frozen=True):
+    """An object with the marks of a deletion; None where it is deleted at once."""
+
+    object: JSONObject | None
+    was_marked: bool
+
+
+async def remove(
+    state: ServerState,
+    target: Target,
+    *,
+    check: Callable[[JSONObject, int], None] | None = None,
+    dry_run: bool = False,
+) -> Removal:
+    """Delete an object, or mark it as being deleted.
+
+    ``check`` gets the object and its revision first, and may raise. Raises
+    NotFoundError, ForbiddenError, ModifiedError, and what ``check`` raises.
+    """
+    # The text and the namespaces of an API server (its plugin NamespaceLifecycle).
+    if target.resource.key == NAMESPACES and target.name in _PERMANENT:
+        raise ForbiddenError("this namespace may not be deleted")
+
+    async def read() -> Stored:
+        return await find(state, target)
+
+    def mark(stored: Stored) -> _Marked:
+        obj = unpack(stored, target.resource)
+        if check:
+            check(obj, stored.revision)
+        was_marked = "deletionTimestamp" in metadata_of(obj)
+        now = state.admission_context().now
+        if target.is_parent:
+            return _Marked(_begin_termination(obj, now), was_marked)
+        return _Marked(begin_deletion(obj, now), was_marked)
+
+    async def write(stored: Stored, marked: _Marked) -> Removal | None:
+        if marked.object is None:
+            deleted = stored if dry_run else await delete(state, target, stored)
+            return Removal(deleted, is_deleted=True) if deleted else None
+        if marked.was_marked or dry_run:
+            return Removal(stored, is_deleted=False)
+        written = await replace(state, target, stored, marked.object)
+        return Removal(written, is_deleted=False) if written else None
+
+    async with state.key_locks.lock(target.key):
+        return await aretry(read, mark, write)
+
+
+def _begin_termination(obj: JSONObject, now: datetime) -> JSONObject:
+    """Return a namespace or a definition as it is stored until it is empty."""
+    if "deletionTimestamp" in metadata_of(obj):
+        return obj
+    marked = with_metadata(
+        obj, deletionTimestamp=timestamp(now), deletionGracePeriodSeconds=0
+    )
+    if obj.get("kind") != "Namespace":
+        return marked
+    status = {**as_object(obj.get("status")), "phase": "Terminating"}
+    return {**marked, "status": status}
+
+
+async def prepare(state: ServerState) -> None:
+    """Create the namespaces of every cluster, and resume unfinished deletions."""
+    namespaces = Target(state.kinds.resources.find("", "v1", "namespaces"))
+    kind = state.kinds.of(namespaces.resource)
+    for name in _INITIAL:
+        namespace: JSONObject = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name},
+        }
+        admitted = admit_new(namespace, kind, "", state.admission_context())
+        await insert(state, namespaces.named(name), admitted.object)
+    # Another process may have stopped while it deleted contents. ``sweep`` skips those
+    # that are not being deleted.
+    for collection in (namespaces, state.kinds.crds):
+        page = await state.store.list(collection.prefix)
+        for stored in page.items:
+            state.terminating.put_nowait(collection.at(stored.key))
+
+
+async def sweep(state: ServerState) -> None:
+    """Delete the contents of the parents that are being deleted, without end."""
+    while True:
+        parent = await state.terminating.get()
+        try:
+            await _sweep(state, parent)
+        except NotFoundError:  # deleted by another process
+            continue
+        except SmpError as error:
+            _LOG.warning(
+                "%s %s cannot be emptied yet",
+                parent.resource.singular,
+                parent.name,
+                extra={"fields": {"name": parent.name, "error": str(error)}},
+            )
+            await asyncio.sleep(_RETRY)
+            state.terminating.put_nowait(parent)
+
+
+async def _sweep(state: ServerState, parent: Target) -> None:
+    """Delete the contents of a parent that is being deleted, then the parent."""
+    stored = await find(state, parent)
+    metadata = metadata_of(unpack(stored, parent.resource))
+    if "deletionTimestamp" not in metadata:
+        return
+    has_remaining = False
+    for collection in contents(state, parent):
+        pages = snapshot(state.store, collection.prefix)
+        async with aclosing(pages):
+            async for page in pages:
+                for item in page.items:
+                    with suppress(NotFoundError):
+                        removal = await remove(state, collection.at(item.key))
+                        if not removal.is_deleted:
+                            has_remaining = True
+    # What remains waits for its finalizers: the removal of the last one of an object
+    # brings the parent here again (see ``replace``).
+    if has_remaining or metadata.get("finalizers"):
+        return
+    if not await delete(state, parent, stored):
+        raise ModifiedError

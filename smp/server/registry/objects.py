@@ -1,0 +1,152 @@
+"""Reading and writing single objects, and the parents that they belong to.
+
+A parent is a namespace, or the CustomResourceDefinition of a custom resource. Objects
+are created only where their parents exist, and are deleted with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smp.handler import ForbiddenError, NotFoundError, TooLargeError
+from smp.server.objects.deletion import is_deletion_finished
+from smp.server.objects.metadata import metadata_of
+from smp.server.registry.envelope import pack, unpack
+from smp.server.registry.state import ServerState
+from smp.server.registry.target import CRDS, NAMESPACES, Target
+from smp.server.store import Stored
+from smp.values import JSONObject
+
+
+class ParentNotFoundError(NotFoundError):
+    """The namespace, or the definition, of a new object does not exist."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(f"{target.resource.singular} {target.name} not found")
+        self.target = target
+
+
+async def find(state: ServerState, target: Target) -> Stored:
+    """Return a stored object. Raises NotFoundError."""
+    stored = await state.store.get(target.key)
+    if stored is None:
+        raise NotFoundError("object not found")
+    return stored
+
+
+def pack_within_limit(
+    state: ServerState, target: Target, obj: JSONObject, old: bytes = b""
+) -> bytes:
+    """Return an object as it is stored. Raises TooLargeError.
+
+    The limit is that of the body of a request: what is larger could not be sent again.
+    An object that is beyond it already may still shrink.
+    """
+    value = pack(obj, target.resource)
+    limit = state.settings.limits.body
+    if len(value) > max(limit, len(old)):
+        raise TooLargeError(
+            f"the object would have {len(value)} bytes, limit is {limit}"
+        )
+    return value
+
+
+async def insert(state: ServerState, target: Target, obj: JSONObject) -> Stored | None:
+    """Store a new object; None where it exists already. Raises TooLargeError."""
+    value = pack_within_limit(state, target, obj)
+    revision = await state.store.create(target.key, value)
+    if revision is None:
+        return None
+    _learn_definition(state, target, value, revision)
+    return Stored(target.key, value, revision)
+
+
+async def replace(
+    state: ServerState, target: Target, old: Stored, obj: JSONObject
+) -> Stored | None:
+    """Replace a stored object; None where another writer was faster.
+
+    An object that is being deleted, and has lost its last finalizer, is deleted. Raises
+    TooLargeError.
+    """
+    if not target.is_parent and is_deletion_finished(obj):
+        deleted = await delete(state, target, old)
+        if deleted is None:
+            return None
+        # A parent that is being deleted may have waited for this object.
+        for parent in parents(state, target):
+            state.terminating.put_nowait(parent)
+        return Stored(old.key, pack(obj, target.resource), deleted.revision)
+    value = pack_within_limit(state, target, obj, old.value)
+    revision = await state.store.swap(target.key, value, old.revision)
+    if revision is None:
+        _count_conflict(state, target)
+        return None
+    if target.is_parent and "deletionTimestamp" in metadata_of(obj):
+        state.terminating.put_nowait(target)
+    _learn_definition(state, target, value, revision)
+    return Stored(target.key, value, revision)
+
+
+async def delete(state: ServerState, target: Target, old: Stored) -> Stored | None:
+    """Delete a stored object; None where another writer was faster.
+
+    Returns the object as it was, with the revision of its deletion.
+    """
+    revision = await state.store.delete(target.key, old.revision)
+    if revision is None:
+        _count_conflict(state, target)
+        return None
+    _learn_definition(state, target, None, revision)
+    return Stored(target.key, old.value, revision)
+
+
+def _learn_definition(
+    state: ServerState, target: Target, value: bytes | None, revision: int
+) -> None:
+    """Serve what a written CustomResourceDefinition defines, before the answer."""
+    if target.resource.key == CRDS:
+        state.kinds.learn(target.key, value, revision)
+
+
+def _count_conflict(state: ServerState, target: Target) -> None:
+    resource = target.resource
+    state.metrics.conflicts.add(resource.group, resource.version, resource.plural)
+
+
+async def require_parents(state: ServerState, target: Target) -> None:
+    """Check that the parents of a new object exist, and are not being deleted.
+
+    Raises ParentNotFoundError and ForbiddenError.
+    """
+    for parent in parents(state, target):
+        stored = await state.store.get(parent.key)
+        if stored is None:
+            raise ParentNotFoundError(parent)
+        if "deletionTimestamp" in metadata_of(unpack(stored, parent.resource)):
+            # The text of an API server (its plugin NamespaceLifecycle).
+            name = f"{parent.resource.singular} {parent.name}"
+            raise ForbiddenError(
+                f"unable to create new content in {name} because it is being terminated"
+            )
+
+
+def parents(state: ServerState, target: Target) -> Iterator[Target]:
+    """Yield the parents of an object."""
+    if target.namespace:
+        namespaces = state.kinds.resources.find("", "v1", "namespaces")
+        yield Target(namespaces, name=target.namespace)
+    if target.resource.custom:
+        yield state.kinds.crds.named(target.resource.qualified)
+
+
+def contents(state: ServerState, parent: Target) -> Iterator[Target]:
+    """Yield the collections of what belongs to a parent."""
+    # All versions of a resource are one collection: take one of them.
+    resources = {resource.key: resource for resource in state.kinds.resources}
+    for resource in resources.values():
+        if parent.resource.key == NAMESPACES:
+            if resource.namespaced:
+                yield Target(resource, namespace=parent.name)
+        elif resource.custom and resource.qualified == parent.name:
+            yield Target(resource)

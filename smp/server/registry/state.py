@@ -1,0 +1,101 @@
+"""What the parts of a running server share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Final, ParamSpec, TypeVar
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from smp.server.metrics import Metrics
+from smp.server.objects.metadata import random_suffix
+from smp.server.registry.admission import AdmissionContext
+from smp.server.registry.kinds import Kinds
+from smp.server.registry.target import Target
+from smp.server.settings import Settings
+from smp.server.store import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LOG: Final = logging.getLogger("smp.server")
+_SMALL: Final = 32 * 1024  # bytes that take some milliseconds at most
+
+
+class ServerState:
+    """The store, the kinds that are served, the settings, and the work in progress.
+
+    ``stopping`` is set when the server shuts down. ``terminating`` has the namespaces
+    and definitions that are being deleted, whose contents are to be deleted first.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store = store
+        self.settings = settings
+        self.kinds = Kinds(store, settings.catalog)
+        self.metrics = Metrics()
+        self.stopping = asyncio.Event()
+        self.terminating: asyncio.Queue[Target] = asyncio.Queue()
+        self.key_locks = KeyLocks()
+
+    def admission_context(self) -> AdmissionContext:
+        """Return the time, what is served, and the random parts of a new object."""
+        return AdmissionContext(
+            now=datetime.now(UTC),
+            resources=self.kinds.resources,
+            uid=str(uuid4()),
+            suffix=random_suffix(random.choice),
+        )
+
+
+class KeyLocks:
+    """A lock for each key that is being written.
+
+    The store would detect that two writers change one object, and one of them would
+    start again; within one process the second one waits for the first instead.
+    """
+
+    def __init__(self) -> None:
+        # A lock is forgotten when nothing holds it or waits for it.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, key: str) -> asyncio.Lock:
+        """Return the lock of a key."""
+        return self._locks.setdefault(key, asyncio.Lock())
+
+
+async def offload(
+    size: int, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """Do work on so many bytes; in a thread where they are many.
+
+    Meanwhile the event loop answers other requests.
+    """
+    if size <= _SMALL:
+        return work(*args, **kwargs)
+    return await asyncio.to_thread(work, *args, **kwargs)
+
+
+@asynccontextmanager
+async def background(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run coroutines while the block runs; they are cancelled at its end."""
+
+    def report(task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error:
+            _LOG.error("a background task failed", exc_info=error)
+
+    tasks = [asyncio.create_task(work) for work in works]
+    for task in tasks:
+        task.add_done_callback(report)
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
