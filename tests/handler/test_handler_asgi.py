@@ -31,15 +31,15 @@ EXAMPLES: Final = re.findall(
 
 
 class Answer(NamedTuple):
-    """What was sent."""
+    """What the endpoint sent."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: Any
 
 
-class Shelf:
-    """One object, behind an endpoint; somebody else may be faster a few times."""
+class Storage:
+    """One object behind an endpoint, which ``others`` change before it is saved."""
 
     def __init__(
         self,
@@ -48,7 +48,9 @@ class Shelf:
         others: int = 0,
         **options: Any,
     ) -> None:
-        self.stored, self.others, self.saved = stored, others, 0
+        self.stored = stored
+        self.others = others
+        self.saved = 0
         self.loads: list[bytes | JSONObject | None] = []
         self.endpoint = PatchEndpoint(
             self.load, self.save, kubernetes(), Options(**options), attempts=3
@@ -69,7 +71,7 @@ class Shelf:
         self.stored = new
         return {**new, "stored": True}
 
-    def ask(
+    def request(
         self,
         *chunks: bytes,
         method: str = "PATCH",
@@ -77,18 +79,27 @@ class Shelf:
         media_type: str = MERGE,
     ) -> Answer:
         """Send a request, its body in chunks."""
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": PATH,
-            "query_string": query,
-            "headers": [(b"host", b"x"), (b"content-type", media_type.encode())],
-        }
+        headers = [(b"host", b"x"), (b"content-type", media_type.encode())]
+        scope = http_scope(method, query, headers)
         messages = [
             {"type": "http.request", "body": chunk, "more_body": index < len(chunks)}
             for index, chunk in enumerate(chunks, 1)
         ]
         return call(self.endpoint, scope, messages)
+
+
+def http_scope(
+    method: str = "PATCH",
+    query: bytes = b"",
+    headers: list[tuple[bytes, bytes]] | None = None,
+) -> dict[str, object]:
+    return {
+        "type": "http",
+        "method": method,
+        "path": PATH,
+        "query_string": query,
+        "headers": headers or [],
+    }
 
 
 def call(
@@ -104,10 +115,8 @@ def call(
 
     asyncio.run(endpoint(scope, receive, send))
     start, body = sent
-    assert (start["type"], body["type"]) == (
-        "http.response.start",
-        "http.response.body",
-    )
+    assert start["type"] == "http.response.start"
+    assert body["type"] == "http.response.body"
     assert (b"content-length", str(len(body["body"])).encode()) in start["headers"]
     return Answer(start["status"], start["headers"], json.loads(body["body"]))
 
@@ -117,118 +126,109 @@ REPLICAS: Final = dump({"spec": {"replicas": 5}})
 
 @pytest.mark.parametrize("stored", [WEB, dump(WEB)], ids=["dict", "bytes"])
 def test_the_stored_object_is_answered(stored: bytes | JSONObject) -> None:
-    shelf = Shelf(stored)
-    answer = shelf.ask(REPLICAS[:5], REPLICAS[5:], b"")
+    storage = Storage(stored)
+    answer = storage.request(REPLICAS[:5], REPLICAS[5:], b"")
     assert answer.status == 200
     assert answer.body["stored"] is True
     assert answer.body["spec"]["replicas"] == 5
-    assert isinstance(shelf.stored, dict)
+    assert isinstance(storage.stored, dict)
     assert (b"content-type", b"application/json") in answer.headers
 
 
-def test_what_changes_nothing_is_not_saved() -> None:
-    shelf = Shelf()
-    answer = shelf.ask(b"{}")
-    assert (answer.status, answer.body, shelf.saved) == (200, WEB, 0)
+def test_a_patch_without_effect_is_not_saved() -> None:
+    storage = Storage()
+    answer = storage.request(b"{}")
+    assert (answer.status, answer.body, storage.saved) == (200, WEB, 0)
 
 
 def test_a_dry_run_is_not_saved() -> None:
-    shelf = Shelf()
-    answer = shelf.ask(REPLICAS, query=b"dryRun=All")
-    assert (answer.status, answer.body["spec"]["replicas"], shelf.saved) == (200, 5, 0)
+    storage = Storage()
+    answer = storage.request(REPLICAS, query=b"dryRun=All")
+    assert (answer.status, answer.body["spec"]["replicas"], storage.saved) == (
+        200,
+        5,
+        0,
+    )
 
 
-def test_whoever_is_slower_patches_anew() -> None:
-    shelf = Shelf(others=2)
-    answer = shelf.ask(REPLICAS)
+def test_a_patch_is_computed_again_after_a_concurrent_write() -> None:
+    storage = Storage(others=2)
+    answer = storage.request(REPLICAS)
     assert answer.status == 200
     assert answer.body["status"] == {"observedGeneration": 2}
     assert answer.body["spec"]["replicas"] == 5
 
 
-def test_whoever_is_always_slower_conflicts() -> None:
-    shelf = Shelf(others=9, resource="deployments.apps")
-    answer = shelf.ask(REPLICAS)
-    assert (answer.status, shelf.saved, len(shelf.loads)) == (409, 3, 3)
+def test_too_many_concurrent_writes_are_a_conflict() -> None:
+    storage = Storage(others=9, resource="deployments.apps")
+    answer = storage.request(REPLICAS)
+    assert (answer.status, storage.saved, len(storage.loads)) == (409, 3, 3)
     assert answer.body["message"].startswith(
         'Operation cannot be fulfilled on deployments.apps "web": the object has '
     )
 
 
-def test_nothing_is_not_found() -> None:
-    answer = Shelf(None, resource="deployments.apps").ask(REPLICAS)
-    assert (answer.status, answer.body["message"]) == (
-        404,
-        'deployments.apps "web" not found',
-    )
+def test_a_missing_object_is_not_found() -> None:
+    answer = Storage(None, resource="deployments.apps").request(REPLICAS)
+    assert answer.status == 404
+    assert answer.body["message"] == 'deployments.apps "web" not found'
 
 
 def test_a_refusal_is_answered() -> None:
-    answer = Shelf().ask(dump({"spec": {"bogus": 1}}), query=b"fieldValidation=Strict")
-    assert (answer.status, answer.body["message"]) == (
-        400,
-        'strict decoding error: unknown field "spec.bogus"',
+    answer = Storage().request(
+        dump({"spec": {"bogus": 1}}), query=b"fieldValidation=Strict"
     )
+    assert answer.status == 400
+    message = 'strict decoding error: unknown field "spec.bogus"'
+    assert answer.body["message"] == message
 
 
 def test_a_warning_is_a_header() -> None:
-    answer = Shelf().ask(dump({"spec": {"bogus": 1, "replicas": 5}}))
+    answer = Storage().request(dump({"spec": {"bogus": 1, "replicas": 5}}))
     assert (b"warning", b'299 - "unknown field \\"spec.bogus\\""') in answer.headers
 
 
-def test_a_query_that_is_wrong_is_invalid() -> None:
-    answer = Shelf().ask(REPLICAS, query=b"dryRun=Some")
+def test_a_query_with_an_unsupported_value_is_invalid() -> None:
+    answer = Storage().request(REPLICAS, query=b"dryRun=Some")
     assert (answer.status, answer.body["details"]["kind"]) == (422, "PatchOptions")
 
 
 def test_other_methods_are_not_allowed() -> None:
-    answer = Shelf().ask(b"", method="POST")
+    answer = Storage().request(b"", method="POST")
     assert (answer.status, answer.body["reason"]) == (405, "MethodNotAllowed")
     assert (b"allow", b"PATCH") in answer.headers
 
 
-def test_a_body_without_end_is_not_read_to_its_end() -> None:
-    shelf = Shelf(limits=Limits(body=100))
-    answer = shelf.ask(*[b" " * 60] * 3)
-    assert (answer.status, answer.body["message"]) == (
-        413,
-        "Request entity too large: limit is 100",
-    )
-    scope = {
-        "type": "http",
-        "method": "PATCH",
-        "path": PATH,
-        "query_string": b"",
-        "headers": [],
-    }
+def test_a_body_beyond_the_limit_is_not_read_to_its_end() -> None:
+    storage = Storage(limits=Limits(body=100))
+    answer = storage.request(*[b" " * 60] * 3)
+    assert answer.status == 413
+    assert answer.body["message"] == "Request entity too large: limit is 100"
+    scope = http_scope()
     messages = [
         {"type": "http.request", "body": b" " * 60, "more_body": True} for _ in range(5)
     ]
-    assert call(shelf.endpoint, scope, messages).status == 413
+    assert call(storage.endpoint, scope, messages).status == 413
     assert len(messages) == 3
 
 
-def test_half_a_request_changes_nothing() -> None:
-    shelf = Shelf()
-    scope = {
-        "type": "http",
-        "method": "PATCH",
-        "path": PATH,
-        "query_string": b"",
-        "headers": [],
-    }
+def test_a_request_of_a_client_that_disconnects_changes_nothing() -> None:
+    storage = Storage()
+    scope = http_scope()
     messages = [
         {"type": "http.request", "body": REPLICAS, "more_body": True},
         {"type": "http.disconnect"},
     ]
-    assert call(shelf.endpoint, scope, messages).status == 400
-    assert shelf.loads == []
+    assert call(storage.endpoint, scope, messages).status == 400
+    assert storage.loads == []
 
 
-def test_a_kind_without_a_schema() -> None:
-    shelf = Shelf({"apiVersion": "odd/v1", "kind": "Odd", "metadata": {"name": "web"}})
-    assert shelf.ask(dump({"a": {"b": 1}})).body["a"] == {"b": 1}
-    assert shelf.ask(b"{}", media_type=handler.STRATEGIC).status == 415
+def test_an_object_without_a_schema_takes_merge_patches_only() -> None:
+    storage = Storage(
+        {"apiVersion": "odd/v1", "kind": "Odd", "metadata": {"name": "web"}}
+    )
+    assert storage.request(dump({"a": {"b": 1}})).body["a"] == {"b": 1}
+    assert storage.request(b"{}", media_type=handler.STRATEGIC).status == 415
 
 
 def test_an_error_of_the_store_has_its_status() -> None:
@@ -238,34 +238,34 @@ def test_an_error_of_the_store_has_its_status() -> None:
     async def save(*_: Any) -> JSONObject:
         raise FullError("the disk is full")
 
-    shelf = Shelf()
-    shelf.endpoint = PatchEndpoint(shelf.load, save, kubernetes())
-    answer = shelf.ask(REPLICAS)
+    storage = Storage()
+    storage.endpoint = PatchEndpoint(storage.load, save, kubernetes())
+    answer = storage.request(REPLICAS)
     assert (answer.status, answer.body["reason"]) == (503, "ServiceUnavailable")
     assert answer.body["message"] == "the disk is full"
 
 
 @pytest.mark.parametrize("stored", [b"{", b"[]"])
-def test_a_stored_object_that_is_none_is_the_servers_error(stored: bytes) -> None:
+def test_an_invalid_stored_object_is_an_error_of_the_server(stored: bytes) -> None:
     with pytest.raises(ValueError, match="the stored object"):
-        Shelf(stored).ask(REPLICAS)
+        Storage(stored).request(REPLICAS)
 
 
 def test_only_http_is_answered() -> None:
     with pytest.raises(ValueError, match="websocket"):
-        call(Shelf().endpoint, {"type": "websocket"}, [])
+        call(Storage().endpoint, {"type": "websocket"}, [])
 
 
 def test_the_first_example_runs() -> None:
-    exec(compile(EXAMPLES[0], "handler.md", "exec"), {})
+    exec(compile(EXAMPLES[0], "handler.md", "exec"), {})  # noqa: S102 - our own text
 
 
 def test_the_example_of_a_server_runs() -> None:
     names: dict[str, Any] = {}
-    exec(compile(EXAMPLES[1], "handler.md", "exec"), names)
+    exec(compile(EXAMPLES[1], "handler.md", "exec"), names)  # noqa: S102 - as above
     path = "/apis/apps/v1/namespaces/default/deployments/"
 
-    async def ask() -> list[httpx.Response]:
+    async def request() -> list[httpx.Response]:
         transport = httpx.ASGITransport(app=names["app"])
         async with httpx.AsyncClient(
             transport=transport, base_url="http://x"
@@ -276,7 +276,7 @@ def test_the_example_of_a_server_runs() -> None:
                 for name in ("web", "web", "db")
             ]
 
-    first, second, third = asyncio.run(ask())
+    first, second, third = asyncio.run(request())
     assert (first.status_code, first.json()["spec"]) == (200, {"replicas": 5})
     assert second.json()["metadata"] == {"name": "web", "resourceVersion": "2"}
     assert third.status_code == 404
@@ -284,8 +284,11 @@ def test_the_example_of_a_server_runs() -> None:
 
 
 def test_the_handler_imports_no_framework() -> None:
-    code = "import smp.handler.asgi, sys; print({'starlette', 'uvicorn', 'httpx', 'fastapi'} & {*sys.modules})"
-    ran = subprocess.run(
+    code = (
+        "import smp.handler.asgi, sys;"
+        "print({'starlette', 'uvicorn', 'httpx', 'fastapi'} & {*sys.modules})"
+    )
+    completed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert ran.stdout == "set()\n"
+    assert completed.stdout == "set()\n"

@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as changed
 from typing import Any, Final
+
+import yaml
 
 from smp import handler
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import Catalog
 from smp.values import JSONObject
-from tests.support.handler_objects import STRICT, accepted, causes, dump, refused
+from tests.support.handler_objects import (
+    STRICT,
+    accepted,
+    causes,
+    dump,
+    message_of,
+    refused,
+)
 
-CRON: Final = Catalog.from_crd(
-    {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "spec": {
-            "group": "example.com",
-            "names": {"kind": "CronTab", "plural": "crontabs"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {
-                                        "replicas": {"type": "integer"},
-                                        "note": {"type": "string", "nullable": True},
-                                        "mode": {
-                                            "type": "string",
-                                            "enum": ["Fast", "Slow"],
-                                        },
-                                        "bare": {"type": "object"},
-                                        "free": {
-                                            "type": "object",
-                                            "x-kubernetes-preserve-unknown-fields": True,
-                                        },
-                                    },
-                                }
-                            },
-                        }
-                    },
-                }
-            ],
-        },
-    }
-).schema("example.com/v1", "CronTab")
+DEFINITION: Final = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  group: example.com
+  names: {kind: CronTab, plural: crontabs}
+  versions:
+  - name: v1
+    served: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              replicas: {type: integer}
+              note: {type: string, nullable: true}
+              mode: {type: string, enum: [Fast, Slow]}
+              bare: {type: object}
+              free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+"""
+CRON: Final = Catalog.from_crd(yaml.safe_load(DEFINITION)).schema(
+    "example.com/v1", "CronTab"
+)
 TAB: Final[JSONObject] = {
     "apiVersion": "example.com/v1",
     "kind": "CronTab",
@@ -67,21 +61,22 @@ def patch_tab(
 
 def test_wrong_types_of_a_custom_resource_are_invalid() -> None:
     # Go: k8s.io/apiextensions-apiserver, apiserver/validation, validation_test.go.
-    message = 'Invalid value: "string": spec.replicas in body must be of type integer: "string"'
-    outcome = patch_tab({"spec": {"replicas": "1"}})
-    assert causes(outcome) == [("FieldValueInvalid", "spec.replicas", message)]
-    assert (
-        refused(outcome).status["message"]
-        == f'CronTab.example.com "tab" is invalid: spec.replicas: {message}'
+    cause = (
+        'Invalid value: "string": spec.replicas in body must be of type integer: '
+        '"string"'
     )
+    message = f'CronTab.example.com "tab" is invalid: spec.replicas: {cause}'
+    outcome = patch_tab({"spec": {"replicas": "1"}})
+    assert causes(outcome) == [("FieldValueInvalid", "spec.replicas", cause)]
+    assert message_of(outcome) == message
 
 
-def test_a_strategic_patch_of_a_custom_resource_is_refused_unless_asked_for() -> None:
-    message = str(refused(patch_tab({}, STRATEGIC)).status["message"])
+def test_a_strategic_patch_of_a_custom_resource_is_refused_unless_enabled() -> None:
+    message = message_of(patch_tab({}, STRATEGIC))
     assert message.endswith(f"accepted media types include: {JSON_PATCH}, {MERGE}")
-    assert accepted(
-        patch_tab({"spec": {"replicas": 2}}, STRATEGIC, changed(CUSTOM, strategic=True))
-    ).changed
+    enabled = Options(custom=True, strategic=True)
+    outcome = accepted(patch_tab({"spec": {"replicas": 2}}, STRATEGIC, enabled))
+    assert outcome.object["spec"] == {"replicas": 2, "mode": "Odd"}
 
 
 def test_a_custom_resource_is_pruned_and_keeps_nulls() -> None:
@@ -106,15 +101,16 @@ def test_a_custom_resource_is_pruned_and_keeps_nulls() -> None:
     )
 
 
-def test_an_enum_counts_once_it_is_touched() -> None:
-    assert accepted(patch_tab({"spec": {"replicas": 2}})).changed
+def test_an_enum_is_checked_where_the_patch_changes_the_value() -> None:
+    outcome = accepted(patch_tab({"spec": {"replicas": 2}}))
+    assert outcome.object["spec"] == {"replicas": 2, "mode": "Odd"}
     message = 'Unsupported value: "Even": supported values: "Fast", "Slow"'
     assert causes(patch_tab({"spec": {"mode": "Even"}})) == [
         ("FieldValueNotSupported", "spec.mode", message)
     ]
 
 
-def test_a_kind_that_nobody_described() -> None:
+def test_an_object_without_a_schema_takes_merge_and_json_patches() -> None:
     odd: Any = {
         "apiVersion": "odd/v1",
         "kind": "Odd",
@@ -128,16 +124,15 @@ def test_a_kind_that_nobody_described() -> None:
         "a": {"c": 3},
         "metadata": {"name": "x", "labels": {"x": "y"}},
     }
-    null = accepted(
-        handler.patch(odd, b'[{"op":"add","path":"/b","value":null}]', JSON_PATCH, None)
-    )
-    assert null.object == {**odd, "b": None}
+    add_null = b'[{"op":"add","path":"/b","value":null}]'
+    outcome = accepted(handler.patch(odd, add_null, JSON_PATCH, None))
+    assert outcome.object == {**odd, "b": None}
     assert refused(handler.patch(odd, body, STRATEGIC, None)).code == 415
-    wrongs: tuple[object, ...] = (
+    refused_patches: tuple[object, ...] = (
         {"metadata": []},
         {"metadata": {"labels": {"a": 1}}},
         {"kind": 1},
         {"metadata": {"name": "y"}},
     )
-    for wrong in wrongs:
+    for wrong in refused_patches:
         assert refused(handler.patch(odd, dump(wrong), MERGE, None)).code == 400

@@ -1,8 +1,8 @@
-"""Whatever a client sends, the handler answers: an object of the right types, or a
-Status that clients know.
+"""Any request gets an answer: an object of the right types, or a Status.
 
-Which types are right is asked of the JSON schemas that the kubernetes-validate package
-publishes."""
+The right types are those of the JSON schemas that the kubernetes-validate package
+contains.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ ALL_OPTIONS: Final = st.builds(
     ),
     prune=st.booleans(),
     custom=st.booleans(),
-    strategic=st.just(True),
+    strategic=st.just(value=True),
 )
 KINDS: Final = [subject for subject in subjects() if subject.schema.kind]
 _TYPING: Final = {"type", "additionalProperties", "oneOf"}
 
 
 @cache
-def published() -> Registry:
-    """Return the published schemas, in which unknown fields are errors and null stands
-    for an absent value.
+def published_schemas() -> Registry:
+    """Return the published schemas.
+
+    In them an unknown field is an error, and null stands for an absent value.
     """
     path = (
         files("kubernetes_validate")
@@ -61,9 +62,9 @@ def published() -> Registry:
 
 
 @cache
-def validator(api_version: str, kind: str) -> jsonschema.Draft202012Validator:
-    """Return the published schema of a kind."""
-    definitions = published()["k8s"].contents["$defs"]
+def published_validator(api_version: str, kind: str) -> jsonschema.Draft202012Validator:
+    """Return a validator for the published schema of a kind."""
+    definitions = published_schemas()["k8s"].contents["$defs"]
     group, _, version = api_version.rpartition("/")
     named = {"group": group, "version": version, "kind": kind}
     name = next(
@@ -72,31 +73,32 @@ def validator(api_version: str, kind: str) -> jsonschema.Draft202012Validator:
         if named in node.get("x-kubernetes-group-version-kind", [])
     )
     return jsonschema.Draft202012Validator(
-        {"$ref": f"k8s#/$defs/{name}"}, registry=published()
+        {"$ref": f"k8s#/$defs/{name}"}, registry=published_schemas()
     )
 
 
-def mistyped(obj: JSONObject, schema: Schema) -> list[str]:
-    """Return where an object has a value of a wrong type, or an unknown field; null is
-    an absent value.
+def type_errors(obj: JSONObject, schema: Schema) -> list[str]:
+    """Return where an object has a value of a wrong type, or an unknown field.
+
+    Null is an absent value.
     """
-    errors = validator(schema.api_version, schema.kind).iter_errors(obj)
-    found = (
-        error
+    errors = published_validator(schema.api_version, schema.kind).iter_errors(obj)
+    return [
+        f"{error.json_path}: {error.message:.100}"
         for error in errors
         if error.validator in _TYPING and error.instance is not None
-    )
-    return [f"{error.json_path}: {error.message:.100}" for error in found]
+    ]
 
 
-def checked(outcome: handler.Outcome, stored: JSONObject) -> None:
+def check_outcome(outcome: handler.Outcome, stored: JSONObject) -> None:
     """Check what is true of every outcome."""
     if isinstance(outcome, handler.Refused):
         refused(outcome)
     else:
         assert json.loads(outcome.body) == json.loads(dump(outcome.object))
         assert outcome.changed == (outcome.object is not stored)
-    assert list(handler.warning_headers(outcome.warnings)) or not outcome.warnings
+    headers = list(handler.warning_headers(outcome.warnings))
+    assert bool(headers) == bool(outcome.warnings)
 
 
 @settings(max_examples=400, deadline=None)
@@ -105,12 +107,12 @@ def checked(outcome: handler.Outcome, stored: JSONObject) -> None:
     media_type=MEDIA_TYPES,
     options=ALL_OPTIONS,
 )
-def test_any_bytes(body: bytes, media_type: str, options: Options) -> None:
+def test_any_bytes_are_answered(body: bytes, media_type: str, options: Options) -> None:
     schema = kubernetes().schema("apps/v1", "Deployment")
-    checked(handler.patch(WEB, body, media_type, schema, options), WEB)
-    checked(handler.patch(WEB, body, media_type, None, options), WEB)
-    checked(handler.replace(WEB, body, schema, options), WEB)
-    checked(handler.create(body, schema, options), WEB)
+    check_outcome(handler.patch(WEB, body, media_type, schema, options), WEB)
+    check_outcome(handler.patch(WEB, body, media_type, None, options), WEB)
+    check_outcome(handler.replace(WEB, body, schema, options), WEB)
+    check_outcome(handler.create(body, schema, options), WEB)
 
 
 OPERATIONS: Final = st.lists(
@@ -146,28 +148,28 @@ OPERATIONS: Final = st.lists(
 
 @settings(max_examples=400, deadline=None)
 @given(operations=OPERATIONS, options=ALL_OPTIONS)
-def test_any_operations(operations: JSON, options: Options) -> None:
+def test_any_operations_are_answered(operations: JSON, options: Options) -> None:
     schema = kubernetes().schema("apps/v1", "Deployment")
     outcome = handler.patch(WEB, dump(operations), JSON_PATCH, schema, options)
-    checked(outcome, WEB)
+    check_outcome(outcome, WEB)
     if isinstance(outcome, handler.Accepted) and options.prune:
-        assert not mistyped(outcome.object, schema)
+        assert not type_errors(outcome.object, schema)
 
 
 @settings(max_examples=250, deadline=None)
 @given(
     maker=makers(), media_type=st.sampled_from((STRATEGIC, MERGE)), options=ALL_OPTIONS
 )
-def test_broken_patches_of_real_objects(
+def test_patches_with_faults_are_answered(
     maker: Maker, media_type: str, options: Options
 ) -> None:
     schema = maker.random.choice(KINDS).schema
     stored = maker.object(schema)
     body = dump(maker.spoiled(maker.patch(stored, schema), schema, patch=True))
     outcome = handler.patch(stored, body, media_type, schema, options)
-    checked(outcome, stored)
+    check_outcome(outcome, stored)
     if isinstance(outcome, handler.Accepted) and options.prune:
-        assert not mistyped(outcome.object, schema)
+        assert not type_errors(outcome.object, schema)
 
 
 @settings(max_examples=250, deadline=None)
@@ -183,7 +185,7 @@ def test_whole_objects_are_accepted_as_the_published_schemas_accept_them(
     outcome = handler.create(
         dump(obj), schema, Options(field_validation="Strict", profile="off")
     )
-    wrong = mistyped(obj, schema)
+    wrong = type_errors(obj, schema)
     if wrong:
         assert refused(outcome).code == 400, wrong
     else:
@@ -191,13 +193,14 @@ def test_whole_objects_are_accepted_as_the_published_schemas_accept_them(
 
 
 def readable_by_both(value: JSON) -> bool:
-    """Tell whether JSON Schema and Go agree on a value: neither 1.0 for an integer nor
-    null in a list.
+    """Return whether JSON Schema and Go agree on the types of a value.
+
+    They disagree on 1.0, which JSON Schema takes for an integer, and on null in a list.
     """
     if isinstance(value, dict):
-        return all(map(readable_by_both, value.values()))
+        return all(readable_by_both(member) for member in value.values())
     if isinstance(value, list):
-        return None not in value and all(map(readable_by_both, value))
+        return None not in value and all(readable_by_both(item) for item in value)
     return not (isinstance(value, float) and value.is_integer())
 
 

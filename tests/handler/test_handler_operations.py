@@ -21,6 +21,7 @@ from tests.support.handler_objects import (
     accepted,
     causes,
     dump,
+    message_of,
     patch_web,
     refused,
     value_at,
@@ -32,73 +33,50 @@ def test_hooks_run_in_order_after_the_patch_and_before_unions() -> None:
 
     def default(obj: JSONObject) -> JSONObject:
         seen.append(value_at(obj, "spec", "replicas"))
-        return {
-            **obj,
-            "spec": {**value_at(obj, "spec"), "strategy": {"type": "Recreate"}},
-        }
+        spec = {**value_at(obj, "spec"), "strategy": {"type": "Recreate"}}
+        return {**obj, "spec": spec}
 
     def admit(request: Admission) -> JSONObject:
-        seen.append(
-            (
-                request.operation,
-                request.old is WEB,
-                value_at(request.new, "spec", "strategy"),
-                request.dry_run,
-            )
-        )
-        strategy = {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}
-        return {
-            **request.new,
-            "spec": {**value_at(request.new, "spec"), "strategy": strategy},
-        }
+        assert request.old is WEB
+        strategy = value_at(request.new, "spec", "strategy")
+        seen.append((request.operation, strategy, request.dry_run))
+        both = {"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}
+        spec = {**value_at(request.new, "spec"), "strategy": both}
+        return {**request.new, "spec": spec}
 
-    outcome = accepted(
-        patch_web(REPLICAS, options=Options(default=default, admit=admit, dry_run=True))
-    )
-    assert seen == [5, ("UPDATE", True, {"type": "Recreate"}, True)]
+    options = Options(default=default, admit=admit, dry_run=True)
+    outcome = accepted(patch_web(REPLICAS, options=options))
+    assert seen == [5, ("UPDATE", {"type": "Recreate"}, True)]
     assert value_at(outcome.object, "spec", "strategy") == {"type": "Recreate"}
 
 
-def test_a_hook_that_makes_no_difference_leaves_a_no_op_alone() -> None:
-    outcome = accepted(
-        patch_web(
-            {},
-            options=Options(default=copy.deepcopy, admit=lambda request: request.new),
-        )
-    )
+def test_hooks_without_effect_give_back_the_stored_object() -> None:
+    options = Options(default=copy.deepcopy, admit=lambda request: request.new)
+    outcome = accepted(patch_web({}, options=options))
     assert outcome.object is WEB
 
 
-def test_a_hook_refuses() -> None:
+def test_a_hook_can_forbid_a_patch() -> None:
     def deny(_: object) -> JSONObject:
         raise handler.ForbiddenError("not on Fridays")
 
     outcome = patch_web(REPLICAS, options=Options(admit=deny))
     assert isinstance(outcome, handler.Refused)
     assert outcome.code == 403
-    assert (
-        outcome.status["message"]
-        == 'deployments.apps "web" is forbidden: not on Fridays'
-    )
-    assert outcome.status["details"] == {
-        "name": "web",
-        "group": "apps",
-        "kind": "deployments",
-    }
+    status = outcome.status
+    assert status["message"] == 'deployments.apps "web" is forbidden: not on Fridays'
+    assert status["details"] == {"name": "web", "group": "apps", "kind": "deployments"}
 
 
-def test_a_hook_that_refuses_in_general() -> None:
+def test_a_status_error_of_a_hook_is_a_refusal() -> None:
     def deny(_: object) -> JSONObject:
         raise handler.StatusError("no")
 
-    assert (
-        refused(patch_web(REPLICAS, options=Options(default=deny))).status["message"]
-        == "no"
-    )
+    assert message_of(patch_web(REPLICAS, options=Options(default=deny))) == "no"
 
 
 @pytest.mark.parametrize("error", [KeyError("mine"), RecursionError("mine")], ids=repr)
-def test_the_error_of_a_hook_is_its_callers(error: Exception) -> None:
+def test_any_other_error_of_a_hook_is_raised(error: Exception) -> None:
     def fail(_: object) -> JSONObject:
         raise error
 
@@ -107,7 +85,7 @@ def test_the_error_of_a_hook_is_its_callers(error: Exception) -> None:
             patch_web(REPLICAS, options=options)
 
 
-def test_creating() -> None:
+def test_create_fills_in_the_kind_and_runs_admission() -> None:
     seen: list[Admission] = []
 
     def admit(request: Admission) -> JSONObject:
@@ -130,13 +108,11 @@ VERBS: Final[dict[str, Verb]] = {
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 def test_a_whole_object_is_checked_as_a_patched_one(verb: Verb) -> None:
-    several: Any = copy.deepcopy(WEB)
-    several["spec"]["template"]["spec"]["volumes"] = [
-        {"name": "a", "emptyDir": {}, "nfs": {}}
-    ]
-    assert [cause[1] for cause in causes(verb(dump(several)))] == [
-        "spec.template.spec.volumes[0]"
-    ]
+    invalid: Any = copy.deepcopy(WEB)
+    volume = {"name": "a", "emptyDir": {}, "nfs": {}}
+    invalid["spec"]["template"]["spec"]["volumes"] = [volume]
+    ((_, field, _),) = causes(verb(dump(invalid)))
+    assert field == "spec.template.spec.volumes[0]"
     for body in (
         b"",
         b"[]",
@@ -147,18 +123,16 @@ def test_a_whole_object_is_checked_as_a_patched_one(verb: Verb) -> None:
         assert refused(verb(body)).code == 400
 
 
-def test_replacing_is_locked_by_the_resource_version() -> None:
+def test_replacing_an_old_resource_version_is_a_conflict() -> None:
     new: Any = copy.deepcopy(WEB)
     new["spec"]["replicas"] = 2
-    assert accepted(handler.replace(WEB, dump(new), DEPLOYMENT)).changed
+    outcome = accepted(handler.replace(WEB, dump(new), DEPLOYMENT))
+    assert outcome.object == new
     new["metadata"]["resourceVersion"] = "6"
-    assert (
-        refused(handler.replace(WEB, dump(new), DEPLOYMENT)).status["message"]
-        == MODIFIED
-    )
+    assert message_of(handler.replace(WEB, dump(new), DEPLOYMENT)) == MODIFIED
 
 
-def test_a_stored_object_that_is_none_is_the_callers_error() -> None:
+def test_an_invalid_stored_object_is_an_error_of_the_caller() -> None:
     with pytest.raises(DocumentError):
         handler.patch(b"{", b"{}", MERGE, DEPLOYMENT)
     with pytest.raises(ObjectError):
@@ -166,47 +140,42 @@ def test_a_stored_object_that_is_none_is_the_callers_error() -> None:
 
 
 def test_a_query_changes_the_options() -> None:
-    asked = handler.requested(
-        Options(), "fieldManager=kubectl&fieldValidation=Strict&dryRun=All&pretty"
-    )
-    assert asked == Options(field_validation="Strict", dry_run=True)
+    query = "fieldManager=kubectl&fieldValidation=Strict&dryRun=All&pretty"
+    options = handler.requested(Options(), query)
+    assert options == Options(field_validation="Strict", dry_run=True)
     assert handler.requested(STRICT, "fieldManager=kubectl") is STRICT
-    assert handler.requested(STRICT, "fieldValidation=") == Options(
-        field_validation="Warn"
-    )
+    options = handler.requested(STRICT, "fieldValidation=")
+    assert options == Options(field_validation="Warn")
 
 
-def test_a_query_that_asks_for_what_there_is_not() -> None:
+def test_a_query_with_unsupported_values_is_invalid() -> None:
     # Go: k8s.io/apimachinery, meta/v1/validation, ValidateDryRun and
     # ValidateFieldValidation.
     with pytest.raises(handler.InvalidError) as caught:
         handler.requested(Options(), "dryRun=Some&fieldValidation=strict")
     outcome = handler.to_status(caught.value, kind="PatchOptions", group="meta.k8s.io")
-    values = 'supported values: "", "Ignore", "Strict", "Warn"'
-    assert causes(outcome) == [
-        (
-            "FieldValueNotSupported",
-            "dryRun",
-            'Unsupported value: ["Some"]: supported values: "All"',
-        ),
-        (
-            "FieldValueNotSupported",
-            "fieldValidation",
-            f'Unsupported value: "strict": {values}',
-        ),
-    ]
-    assert str(outcome.status["message"]).startswith(
-        'PatchOptions.meta.k8s.io "" is invalid: [dryRun: '
+    dry_run = 'Unsupported value: ["Some"]: supported values: "All"'
+    field_validation = (
+        'Unsupported value: "strict": supported values: "", "Ignore", "Strict", "Warn"'
     )
+    assert causes(outcome) == [
+        ("FieldValueNotSupported", "dryRun", dry_run),
+        ("FieldValueNotSupported", "fieldValidation", field_validation),
+    ]
+    start = 'PatchOptions.meta.k8s.io "" is invalid: [dryRun: '
+    assert message_of(outcome).startswith(start)
 
 
-class Register:
-    """A value with a version; others write it a few times, each time just before we
-    would.
+class VersionedValue:
+    """A value that is its own version, and that other writers change, too.
+
+    Each of the first writes comes after another writer has added 10, and fails.
     """
 
     def __init__(self, others: int) -> None:
-        self.value, self.others, self.reads = 0, others, 0
+        self.value = 0
+        self.others = others
+        self.reads = 0
 
     def read(self) -> int:
         self.reads += 1
@@ -222,16 +191,18 @@ class Register:
         return computed
 
 
-def test_retrying_computes_from_the_fresh_value() -> None:
-    register = Register(others=3)
-    assert handler.retry(register.read, lambda fresh: fresh + 1, register.write) == 31
-    assert register.reads == 4
+def add_one(value: int) -> int:
+    return value + 1
 
 
-def test_retrying_gives_up_with_a_conflict() -> None:
-    register = Register(others=9)
+def test_a_retry_computes_from_the_fresh_value() -> None:
+    stored = VersionedValue(others=3)
+    assert handler.retry(stored.read, add_one, stored.write) == 31
+    assert stored.reads == 4
+
+
+def test_too_many_retries_are_a_conflict() -> None:
+    stored = VersionedValue(others=9)
     with pytest.raises(handler.ModifiedError) as caught:
-        handler.retry(
-            register.read, lambda fresh: fresh + 1, register.write, attempts=2
-        )
-    assert (register.reads, caught.value.status) == (2, 409)
+        handler.retry(stored.read, add_one, stored.write, attempts=2)
+    assert (stored.reads, caught.value.status) == (2, 409)

@@ -11,7 +11,7 @@ import pytest
 from smp import handler
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
-from smp.values import JSONObject
+from smp.values import JSON, JSONObject
 from tests.support.handler_objects import (
     DEPLOYMENT,
     REPLICAS,
@@ -19,9 +19,12 @@ from tests.support.handler_objects import (
     accepted,
     causes,
     dump,
+    in_pod,
+    message_of,
     patch_web,
     refused,
     value_at,
+    web_with,
 )
 
 PATCHES: Final[dict[str, tuple[str, object]]] = {
@@ -40,20 +43,16 @@ def test_a_patch_is_applied(
 ) -> None:
     before = copy.deepcopy(WEB)
     outcome = accepted(handler.patch(stored, dump(body), media_type, DEPLOYMENT))
-    assert outcome.object == {**WEB, "spec": {**value_at(WEB, "spec"), "replicas": 5}}
-    assert (outcome.code, outcome.changed, outcome.warnings, outcome.changes) == (
-        200,
-        True,
-        (),
-        (),
-    )
+    assert outcome.object == web_with(replicas=5)
+    assert (outcome.code, outcome.changed) == (200, True)
+    assert (outcome.warnings, outcome.changes) == ((), ())
     assert json.loads(outcome.body) == outcome.object
     assert before == WEB
 
 
-NOTHING: Final[dict[str, tuple[str, object]]] = {
+WITHOUT_EFFECT: Final[dict[str, tuple[str, object]]] = {
     "an empty patch": (STRATEGIC, {}),
-    "what is there": (MERGE, {"spec": {"replicas": 1}}),
+    "the present value": (MERGE, {"spec": {"replicas": 1}}),
     "no operations": (JSON_PATCH, []),
     "a test that holds": (
         JSON_PATCH,
@@ -67,7 +66,7 @@ NOTHING: Final[dict[str, tuple[str, object]]] = {
         ],
     ),
     "an absent field removed": (MERGE, {"spec": {"paused": None}}),
-    "identity removed, which stays": (
+    "identity removed, which is kept": (
         MERGE,
         {
             "apiVersion": None,
@@ -75,11 +74,11 @@ NOTHING: Final[dict[str, tuple[str, object]]] = {
             "metadata": dict.fromkeys(("uid", "resourceVersion", "namespace")),
         },
     ),
-    "identity left empty": (
+    "identity set to empty strings": (
         MERGE,
         {"metadata": dict.fromkeys(("uid", "resourceVersion", "namespace"), "")},
     ),
-    "what only a server sets": (
+    "fields that only a server sets": (
         MERGE,
         {
             "metadata": {
@@ -94,8 +93,10 @@ NOTHING: Final[dict[str, tuple[str, object]]] = {
 }
 
 
-@pytest.mark.parametrize(("media_type", "body"), NOTHING.values(), ids=NOTHING)
-def test_what_changes_nothing_gives_back_the_stored_object(
+@pytest.mark.parametrize(
+    ("media_type", "body"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT
+)
+def test_a_patch_without_effect_gives_back_the_stored_object(
     media_type: str, body: object
 ) -> None:
     outcome = accepted(patch_web(body, media_type))
@@ -110,33 +111,22 @@ def test_replacing_by_the_manifest_changes_nothing() -> None:
 
 def test_untouched_parts_are_shared() -> None:
     outcome = accepted(patch_web(REPLICAS))
-    assert value_at(outcome.object, "spec", "template") is value_at(
-        WEB, "spec", "template"
-    )
-    whole = accepted(
-        handler.replace(
-            WEB,
-            dump({**WEB, "spec": {**value_at(WEB, "spec"), "replicas": 5}}),
-            DEPLOYMENT,
-        )
-    )
-    assert value_at(whole.object, "spec", "template") is value_at(
-        WEB, "spec", "template"
-    )
+    template = value_at(WEB, "spec", "template")
+    assert value_at(outcome.object, "spec", "template") is template
+    replaced = accepted(handler.replace(WEB, dump(web_with(replicas=5)), DEPLOYMENT))
+    assert value_at(replaced.object, "spec", "template") is template
 
 
-def test_a_dry_run_says_so() -> None:
-    assert accepted(patch_web(REPLICAS, options=Options(dry_run=True))).dry_run
+def test_the_outcome_of_a_dry_run_is_marked() -> None:
+    outcome = accepted(patch_web(REPLICAS, options=Options(dry_run=True)))
+    assert outcome.dry_run is True
+    assert accepted(patch_web(REPLICAS)).dry_run is False
 
 
 def test_managed_fields_can_be_replaced() -> None:
     entries = [{"manager": "mine", "fieldsV1": {"f:metadata": {}}}]
-    outcome = accepted(
-        patch_web(
-            [{"op": "replace", "path": "/metadata/managedFields", "value": entries}],
-            JSON_PATCH,
-        )
-    )
+    operation = {"op": "replace", "path": "/metadata/managedFields", "value": entries}
+    outcome = accepted(patch_web([operation], JSON_PATCH))
     assert value_at(outcome.object, "metadata", "managedFields") == entries
 
 
@@ -152,7 +142,7 @@ def test_generate_name_is_a_field_like_others() -> None:
     assert value_at(outcome.object, "metadata", "generateName") == "web-"
 
 
-def test_unions_are_cleared_by_what_was_there() -> None:
+def test_the_old_member_of_a_union_is_cleared() -> None:
     outcome = accepted(patch_web({"spec": {"strategy": {"type": "Recreate"}}}))
     assert value_at(outcome.object, "spec", "strategy") == {"type": "Recreate"}
     assert [str(change.path) for change in outcome.changes] == [
@@ -160,7 +150,7 @@ def test_unions_are_cleared_by_what_was_there() -> None:
     ]
 
 
-def test_what_a_strategic_patch_asks_for_is_not_cleared() -> None:
+def test_a_member_that_a_strategic_patch_sets_is_refused_and_not_cleared() -> None:
     body = {
         "spec": {"strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 2}}}
     }
@@ -172,58 +162,32 @@ def test_what_a_strategic_patch_asks_for_is_not_cleared() -> None:
 
 def test_every_violation_is_a_cause() -> None:
     probed = {"name": "app", "livenessProbe": {"periodSeconds": 5}}
-    outcome = patch_web(
-        {
-            "spec": {
-                "strategy": {"type": "Odd"},
-                "template": {"spec": {"containers": [probed]}},
-            }
-        }
-    )
-    found = causes(outcome)
+    template = {"spec": {"containers": [probed]}}
+    outcome = patch_web({"spec": {"strategy": {"type": "Odd"}, "template": template}})
+    listed = causes(outcome)
     unsupported = (
         'Unsupported value: "Odd": supported values: "Recreate", "RollingUpdate"'
     )
-    assert ("FieldValueNotSupported", "spec.strategy.type", unsupported) in found
-    assert "spec.template.spec.containers[0].livenessProbe" in [
-        field for _, field, _ in found
-    ]
-    texts = ", ".join(f"{field}: {message}" for _, field, message in found)
-    assert (
-        refused(outcome).status["message"]
-        == f'Deployment.apps "web" is invalid: [{texts}]'
-    )
+    assert ("FieldValueNotSupported", "spec.strategy.type", unsupported) in listed
+    fields = [field for _, field, _ in listed]
+    assert "spec.template.spec.containers[0].livenessProbe" in fields
+    texts = ", ".join(f"{field}: {message}" for _, field, message in listed)
+    assert message_of(outcome) == f'Deployment.apps "web" is invalid: [{texts}]'
     details = refused(outcome).status["details"]
     assert isinstance(details, dict)
-    assert (details["name"], details["group"], details["kind"]) == (
-        "web",
-        "apps",
-        "Deployment",
-    )
+    object_of_status = (details["name"], details["group"], details["kind"])
+    assert object_of_status == ("web", "apps", "Deployment")
 
 
-def test_a_violation_that_was_there_blocks_nothing() -> None:
-    volumes = [{"name": "data", "emptyDir": {}, "hostPath": {"path": "/"}}]
-    stored = accepted(
-        patch_web(
-            {"spec": {"template": {"spec": {"volumes": volumes}}}},
-            MERGE,
-            Options(profile="off"),
-        )
-    ).object
-    assert accepted(
-        handler.patch(stored, dump(REPLICAS), STRATEGIC, DEPLOYMENT)
-    ).changed
-    again = {
-        "spec": {
-            "template": {
-                "spec": {
-                    "volumes": [*volumes, {"name": "b", "emptyDir": {}, "nfs": {}}]
-                }
-            }
-        }
-    }
-    assert [
-        cause[1]
-        for cause in causes(handler.patch(stored, dump(again), MERGE, DEPLOYMENT))
-    ] == ["spec.template.spec.volumes[1]"]
+def test_a_violation_of_the_stored_object_does_not_block_a_patch() -> None:
+    volumes: list[JSON] = [{"name": "data", "emptyDir": {}, "hostPath": {"path": "/"}}]
+    unchecked = Options(profile="off")
+    stored = accepted(patch_web(in_pod(volumes=volumes), MERGE, unchecked)).object
+    scaled = accepted(handler.patch(stored, dump(REPLICAS), STRATEGIC, DEPLOYMENT))
+    assert value_at(scaled.object, "spec", "replicas") == 5
+    assert value_at(scaled.object, "spec", "template", "spec", "volumes") == volumes
+    # A violation that the patch adds does block it.
+    second = in_pod(volumes=[*volumes, {"name": "b", "emptyDir": {}, "nfs": {}}])
+    outcome = handler.patch(stored, dump(second), MERGE, DEPLOYMENT)
+    fields = [field for _, field, _ in causes(outcome)]
+    assert fields == ["spec.template.spec.volumes[1]"]

@@ -23,7 +23,9 @@ from tests.support.handler_objects import (
 )
 
 
-class StatusError(NamedTuple):
+class Refusal(NamedTuple):
+    """A patch, and the Status that refuses it."""
+
     code: int
     reason: str
     message: str
@@ -31,139 +33,117 @@ class StatusError(NamedTuple):
     media_type: str = STRATEGIC
 
 
-ACCEPTED_TYPES: Final = (
-    f"accepted media types include: {JSON_PATCH}, {MERGE}, {STRATEGIC}"
+def bad_request(message: str, body: object, media_type: str = STRATEGIC) -> Refusal:
+    return Refusal(400, "BadRequest", message, body, media_type)
+
+
+def conflict(message: str, body: object, media_type: str = STRATEGIC) -> Refusal:
+    return Refusal(409, "Conflict", message, body, media_type)
+
+
+def unsupported(message: str, media_type: str) -> Refusal:
+    message += f" - accepted media types include: {JSON_PATCH}, {MERGE}, {STRATEGIC}"
+    return Refusal(415, "UnsupportedMediaType", message, {}, media_type)
+
+
+def too_large(message: str, body: object, media_type: str = STRATEGIC) -> Refusal:
+    message = f"Request entity too large: {message}"
+    return Refusal(413, "RequestEntityTooLarge", message, body, media_type)
+
+
+NAMELESS: Final = (
+    "the name of the object (web based on URL) was undeterminable: "
+    "name must be provided"
 )
-MISPLACED: Final = "the namespace of the provided object does not match the namespace sent on the request"
-UID: Final = (
-    'Operation cannot be fulfilled on deployments.apps "web": '
-    "Precondition failed: UID in precondition: ffff, UID in object meta: 0a1b"
-)
-
-
-def renamed(name: object) -> object:
-    return {"metadata": {"name": name}}
-
-
 # Go: k8s.io/apiserver v0.37, endpoints/handlers (patch.go, rest.go, update.go,
 # negotiation/errors.go), registry/rest (meta.go), registry/generic/registry/store.go,
 # storage/interfaces.go; k8s.io/apimachinery, api/errors.
-REFUSALS: Final[dict[str, StatusError]] = {
-    "another name": StatusError(
-        400,
-        "BadRequest",
+REFUSALS: Final[dict[str, Refusal]] = {
+    "another name": bad_request(
         "the name of the object (db) does not match the name on the URL (web)",
-        renamed("db"),
+        {"metadata": {"name": "db"}},
         MERGE,
     ),
-    "no name": StatusError(
-        400,
-        "BadRequest",
-        "the name of the object (web based on URL) was undeterminable: name must be provided",
-        renamed(None),
-        MERGE,
+    "no name": bad_request(NAMELESS, {"metadata": {"name": None}}, MERGE),
+    "no metadata": bad_request(NAMELESS, {"metadata": None}),
+    "another namespace": bad_request(
+        "the namespace of the provided object does not match the namespace sent on "
+        "the request",
+        {"metadata": {"namespace": "db"}},
     ),
-    "no metadata": StatusError(
-        400,
-        "BadRequest",
-        "the name of the object (web based on URL) was undeterminable: name must be provided",
-        {"metadata": None},
-    ),
-    "another namespace": StatusError(
-        400, "BadRequest", MISPLACED, {"metadata": {"namespace": "db"}}
-    ),
-    "another version": StatusError(
-        400,
-        "BadRequest",
-        "the API version in the data (apps/v2) does not match the expected API version (apps/v1)",
+    "another version": bad_request(
+        "the API version in the data (apps/v2) does not match the expected API "
+        "version (apps/v1)",
         {"apiVersion": "apps/v2"},
     ),
-    "another kind": StatusError(
-        400,
-        "BadRequest",
-        'Pod in version "v1" cannot be handled as a Deployment',
-        {"kind": "Pod"},
+    "another kind": bad_request(
+        'Pod in version "v1" cannot be handled as a Deployment', {"kind": "Pod"}
     ),
-    "another uid": StatusError(409, "Conflict", UID, {"metadata": {"uid": "ffff"}}),
-    "an old resource version": StatusError(
-        409, "Conflict", MODIFIED, {"metadata": {"resourceVersion": "6"}}
+    "another uid": conflict(
+        'Operation cannot be fulfilled on deployments.apps "web": Precondition '
+        "failed: UID in precondition: ffff, UID in object meta: 0a1b",
+        {"metadata": {"uid": "ffff"}},
     ),
-    "an old resource version in operations": StatusError(
-        409,
-        "Conflict",
+    "an old resource version": conflict(
+        MODIFIED, {"metadata": {"resourceVersion": "6"}}
+    ),
+    "an old resource version in operations": conflict(
         MODIFIED,
         [{"op": "replace", "path": "/metadata/resourceVersion", "value": "6"}],
         JSON_PATCH,
     ),
-    "an unknown media type": StatusError(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in an unknown format - {ACCEPTED_TYPES}",
-        {},
-        "application/json",
+    "an unknown media type": unsupported(
+        "the body of the request was in an unknown format", "application/json"
     ),
-    "no media type": StatusError(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in an unknown format - {ACCEPTED_TYPES}",
-        {},
-        "",
+    "no media type": unsupported(
+        "the body of the request was in an unknown format", ""
     ),
-    "server-side apply": StatusError(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in the server-side apply format application/apply-patch+yaml - {ACCEPTED_TYPES}",
-        {},
+    "server-side apply": unsupported(
+        "the body of the request was in the server-side apply format "
+        "application/apply-patch+yaml",
         "application/apply-patch+yaml",
     ),
-    "too long": StatusError(
-        413,
-        "RequestEntityTooLarge",
-        "Request entity too large: limit is 3145728",
-        b" " * (3 * 1024 * 1024) + b"{}",
-    ),
-    "too many operations": StatusError(
-        413,
-        "RequestEntityTooLarge",
-        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
+    "too long": too_large("limit is 3145728", b" " * (3 * 1024 * 1024) + b"{}"),
+    "too many operations": too_large(
+        "The allowed maximum operations in a JSON patch is 10000, got 10001",
         [{"op": "test", "path": "/kind", "value": "Deployment"}] * 10_001,
         JSON_PATCH,
     ),
-    "a wrong type": StatusError(
-        400,
-        "BadRequest",
-        f"{DECODING_ERROR}json: cannot unmarshal string into field spec.replicas of type integer",
+    "a wrong type": bad_request(
+        f"{DECODING_ERROR}json: cannot unmarshal string into field spec.replicas of "
+        "type integer",
         {"spec": {"replicas": "5"}},
     ),
-    "wrong types": StatusError(
-        400,
-        "BadRequest",
-        f"{DECODING_ERROR}json: cannot unmarshal boolean into field spec.replicas of type integer, "
-        "cannot unmarshal string into field spec.template.spec.containers of type array",
+    "wrong types": bad_request(
+        f"{DECODING_ERROR}json: cannot unmarshal boolean into field spec.replicas of "
+        "type integer, cannot unmarshal string into field "
+        "spec.template.spec.containers of type array",
         {"spec": {"replicas": True, "template": {"spec": {"containers": "oops"}}}},
     ),
 }
 
 
 @pytest.mark.parametrize("case", REFUSALS.values(), ids=REFUSALS)
-def test_a_refusal_speaks_as_an_api_server(case: StatusError) -> None:
+def test_a_refusal_is_worded_as_an_api_server_words_it(case: Refusal) -> None:
     outcome = refused(patch_web(case.body, case.media_type))
-    assert (outcome.code, outcome.status["reason"], outcome.status["message"]) == case[
-        :3
-    ]
+    assert outcome.code == case.code
+    assert outcome.status["reason"] == case.reason
+    assert outcome.status["message"] == case.message
 
 
 def test_a_conflict_names_the_resource() -> None:
-    details = refused(patch_web({"metadata": {"resourceVersion": "6"}})).status[
-        "details"
-    ]
-    assert details == {"name": "web", "group": "apps", "kind": "deployments"}
+    outcome = refused(patch_web({"metadata": {"resourceVersion": "6"}}))
+    assert outcome.status["details"] == {
+        "name": "web",
+        "group": "apps",
+        "kind": "deployments",
+    }
 
 
 MALFORMED: Final[dict[str, tuple[str, bytes]]] = {
-    "nothing": (MERGE, b""),
-    "space": (STRATEGIC, b" \n"),
-    "no JSON": (JSON_PATCH, b"spec: {}"),
+    "an empty body": (MERGE, b""),
+    "white space": (STRATEGIC, b" \n"),
+    "not JSON": (JSON_PATCH, b"spec: {}"),
     "two documents": (MERGE, b"{}{}"),
     "a trailing comma": (MERGE, b'{"spec":{},}'),
     "a byte order mark": (MERGE, b"\xef\xbb\xbf{}"),
@@ -179,17 +159,17 @@ MALFORMED: Final[dict[str, tuple[str, bytes]]] = {
     "a text for a merge patch": (MERGE, b'"x"'),
     "null": (STRATEGIC, b"null"),
     "an object for operations": (JSON_PATCH, b"{}"),
-    "an operation that is none": (JSON_PATCH, b"[1]"),
+    "an operation that is a number": (JSON_PATCH, b"[1]"),
     "an operation without a path": (JSON_PATCH, b'[{"op":"remove"}]'),
     "an unknown operation": (JSON_PATCH, b'[{"op":"spam","path":"/a"}]'),
-    "a pointer that is none": (JSON_PATCH, b'[{"op":"remove","path":"a"}]'),
-    "a document that is no object": (
+    "an invalid pointer": (JSON_PATCH, b'[{"op":"remove","path":"a"}]'),
+    "a document that becomes a list": (
         JSON_PATCH,
         b'[{"op":"replace","path":"","value":[]}]',
     ),
-    "a directive that is none": (STRATEGIC, b'{"spec":{"$patch":"spam"}}'),
-    "a deep document": (MERGE, b'{"a":' * 101 + b"1" + b"}" * 101),
-    "a bottomless document": (MERGE, b"[" * 100_000),
+    "an unknown directive": (STRATEGIC, b'{"spec":{"$patch":"spam"}}'),
+    "a document beyond the limit of depth": (MERGE, b'{"a":' * 101 + b"1" + b"}" * 101),
+    "a document of 100,000 levels": (MERGE, b"[" * 100_000),
     "operations that nest deeply": (
         JSON_PATCH,
         dump(
@@ -203,7 +183,7 @@ MALFORMED: Final[dict[str, tuple[str, bytes]]] = {
 
 
 @pytest.mark.parametrize(("media_type", "body"), MALFORMED.values(), ids=MALFORMED)
-def test_what_is_malformed_is_a_bad_request(media_type: str, body: bytes) -> None:
+def test_a_malformed_patch_is_a_bad_request(media_type: str, body: bytes) -> None:
     assert refused(patch_web(body, media_type)).status["reason"] == "BadRequest"
 
 
@@ -214,19 +194,18 @@ def test_a_document_may_be_as_deep_as_the_limit() -> None:
 
 
 def test_a_request_may_be_as_large_as_the_limit() -> None:
-    accepted(patch_web({}, MERGE, Options(limits=Limits(body=2))))
-    assert refused(patch_web({}, MERGE, Options(limits=Limits(body=1)))).code == 413
+    two_bytes = Options(limits=Limits(body=2))
+    assert accepted(patch_web({}, MERGE, two_bytes)).code == 200
+    one_byte = Options(limits=Limits(body=1))
+    assert refused(patch_web({}, MERGE, one_byte)).code == 413
     operations = [{"op": "test", "path": "/kind", "value": "Deployment"}]
-    accepted(patch_web(operations, JSON_PATCH, Options(limits=Limits(operations=1))))
-    assert (
-        refused(
-            patch_web(operations, JSON_PATCH, Options(limits=Limits(operations=0)))
-        ).code
-        == 413
-    )
+    one_operation = Options(limits=Limits(operations=1))
+    assert accepted(patch_web(operations, JSON_PATCH, one_operation)).code == 200
+    no_operations = Options(limits=Limits(operations=0))
+    assert refused(patch_web(operations, JSON_PATCH, no_operations)).code == 413
 
 
-def test_beyond_the_stack_there_is_no_limit_to_raise() -> None:
+def test_an_object_too_deep_for_the_stack_is_refused_whatever_the_limit() -> None:
     kind = kubernetes().schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     schema = b'{"not":' * 700 + b"{}" + b"}" * 700
     body = b'{"spec":{"versions":[{"schema":{"openAPIV3Schema":' + schema + b"}}]}}"
@@ -234,22 +213,22 @@ def test_beyond_the_stack_there_is_no_limit_to_raise() -> None:
     assert outcome.status["message"] == "the object is nested too deeply"
 
 
-# A failed operation is Unprocessable there too (applyJSPatch). The causes are ours:
-# kubectl prints nothing else.
+# An API server answers a failed operation with 422, too (Go: applyJSPatch). The causes
+# are added here, because kubectl prints nothing else of such a Status.
 UNPROCESSABLE: Final[dict[str, tuple[object, str]]] = {
     "a test that fails": (
         [{"op": "test", "path": "/spec/replicas", "value": 2}],
         "spec.replicas",
     ),
-    "a member that is not there": (
+    "the removal of an absent member": (
         [{"op": "remove", "path": "/spec/paused"}],
         "spec.paused",
     ),
-    "a copy from nowhere": (
+    "a copy of an absent member": (
         [{"op": "copy", "from": "/nowhere", "path": "/spec/paused"}],
         "spec.paused",
     ),
-    "copies without end": (
+    "copies that exceed the limit of size": (
         [
             {
                 "op": "add",
@@ -274,4 +253,5 @@ UNPROCESSABLE: Final[dict[str, tuple[object, str]]] = {
 def test_an_operation_that_does_not_apply_is_unprocessable(
     body: object, field: str
 ) -> None:
-    assert [cause[1] for cause in causes(patch_web(body, JSON_PATCH))] == [field]
+    ((_, field_of_cause, _),) = causes(patch_web(body, JSON_PATCH))
+    assert field_of_cause == field

@@ -9,10 +9,10 @@ from smp.handler import MERGE, Options
 from smp.paths import Path
 from smp.values import JSONObject
 from smp.violations import Violation
-from tests.support.handler_objects import causes, dump, refused
+from tests.support.handler_objects import causes, dump, message_of
 
 
-def test_a_message_says_everything_once() -> None:
+def test_a_message_lists_equal_violations_once() -> None:
     # Go: k8s.io/apimachinery, util/validation/field, ErrorList.ToAggregate.
     violation = Violation(
         "x", Path(("spec", "a")), "FieldValueRequired", "Required value"
@@ -22,7 +22,7 @@ def test_a_message_says_everything_once() -> None:
     assert len(causes(outcome)) == 2
 
 
-def test_a_name_that_is_taken() -> None:
+def test_creating_an_existing_name_is_a_conflict() -> None:
     outcome = handler.to_status(
         handler.AlreadyExistsError("taken"),
         name="web",
@@ -33,7 +33,7 @@ def test_a_name_that_is_taken() -> None:
     assert (outcome.code, outcome.status["reason"]) == (409, "AlreadyExists")
 
 
-def test_what_is_not_there() -> None:
+def test_a_missing_object_is_not_found() -> None:
     outcome = handler.to_status(
         handler.NotFoundError("gone"), name="web", resource="pods"
     )
@@ -59,13 +59,11 @@ def test_the_plural_is_guessed_as_kubernetes_guesses_it(
         "metadata": {"name": "x", "uid": "a"},
     }
     body = dump({"metadata": {"uid": "b"}})
-    assert f" {resource} " in str(
-        refused(handler.patch(stored, body, MERGE, None)).status["message"]
-    )
-    named = refused(
-        handler.patch(stored, body, MERGE, None, Options(resource="things.example.com"))
-    )
-    assert " things " in str(named.status["message"])
+    guessed = handler.patch(stored, body, MERGE, None)
+    assert f" {resource} " in message_of(guessed)
+    options = Options(resource="things.example.com")
+    named = handler.patch(stored, body, MERGE, None, options)
+    assert " things " in message_of(named)
 
 
 def test_warnings_are_headers() -> None:
@@ -87,10 +85,9 @@ def test_warnings_are_headers() -> None:
 
 
 def test_too_many_warnings_are_cut() -> None:
-    # Go: k8s.io/apiserver, endpoints/filters/warning.go: 4096 characters, or 256 of
-    # each.
-    values = list(
-        handler.warning_headers(f"{number:03}{'x' * 500}" for number in range(100))
-    )
+    # Go: k8s.io/apiserver, endpoints/filters/warning.go: texts of 4096 characters in
+    # all, or 256 characters of each.
+    texts = [f"{number:03}{'x' * 500}" for number in range(100)]
+    values = list(handler.warning_headers(texts))
     assert len(values) == 16
     assert {len(value) for value in values} == {256 + len('299 - ""')}

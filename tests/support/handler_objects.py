@@ -11,7 +11,7 @@ from smp import handler
 from smp.handler import STRATEGIC, Accepted, Options, Outcome, Refused
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
-from smp.values import JSONObject
+from smp.values import JSON, JSONObject, as_object
 
 DEPLOYMENT: Final[Schema] = kubernetes().schema("apps/v1", "Deployment")
 
@@ -144,11 +144,16 @@ def accepted(outcome: Outcome) -> Accepted:
 
 
 def refused(outcome: Outcome) -> Refused:
-    """Return an outcome that has to be a to_status, of the shape that clients know."""
+    """Return an outcome that has to be a refusal, of the shape that clients know."""
     assert isinstance(outcome, Refused), outcome
     _STATUS.validate(json.loads(outcome.body))
     assert outcome.status["code"] == outcome.code
     return outcome
+
+
+def message_of(outcome: Outcome) -> str:
+    """Return the message of a refusal."""
+    return str(refused(outcome).status["message"])
 
 
 def causes(outcome: Outcome) -> list[tuple[str, str, str]]:
@@ -170,6 +175,21 @@ def patch_web(
     """Patch the deployment with bytes, or with an object to be written as JSON."""
     data = body if isinstance(body, bytes) else dump(body)
     return handler.patch(WEB, data, media_type, DEPLOYMENT, options or Options())
+
+
+def web_with(**fields: JSON) -> JSONObject:
+    """Return the deployment with other fields in its spec."""
+    return {**WEB, "spec": {**as_object(WEB["spec"]), **fields}}
+
+
+def in_pod(**fields: JSON) -> JSONObject:
+    """Return a patch that sets fields of the pod template's spec."""
+    return {"spec": {"template": {"spec": fields}}}
+
+
+def in_container(**fields: JSON) -> JSONObject:
+    """Return a patch that sets fields of the container ``app``."""
+    return in_pod(containers=[{"name": "app", **fields}])
 
 
 def value_at(value: Any, *path: str | int) -> Any:
