@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import ApplyWarning, SchemaError, UnionConflictError, UnionError
+from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
 from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.union_groups import UnionGroup
@@ -254,7 +254,9 @@ def _conflict(name: str, path: Path) -> UnionConflictError:
     return UnionConflictError(
         "the patch sets this member of a union and asks for another one",
         path=path / name,
-        hint='on_conflict="clear" lets the discriminator win',
+        option=Option(
+            name="on_conflict", value="clear", effect="lets the discriminator win"
+        ),
     )
 
 
@@ -272,6 +274,7 @@ def together(problems: list[UnionError]) -> UnionError:
     return type(first)(
         f"{len(problems)} unions cannot be normalized{text}",
         path=first.path,
-        hint=first.hint,
+        hint=first.advice,
+        option=first.option,
         problems=tuple(problems),
     )
