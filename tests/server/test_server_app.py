@@ -69,7 +69,7 @@ def test_names_are_generated(server: Served) -> None:
     assert all(re.fullmatch(r"some-[a-z0-9]{5}", name) for name in names)
 
 
-def test_what_every_cluster_has_is_there(server: Served) -> None:
+def test_a_new_server_has_the_namespaces_of_every_cluster(server: Served) -> None:
     names = [
         one["metadata"]["name"] for one in server.get("/api/v1/namespaces")["items"]
     ]
@@ -82,7 +82,7 @@ def test_what_every_cluster_has_is_there(server: Served) -> None:
     )
 
 
-def test_versions_grow_with_what_changes(server: Served) -> None:
+def test_versions_grow_only_with_changes(server: Served) -> None:
     created = server.post(DEPLOYMENTS, deployment())
     path = f"{DEPLOYMENTS}/web"
     labeled = server.patch(path, {"metadata": {"labels": {"a": "b"}}})
@@ -143,7 +143,9 @@ def test_versions_grow_with_what_changes(server: Served) -> None:
         ),
     ],
 )
-def test_patches(server: Served, media_type: str, patch: Any) -> None:
+def test_a_patch_of_each_media_type_is_stored(
+    server: Served, media_type: str, patch: Any
+) -> None:
     server.post(DEPLOYMENTS, deployment())
     patched = server.patch(f"{DEPLOYMENTS}/web", patch, media_type)
     assert patched["spec"]["template"]["spec"]["containers"] == [
@@ -251,7 +253,7 @@ def test_warnings_are_headers(server: Served) -> None:
     )
 
 
-def test_delete_answers_a_status_and_checks_preconditions(server: Served) -> None:
+def test_delete_checks_preconditions_and_answers_with_a_status(server: Served) -> None:
     uid = server.post(CONFIG_MAPS, config_map("a"))["metadata"]["uid"]
     path = f"{CONFIG_MAPS}/a"
     for wrong in ({"uid": "other"}, {"resourceVersion": "1"}):
@@ -269,7 +271,7 @@ def test_delete_answers_a_status_and_checks_preconditions(server: Served) -> Non
     assert server.call("DELETE", path).status_code == 404
 
 
-def test_finalizers_keep_an_object_until_they_are_gone(server: Served) -> None:
+def test_an_object_is_deleted_with_its_last_finalizer(server: Served) -> None:
     held = config_map("held")
     held["metadata"]["finalizers"] = ["example.com/a"]
     server.post(CONFIG_MAPS, held)
@@ -291,7 +293,7 @@ def test_finalizers_keep_an_object_until_they_are_gone(server: Served) -> None:
     assert server.call("GET", path).status_code == 404
 
 
-def test_delete_of_a_collection_deletes_what_is_selected(server: Served) -> None:
+def test_delete_of_a_collection_deletes_the_selected_objects(server: Served) -> None:
     for name, labels in (("a", {"x": "1"}), ("b", {"x": "2"}), ("c", {"x": "1"})):
         server.post(CONFIG_MAPS, config_map(name, labels))
     deleted = server.call("DELETE", f"{CONFIG_MAPS}?labelSelector=x%3D1").json()

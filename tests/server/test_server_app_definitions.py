@@ -33,7 +33,7 @@ def eventually_gone(server: Served, path: str) -> None:
     raise AssertionError(f"{path} is still there")
 
 
-def test_a_namespace_goes_with_its_contents(server: Served) -> None:
+def test_a_namespace_is_deleted_with_its_contents(server: Served) -> None:
     server.post("/api/v1/namespaces", {"metadata": {"name": "away"}})
     server.post("/api/v1/namespaces/away/configmaps", config_map("a"))
     server.post("/apis/apps/v1/namespaces/away/deployments", deployment())
@@ -134,7 +134,9 @@ def test_versions_of_a_custom_resource_are_the_same_objects(server: Served) -> N
 @pytest.mark.parametrize(
     "change", [{"scope": "Namespaced"}, {"names": {"kind": "Other"}}]
 )
-def test_what_objects_are_stored_by_cannot_change(server: Served, change: Any) -> None:
+def test_the_scope_and_the_names_of_a_definition_cannot_change(
+    server: Served, change: Any
+) -> None:
     server.post(DEFINITIONS, with_schema({"type": "object"}))
     answer = server.call(
         "PATCH",
@@ -148,7 +150,7 @@ def test_what_objects_are_stored_by_cannot_change(server: Served, change: Any) -
     )
 
 
-def test_the_end_of_a_definition_is_that_of_its_objects(server: Served) -> None:
+def test_a_definition_is_deleted_with_its_objects(server: Served) -> None:
     name = f"{DEFINITIONS}/crontabs.stable.example.com"
     server.post(DEFINITIONS, CRON_TABS)
     server.post(CRON_TAB, cron_tab())

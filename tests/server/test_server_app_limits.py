@@ -40,14 +40,11 @@ def server() -> Iterator[Served]:
         yield running
 
 
-# --- who may ask ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "given",
     ["", "Bearer", "Bearer wrong", "Basic secret", "Bearer secret2", "bearer sécret"],
 )
-def test_without_the_token_nothing_but_health_is_answered(given: str) -> None:
+def test_without_the_token_only_health_is_answered(given: str) -> None:
     headers = {"authorization": given} if given else {}
     with serving(Settings(token="secret")) as server:
         for path in (
@@ -95,7 +92,7 @@ def test_with_the_token_everything_is_answered() -> None:
         ({"origin": "null"}, 403),
     ],
 )
-def test_without_a_token_browsers_cannot_be_made_to_ask(
+def test_without_a_token_requests_from_foreign_pages_are_forbidden(
     server: Served, headers: dict[str, str], code: int
 ) -> None:
     answer = server.call("GET", CONFIG_MAPS, **headers)
@@ -105,9 +102,6 @@ def test_without_a_token_browsers_cannot_be_made_to_ask(
 
 async def has(server: Served, path: str, text: str) -> bool:
     return text in (await server.acall("GET", path)).text
-
-
-# --- too much and too slow -----------------------------------------------------------------------------------------
 
 
 async def chunks(
@@ -147,7 +141,7 @@ def test_a_body_is_read_no_further_than_its_limit(method: str, path: str) -> Non
         assert server.get(CONFIG_MAPS)["items"]
 
 
-def test_an_object_does_not_grow_beyond_what_a_request_could_say() -> None:
+def test_an_object_does_not_grow_beyond_the_limit_of_a_request() -> None:
     path = f"{CONFIG_MAPS}/a"
     with serving(Settings(limits=Limits(body=3000))) as server:
         server.post(CONFIG_MAPS, config_map("a", k0="x" * 1000))
@@ -164,7 +158,7 @@ def test_an_object_does_not_grow_beyond_what_a_request_could_say() -> None:
         server.patch(path, {"data": {"k0": None}})
 
 
-def test_a_slow_body_is_given_up() -> None:
+def test_a_slow_body_times_out() -> None:
     with serving(Settings(body_timeout=0.05)) as server:
         answer = server.call("POST", CONFIG_MAPS, chunks(100, pause=0.02))
     assert (answer.status_code, answer.json()["reason"]) == (408, "Timeout")
@@ -183,7 +177,7 @@ class SlowStore(MemoryStore):
         return await super().get(key)
 
 
-def test_more_requests_than_the_limit_are_told_to_come_again() -> None:
+def test_requests_beyond_the_limit_are_answered_with_429() -> None:
     async def scenario(server: Served, store: SlowStore) -> None:
         store.free.clear()
         waiting = [
@@ -207,7 +201,7 @@ def test_more_requests_than_the_limit_are_told_to_come_again() -> None:
         server.run(scenario(server, server.store))
 
 
-def test_a_request_that_takes_too_long_is_answered_anyway() -> None:
+def test_a_request_that_takes_too_long_times_out() -> None:
     with serving(Settings(request_timeout=0.05), SlowStore) as server:
         assert isinstance(server.store, SlowStore)
         server.store.free.clear()
@@ -216,7 +210,7 @@ def test_a_request_that_takes_too_long_is_answered_anyway() -> None:
     assert (answer.status_code, answer.json()["reason"]) == (504, "Timeout")
 
 
-def test_big_work_does_not_keep_others_waiting(server: Served) -> None:
+def test_a_large_request_does_not_block_others(server: Served) -> None:
     big = deployment()
     env = [{"name": f"E{number}", "value": "x"} for number in range(40)]
     big["spec"]["template"]["spec"]["containers"] = [
@@ -234,9 +228,6 @@ def test_big_work_does_not_keep_others_waiting(server: Served) -> None:
         return answered
 
     assert server.run(scenario()) > 10
-
-
-# --- failures ------------------------------------------------------------------------------------------------------
 
 
 class BrokenStore(MemoryStore):
@@ -283,10 +274,7 @@ def test_an_error_of_the_server_is_logged_and_answered_as_a_status(
     assert "ZeroDivisionError" in caplog.text
 
 
-# --- several at one time -------------------------------------------------------------------------------------------
-
-
-def test_no_patch_is_lost_among_many(server: Served) -> None:
+def test_concurrent_patches_are_all_stored(server: Served) -> None:
     server.post(CONFIG_MAPS, config_map("a"))
 
     async def scenario() -> None:
@@ -306,7 +294,7 @@ def test_no_patch_is_lost_among_many(server: Served) -> None:
     assert len(server.get(f"{CONFIG_MAPS}/a")["data"]) == 40
 
 
-def test_a_create_among_many_is_one(server: Served) -> None:
+def test_of_concurrent_creates_one_succeeds(server: Served) -> None:
     async def scenario() -> list[int]:
         calls = [
             server.acall("POST", CONFIG_MAPS, config_map("a", k=str(number)))
@@ -317,7 +305,9 @@ def test_a_create_among_many_is_one(server: Served) -> None:
     assert sorted(server.run(scenario())) == [201, *[409] * 9]
 
 
-def test_servers_on_one_store_know_each_others_definitions(server: Served) -> None:
+def test_servers_on_one_store_serve_the_definitions_of_each_other(
+    server: Served,
+) -> None:
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
@@ -336,8 +326,6 @@ def test_servers_on_one_store_know_each_others_definitions(server: Served) -> No
 
     server.run(asyncio.wait_for(scenario(), 20))
 
-
-# --- anything at all -----------------------------------------------------------------------------------------------
 
 _JSON = st.recursive(
     st.none()

@@ -52,10 +52,7 @@ def names(listed: Any) -> str:
     return "".join(item["metadata"]["name"] for item in listed["items"])
 
 
-# --- pages and snapshots -------------------------------------------------------------------------------------------
-
-
-def test_a_list_says_its_kind_and_version(filled: Served) -> None:
+def test_a_list_has_its_kind_and_version(filled: Served) -> None:
     listed = filled.get(CONFIG_MAPS)
     assert (listed["apiVersion"], listed["kind"], names(listed)) == (
         "v1",
@@ -66,7 +63,7 @@ def test_a_list_says_its_kind_and_version(filled: Served) -> None:
     assert listed["metadata"] == {"resourceVersion": str(newest)}
 
 
-def test_pages_are_of_one_snapshot_whatever_is_written_meanwhile(
+def test_pages_are_of_one_snapshot_despite_later_writes(
     filled: Served,
 ) -> None:
     page = filled.get(f"{CONFIG_MAPS}?limit=2")
@@ -108,7 +105,7 @@ class BusyStore(MemoryStore):
         return page
 
 
-def test_a_list_that_is_read_in_pages_is_of_one_snapshot() -> None:
+def test_a_long_list_is_of_one_snapshot() -> None:
     with serving(store=BusyStore) as server:
         for number in range(1200):
             name = f"c{number:04}"
@@ -120,7 +117,7 @@ def test_a_list_that_is_read_in_pages_is_of_one_snapshot() -> None:
     ]
 
 
-def test_a_snapshot_that_is_forgotten_is_gone() -> None:
+def test_a_forgotten_snapshot_has_expired() -> None:
     with serving(store=lambda: MemoryStore(history=2)) as server:
         for name in "abc":
             server.post(CONFIG_MAPS, config_map(name))
@@ -147,11 +144,13 @@ def test_a_snapshot_that_is_forgotten_is_gone() -> None:
         ("resourceVersion=1&resourceVersionMatch=NotOlderThan", "abcde"),
     ],
 )
-def test_selections(filled: Served, query: str, expected: str) -> None:
+def test_a_list_has_the_selected_objects(
+    filled: Served, query: str, expected: str
+) -> None:
     assert names(filled.get(f"{CONFIG_MAPS}?{query}")) == expected
 
 
-def test_all_namespaces_in_one_list(filled: Served) -> None:
+def test_a_list_of_all_namespaces(filled: Served) -> None:
     filled.post("/api/v1/namespaces/kube-system/configmaps", config_map("z"))
     assert names(filled.get("/api/v1/configmaps")) == "abcdez"
     assert names(filled.get("/api/v1/configmaps?limit=5")) == "abcde"
@@ -160,10 +159,7 @@ def test_all_namespaces_in_one_list(filled: Served) -> None:
     assert names(filled.get(f"/api/v1/configmaps?{only},metadata.name%3Da")) == ""
 
 
-# --- forms ---------------------------------------------------------------------------------------------------------
-
-
-def test_tables(server: Served) -> None:
+def test_lists_and_objects_as_tables(server: Served) -> None:
     server.post(DEPLOYMENTS, deployment())
     table = server.call("GET", DEPLOYMENTS, accept=TABLE).json()
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
@@ -194,7 +190,7 @@ def test_tables(server: Served) -> None:
     )
 
 
-def test_metadata_only(server: Served) -> None:
+def test_lists_and_objects_as_metadata_only(server: Served) -> None:
     metadata = server.post(DEPLOYMENTS, deployment())["metadata"]
     expected = {
         "kind": "PartialObjectMetadata",
@@ -212,7 +208,7 @@ def test_metadata_only(server: Served) -> None:
     )
 
 
-def test_yaml(server: Served) -> None:
+def test_lists_and_objects_as_yaml(server: Served) -> None:
     created = server.post(DEPLOYMENTS, deployment())
     for accept in ("application/yaml", "text/html, application/yaml;q=0.9, */*;q=0.1"):
         answer = server.call("GET", f"{DEPLOYMENTS}/web", accept=accept)
@@ -221,8 +217,6 @@ def test_yaml(server: Served) -> None:
     listed = server.call("GET", DEPLOYMENTS, accept="application/yaml").content
     assert documents.read(listed)[0].value == created
 
-
-# --- discovery, OpenAPI and the rest -------------------------------------------------------------------------------
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -257,7 +251,7 @@ def test_discovery_in_both_forms_and_with_an_etag(server: Served) -> None:
     assert server.get("/api/v1")["groupVersion"] == "v1"
 
 
-def test_openapi_documents_may_be_kept_by_their_hash(server: Served) -> None:
+def test_openapi_documents_are_immutable_under_their_hash(server: Served) -> None:
     index = server.get("/openapi/v3")["paths"]
     url = index["apis/apps/v1"]["serverRelativeURL"]
     answer = server.call("GET", url)

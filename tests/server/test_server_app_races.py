@@ -77,7 +77,7 @@ def test_servers_on_one_store_lose_no_patch() -> None:
         server.run(scenario(server))
 
 
-def test_what_is_created_while_its_namespace_begins_to_go_goes_too() -> None:
+def test_an_object_created_during_the_deletion_of_its_namespace_is_deleted() -> None:
     path = f"{NAMESPACES}/away/configmaps"
 
     async def scenario(server: Served, store: InterruptedStore) -> None:
@@ -103,7 +103,7 @@ async def has(server: Served, path: str, code: int) -> bool:
     return (await server.acall("GET", path)).status_code == code
 
 
-def test_nothing_is_created_in_what_is_about_to_go() -> None:
+def test_nothing_is_created_in_a_terminating_namespace() -> None:
     held = config_map("held")
     held["metadata"]["finalizers"] = ["example.com/hold"]
     with serving() as server:
@@ -128,7 +128,7 @@ async def is_marked(server: Served, path: str) -> bool:
     return "deletionTimestamp" in (await server.acall("GET", path)).json()["metadata"]
 
 
-def test_a_deletion_that_a_process_did_not_finish_is_finished_by_the_next(
+def test_an_unfinished_deletion_is_finished_by_the_next_process(
     tmp_path: Path,
 ) -> None:
     def store() -> Store:
@@ -174,7 +174,7 @@ class ForgetfulStore(MemoryStore):
 
 
 @pytest.mark.parametrize("failure", [Expired(1), StoreError("gone fishing")])
-def test_definitions_are_followed_through_failures(failure: Exception) -> None:
+def test_definitions_are_watched_again_after_a_failure(failure: Exception) -> None:
     async def scenario(server: Served) -> None:
         other = create_app(server.store, Settings())
         await server.beside(other).acall("POST", DEFINITIONS, CRON_TABS)
@@ -187,7 +187,7 @@ def test_definitions_are_followed_through_failures(failure: Exception) -> None:
         server.run(scenario(server))
 
 
-def test_a_resource_that_has_gone_meanwhile_is_not_found() -> None:
+def test_a_resource_deleted_during_a_request_is_not_found() -> None:
     path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
     async def scenario(server: Served, store: InterruptedStore) -> None:

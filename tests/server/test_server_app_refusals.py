@@ -354,7 +354,9 @@ REFUSED: list[Refused] = [
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]} {row[4]}")
-def test_what_is_refused_is_a_status(server: Served, row: Refused) -> None:
+def test_a_refused_request_is_answered_with_a_status(
+    server: Served, row: Refused
+) -> None:
     method, path, body, headers, code, reason, message = row
     server.post(CONFIG_MAPS, config_map("a"))
     answer = server.call(method, path, body, **headers)

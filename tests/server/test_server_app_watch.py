@@ -38,7 +38,9 @@ async def write(
     answer.raise_for_status()
 
 
-def test_from_nothing_on_what_is_there_comes_first(server: Served) -> None:
+def test_a_watch_without_a_version_begins_with_the_present_objects(
+    server: Served,
+) -> None:
     async def scenario() -> None:
         await write(server, "a")
         async with server.watch(CONFIG_MAPS) as watch:
@@ -55,7 +57,7 @@ def test_from_nothing_on_what_is_there_comes_first(server: Served) -> None:
     server.run(scenario())
 
 
-def test_from_a_version_on_every_change_comes_once(server: Served) -> None:
+def test_a_watch_from_a_version_gives_every_change_once(server: Served) -> None:
     async def scenario() -> None:
         await write(server, "a")
         version = (await server.acall("GET", CONFIG_MAPS)).json()["metadata"][
@@ -101,7 +103,7 @@ def test_a_streaming_list_ends_with_a_bookmark(server: Served) -> None:
     server.run(scenario())
 
 
-def test_bookmarks_follow_what_is_written_elsewhere(server: Served) -> None:
+def test_bookmarks_advance_with_writes_to_other_resources(server: Served) -> None:
     async def scenario() -> None:
         async with server.watch(
             CONFIG_MAPS, resourceVersion="1", allowWatchBookmarks="true"
@@ -120,7 +122,9 @@ def test_bookmarks_follow_what_is_written_elsewhere(server: Served) -> None:
     server.run(scenario())
 
 
-def test_what_leaves_the_selection_is_deleted_for_the_watcher(server: Served) -> None:
+def test_an_object_that_leaves_the_selection_is_deleted_for_the_watcher(
+    server: Served,
+) -> None:
     async def scenario() -> None:
         await write(server, "a", {"x": "1"})
         async with server.watch(CONFIG_MAPS, labelSelector="x=1") as watch:
@@ -146,7 +150,7 @@ def test_what_leaves_the_selection_is_deleted_for_the_watcher(server: Served) ->
     server.run(scenario())
 
 
-def test_a_watch_of_one_object(server: Served) -> None:
+def test_a_watch_can_select_one_object(server: Served) -> None:
     async def scenario() -> None:
         async with server.watch(
             CONFIG_MAPS, fieldSelector="metadata.name=web", **STREAMING
@@ -159,7 +163,7 @@ def test_a_watch_of_one_object(server: Served) -> None:
     server.run(scenario())
 
 
-def test_tables_say_their_columns_once(server: Served) -> None:
+def test_a_watch_of_tables_gives_the_columns_once(server: Served) -> None:
     async def scenario() -> None:
         await write(server, "a")
         async with server.watch(CONFIG_MAPS, TABLE) as watch:
@@ -196,7 +200,7 @@ def test_forgotten_and_unknown_versions_end_a_watch_with_expired() -> None:
         server.run(scenario(server))
 
 
-def test_a_watch_ends_in_time_when_its_time_is_over_and_when_the_server_stops(
+def test_a_watch_ends_at_its_timeout_and_when_the_server_stops(
     server: Served,
 ) -> None:
     async def scenario() -> None:
@@ -213,7 +217,9 @@ def test_a_watch_ends_in_time_when_its_time_is_over_and_when_the_server_stops(
     server.run(scenario())
 
 
-def test_a_watcher_that_takes_nothing_is_given_up_and_hinders_nobody() -> None:
+def test_a_watcher_that_does_not_read_is_disconnected_and_does_not_block_others() -> (
+    None
+):
     async def scenario(server: Served) -> None:
         async with (
             server.watch(CONFIG_MAPS) as stuck,
@@ -236,7 +242,7 @@ def test_a_watcher_that_takes_nothing_is_given_up_and_hinders_nobody() -> None:
         server.run(asyncio.wait_for(scenario(server), 20))
 
 
-def test_a_watch_of_a_new_custom_resource(server: Served) -> None:
+def test_a_new_custom_resource_can_be_watched(server: Served) -> None:
     async def scenario() -> None:
         path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
         await server.acall(

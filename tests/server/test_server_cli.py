@@ -58,10 +58,7 @@ def answer_of(connection: socket.socket) -> bytes:
     return data
 
 
-# --- how it starts -------------------------------------------------------------------------------------------------
-
-
-def test_the_kubeconfig_is_whole_private_and_never_somebody_elses(
+def test_the_kubeconfig_is_complete_private_and_never_replaces_another_file(
     tmp_path: Path,
 ) -> None:
     with serving(tmp_path) as server:
@@ -123,16 +120,16 @@ def run(*options: str) -> str:
         (("--profile", "none"), "Invalid value"),
     ],
 )
-def test_what_cannot_be_served_is_said(options: tuple[str, ...], said: str) -> None:
+def test_invalid_options_are_reported(options: tuple[str, ...], said: str) -> None:
     assert said in run(*options)
 
 
-def test_a_port_that_is_taken_is_said() -> None:
+def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert "Address already in use" in run("--port", str(taken.getsockname()[1]))
 
 
-def test_a_missing_extra_is_said() -> None:
+def test_a_missing_extra_is_reported() -> None:
     program = (
         "import sys; sys.modules['starlette'] = None; sys.modules['uvicorn'] = None\n"
         "from smp.cli import main; sys.exit(main(['serve']))"
@@ -154,9 +151,6 @@ def test_another_version_of_kubernetes_and_an_overlay(tmp_path: Path) -> None:
     with serving(tmp_path, "--kubernetes", "1.30", "--overlay", str(overlay)) as server:
         assert server.kubernetes == "1.30"
         assert server.get("/version")["minor"].startswith("30")
-
-
-# --- how it is asked -----------------------------------------------------------------------------------------------
 
 
 def test_logs_are_lines_of_json_and_hold_no_secrets(tmp_path: Path) -> None:
@@ -239,7 +233,7 @@ def test_kubectl_over_tls_with_a_token(
 
 
 @needs_kubectl
-def test_kubectl_with_a_wrong_token_is_told_so(
+def test_kubectl_with_a_wrong_token_is_unauthorized(
     tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
     token = tmp_path / "token"
@@ -253,16 +247,13 @@ def test_kubectl_with_a_wrong_token_is_told_so(
         assert "You must be logged in to the server" in failed.stderr
 
 
-# --- what it survives ----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     with serving(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
-def test_clients_that_say_nothing_or_go_away_hinder_nobody(
+def test_idle_and_disconnected_clients_do_not_block_others(
     server: ServerProcess,
 ) -> None:
     silent = [connect(server) for _ in range(20)]
@@ -277,7 +268,7 @@ def test_clients_that_say_nothing_or_go_away_hinder_nobody(
     assert [item["metadata"]["name"] for item in server.get(CONFIG_MAPS)["items"]] == []
 
 
-def test_what_is_not_http_is_refused(server: ServerProcess) -> None:
+def test_bytes_that_are_not_http_are_refused(server: ServerProcess) -> None:
     with connect(server) as connection:
         connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")
         assert answer_of(connection).startswith(b"HTTP/1.1 400 ")
@@ -292,7 +283,7 @@ def test_http_1_0_is_answered(server: ServerProcess) -> None:
         assert answer_of(connection).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-def test_a_watcher_that_reads_nothing_costs_no_memory(server: ServerProcess) -> None:
+def test_a_watcher_that_does_not_read_costs_no_memory(server: ServerProcess) -> None:
     big = config_map("big", k="v" * 100_000)
     with connect(server) as stuck:
         stuck.sendall(head("GET", f"{CONFIG_MAPS}?watch=true", 0))
@@ -309,9 +300,6 @@ def test_a_watcher_that_reads_nothing_costs_no_memory(server: ServerProcess) -> 
         # watcher would keep them again.
         assert memory(server) - before < 50
     httpx.delete(f"{server.url}{CONFIG_MAPS}/big").raise_for_status()
-
-
-# --- what it keeps -------------------------------------------------------------------------------------------------
 
 
 def test_objects_definitions_and_versions_outlive_the_process(tmp_path: Path) -> None:
@@ -337,7 +325,7 @@ def test_objects_definitions_and_versions_outlive_the_process(tmp_path: Path) ->
         )
 
 
-def test_two_servers_on_one_file_are_one(tmp_path: Path) -> None:
+def test_two_servers_on_one_file_share_their_objects(tmp_path: Path) -> None:
     store = ("--store", f"sqlite:{tmp_path / 'objects.db'}")
     with (
         serving(tmp_path / "a", *store) as one,
@@ -364,11 +352,8 @@ def watching(server: ServerProcess) -> Iterator[Iterator[Any]]:
         yield (json.loads(line) for line in response.iter_lines())
 
 
-# --- how it ends ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_end_lets_requests_finish_and_ends_watches(
+def test_a_stopped_server_finishes_requests_and_ends_watches(
     tmp_path: Path, number: int
 ) -> None:
     body = json.dumps(config_map("late")).encode()
@@ -391,7 +376,7 @@ def test_the_end_lets_requests_finish_and_ends_watches(
         assert server.get(f"{CONFIG_MAPS}/late")
 
 
-def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
     with serving(tmp_path) as server, connect(server) as connection:
         connection.sendall(head("POST", CONFIG_MAPS, 1000) + b"{")
         server.get("/version")

@@ -36,7 +36,7 @@ V1: Final = Definition.read(CRON_TABS).version("v1")
     ("value", "is_good"),
     [(0.3, True), (7, True), (10**400, True), (0.35, False), (-0.1, True)],
 )
-def test_a_multiple_is_one_to_the_last_digit(value: JSON, is_good: bool) -> None:
+def test_multiples_are_computed_exactly(value: JSON, is_good: bool) -> None:
     """Kubernetes divides floats: to it, 7 is no multiple of 0.1."""
     schema = (
         Definition.read(with_schema({"type": "number", "multipleOf": 0.1}))
@@ -61,7 +61,7 @@ OBJECTS: Final = [
 
 
 @pytest.mark.parametrize(("definition", "value", "answer"), OBJECTS)
-def test_kubernetes_treats_objects_alike(
+def test_objects_are_defaulted_and_validated_as_by_kubernetes(
     definition: JSONObject, value: JSON, answer: Any
 ) -> None:
     """What is filled in is the same; and so is what is refused, if not always the field
@@ -185,7 +185,7 @@ def test_a_violation_is_a_cause(spec: JSON, cause: tuple[str, str, str]) -> None
     assert str(found.cause["message"]).startswith(message)
 
 
-def test_what_is_missing_is_named() -> None:
+def test_a_missing_required_field_is_named() -> None:
     schema: JSON = {
         "type": "object",
         "required": ["a", "b"],
@@ -211,7 +211,7 @@ def test_supported_values_are_listed() -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"^\p{Greek}+$", "[[:alpha:]]", r"\A\pL\z"])
-def test_patterns_are_of_the_dialect_of_go(pattern: str) -> None:
+def test_patterns_are_those_of_go(pattern: str) -> None:
     own = (
         Definition.read(with_schema({"type": "string", "pattern": pattern}))
         .version("v1")
@@ -230,7 +230,7 @@ def test_no_pattern_takes_exponential_time() -> None:
     assert violations({"spec": "a" * 100_000 + "!"}, own)
 
 
-def test_depth_is_an_error_and_no_crash() -> None:
+def test_excessive_depth_is_an_error() -> None:
     deep: JSON = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -250,7 +250,7 @@ def test_depth_is_an_error_and_no_crash() -> None:
 
 
 @given(json_values(), st.sampled_from(["spec", "status", "metadata"]))
-def test_no_object_breaks_a_definition_and_nothing_is_mutated(
+def test_any_object_can_be_defaulted_and_validated_without_being_mutated(
     value: JSON, word: str
 ) -> None:
     obj: JSONObject = {**cron_tab({}), word: value}
@@ -261,7 +261,7 @@ def test_no_object_breaks_a_definition_and_nothing_is_mutated(
     assert same(obj, before)
 
 
-def test_defaults_do_not_grow_without_bound() -> None:
+def test_the_size_of_defaults_is_bounded() -> None:
     element: JSON = {
         "type": "object",
         "properties": {

@@ -74,7 +74,7 @@ def test_names_have_defaults() -> None:
     assert resource.subresources == ()
 
 
-def test_versions_that_are_served_are_resources_stored_in_one_version() -> None:
+def test_served_versions_are_resources_that_are_stored_in_one_version() -> None:
     (own,) = as_list(as_object(CRON_TABS["spec"])["versions"])
     rest = {**as_object(own), "storage": False}
     versions = [
@@ -136,7 +136,7 @@ DEFINITIONS: Final = [
 
 
 @pytest.mark.parametrize(("name", "definition", "answer"), DEFINITIONS)
-def test_kubernetes_finds_the_same_wrong(
+def test_kubernetes_reports_the_same_errors(
     name: str, definition: JSONObject, answer: Any
 ) -> None:
     found = problems(definition)
@@ -153,7 +153,7 @@ def test_kubernetes_finds_the_same_wrong(
         assert found == expected
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(InvalidError) as caught:
         Definition.read({"metadata": {}, "spec": {}})
     assert caught.value.status == 422
@@ -168,7 +168,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     }
 
 
-def test_a_version_is_there_once_and_one_is_stored() -> None:
+def test_versions_are_unique_and_one_is_the_storage_version() -> None:
     twice = as_list(as_object(CRON_TABS["spec"])["versions"]) * 2
     with pytest.raises(InvalidError) as caught:
         Definition.read(edited({"spec/versions": twice}))
@@ -178,33 +178,33 @@ def test_a_version_is_there_once_and_one_is_stored() -> None:
     ]
 
 
-def test_a_version_is_served() -> None:
+def test_at_least_one_version_is_served() -> None:
     """A definition that serves nothing is allowed in Kubernetes; here it has no use."""
     assert problems(edited({"spec/versions/0/served": False})) == {
         ("spec.versions", "FieldValueInvalid")
     }
 
 
-def test_versions_are_not_converted() -> None:
+def test_conversion_webhooks_are_not_supported() -> None:
     webhook: JSONObject = {"spec/conversion": {"strategy": "Webhook", "webhook": {}}}
     assert problems(edited(webhook)) == {
         ("spec.conversion.strategy", "FieldValueNotSupported")
     }
 
 
-def test_a_divisor_is_not_zero() -> None:
+def test_multiple_of_zero_is_refused() -> None:
     """Nothing can be divided by it; Kubernetes takes the definition, and no object is a
     multiple of zero.
     """
     assert problems(with_schema({"type": "integer", "multipleOf": 0})) == {UNTYPED}
 
 
-def test_a_null_is_as_good_as_nothing() -> None:
+def test_null_is_read_as_absent() -> None:
     text = json.dumps(CRON_TABS).replace('"categories": ["all"]', '"categories": null')
     assert Definition.read(json.loads(text)).resources[0].categories == ()
 
 
-def test_what_is_not_evaluated_is_said() -> None:
+def test_a_definition_warns_of_what_is_not_evaluated() -> None:
     schema: JSON = {
         "type": "object",
         "x-kubernetes-validations": [{"rule": "self.a == 'a'"}],
@@ -255,7 +255,7 @@ def test_a_new_definition_is_established() -> None:
     )
 
 
-def test_nothing_changes_with_time_alone() -> None:
+def test_the_status_does_not_change_with_time_alone() -> None:
     first = with_status(CRON_TABS, BUILTIN, now=NOW)
     resources = BUILTIN.with_resources(Definition.read(first).resources)
     assert with_status(first, resources, now=NOW + timedelta(days=1)) == first
@@ -281,7 +281,9 @@ def test_versions_that_were_stored_are_remembered() -> None:
         ({"listKind": "CronTabList"}, "ListKindConflict"),
     ],
 )
-def test_names_of_another_are_not_accepted(names: JSONObject, reason: str) -> None:
+def test_names_of_another_definition_are_not_accepted(
+    names: JSONObject, reason: str
+) -> None:
     served = BUILTIN.with_resources(Definition.read(CRON_TABS).resources)
     renamed: JSONObject = {"plural": "others", "kind": "Other", **names}
     other = edited(
@@ -305,7 +307,7 @@ def test_names_of_another_are_not_accepted(names: JSONObject, reason: str) -> No
     assert is_established(with_status(apart, served, now=NOW))
 
 
-def test_what_is_established_stays_so() -> None:
+def test_an_established_definition_stays_established() -> None:
     first = with_status(CRON_TABS, BUILTIN, now=NOW)
     names: JSONObject = {"plural": "others", "kind": "Other", "shortNames": ["o"]}
     other = edited({"metadata/name": "others.stable.example.com", "spec/names": names})
@@ -322,7 +324,9 @@ def test_what_is_established_stays_so() -> None:
 
 
 @given(json_values(), st.randoms(use_true_random=False))
-def test_no_definition_breaks_the_reader(odd: JSON, chance: Any) -> None:
+def test_any_definition_is_read_or_refused_without_being_mutated(
+    odd: JSON, chance: Any
+) -> None:
     document = json.loads(json.dumps(CRON_TABS))
     _put(document, odd, chance)
     before = deepcopy(document)

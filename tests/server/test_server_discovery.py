@@ -82,7 +82,7 @@ def test_kubectl_lists_the_resources(form: Any) -> None:
 
 
 @needs_kubectl
-def test_kubectl_knows_the_version() -> None:
+def test_kubectl_reads_the_version_of_the_server() -> None:
     with Loopback(published(BUILTIN)) as server:
         printed = json.loads(server.printed("version", "-o", "json"))
     assert printed["serverVersion"]["minor"] == smp.kubernetes().version.split(".")[1]
@@ -196,7 +196,7 @@ def test_the_preferred_version_comes_first() -> None:
     ]
 
 
-def test_what_is_not_served_is_unknown() -> None:
+def test_a_group_or_version_that_is_not_served_is_unknown() -> None:
     for group in ("example.com", ""):
         with pytest.raises(UnknownResourceError):
             discovery.api_group(BUILTIN, group)
@@ -223,5 +223,7 @@ def test_what_is_not_served_is_unknown() -> None:
         ("", False),
     ],
 )
-def test_the_aggregated_form_is_for_those_who_ask(accept: str, wanted: bool) -> None:
+def test_the_aggregated_form_is_given_on_request_only(
+    accept: str, wanted: bool
+) -> None:
     assert discovery.wants_aggregated(accept) is wanted

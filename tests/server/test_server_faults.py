@@ -159,7 +159,7 @@ def test_every_increment_is_done_once(
 
 
 @pytest.mark.parametrize(("store", "replicas"), [ONE, TWO, ON_ETCD])
-def test_a_killed_server_loses_nothing(
+def test_a_killed_server_loses_no_write(
     clusters: Clusters, store: str, replicas: int
 ) -> None:
     cluster = clusters.start(store, replicas)
@@ -173,7 +173,7 @@ def test_a_killed_server_loses_nothing(
 
 
 @needs_etcd
-def test_etcd_may_end_and_start(tmp_path: Path) -> None:
+def test_servers_survive_a_restart_of_etcd(tmp_path: Path) -> None:
     with running() as etcd, ExitStack() as stack:
         cluster = Cluster(tmp_path, etcd.url, 2)
         stack.callback(cluster.close)
@@ -196,8 +196,6 @@ async def health(cluster: Cluster) -> dict[str, int]:
             for path in ("/livez", "/readyz")
         }
 
-
-# --- slow clients, and such that go away -----------------------------------------------------------------------------
 
 CREATED: Final = json.dumps(config_map("slow", k="v" * 200)).encode()
 SMALL: Final = 4096  # bytes that the kernel keeps for a client that does not read
@@ -229,7 +227,7 @@ async def connected(
             await writer.wait_closed()
 
 
-def test_slow_clients_hinder_nobody(clusters: Clusters) -> None:
+def test_slow_clients_do_not_block_others(clusters: Clusters) -> None:
     cluster = clusters.start("sqlite", 1)
 
     async def dawdling(load: Load) -> None:
@@ -265,7 +263,9 @@ async def flood(cluster: Cluster) -> None:
         await http.delete(f"{cluster.urls[0]}{CONFIG_MAPS}/big")
 
 
-def test_of_clients_that_go_away_all_or_nothing_is_done(clusters: Clusters) -> None:
+def test_a_write_of_a_client_that_disconnects_is_done_whole_or_not_at_all(
+    clusters: Clusters,
+) -> None:
     cluster = clusters.start("sqlite", 2)
 
     async def leaving(load: Load) -> None:

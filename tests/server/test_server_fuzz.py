@@ -130,8 +130,6 @@ def present(client: httpx.Client) -> None:
         assert checked(client.post(path, json=obj)).status_code in {201, 409}
 
 
-# --- what our own OpenAPI documents promise --------------------------------------------------------------------------
-
 # Values with which requests get somewhere.
 _USEFUL: Final[dict[str, list[JSON]]] = {
     "dryRun": ["All"],
@@ -183,7 +181,7 @@ def test_the_server_publishes_these_documents(server: ServerProcess) -> None:
     ids=lambda mode: mode.value,
 )
 @pytest.mark.parametrize("name", GROUP_VERSIONS)
-def test_documented_requests(
+def test_requests_by_the_openapi_documents_get_documented_answers(
     server: ServerProcess, client: httpx.Client, name: str, mode: GenerationMode
 ) -> None:
     with requests.Session() as session:
@@ -205,8 +203,6 @@ def test_documented_requests(
 
         answered()
 
-
-# --- anything at all -------------------------------------------------------------------------------------------------
 
 PATHS: Final = st.sampled_from(
     [
@@ -278,7 +274,7 @@ QUERIES: Final = st.dictionaries(
 )
 
 
-def test_any_request(client: httpx.Client) -> None:
+def test_any_request_gets_an_answer_below_500(client: httpx.Client) -> None:
     @limited(250)
     @given(
         method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
@@ -305,8 +301,6 @@ def test_any_request(client: httpx.Client) -> None:
 
     answered()
 
-
-# --- patches of real objects -----------------------------------------------------------------------------------------
 
 SCHEMAS: Final[dict[str, Schema]] = {
     DEPLOYMENTS: smp.kubernetes().schema("apps/v1", "Deployment"),
@@ -348,8 +342,6 @@ def test_patches_of_real_objects(client: httpx.Client, path: str) -> None:
 
     patched()
 
-
-# --- too much --------------------------------------------------------------------------------------------------------
 
 MIB: Final = 1 << 20
 DEEP: Final = b'{"a":' * 400_000 + b"1" + b"}" * 400_000
@@ -420,7 +412,7 @@ HOSTILE: Final[dict[str, tuple[str, bytes]]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_bodies(client: httpx.Client, name: str) -> None:
+def test_a_hostile_body_is_refused_or_harmless(client: httpx.Client, name: str) -> None:
     media_type, body = HOSTILE[name]
     present(client)
     method = "PUT" if media_type == "application/yaml" else "PATCH"
@@ -454,8 +446,6 @@ def test_memory_is_bounded(server: ServerProcess, client: httpx.Client) -> None:
     assert last - first < 100
 
 
-# --- definitions that ask for too much -------------------------------------------------------------------------------
-
 TEXT: Final[JSONObject] = {"type": "string", "default": "x" * 1000}
 
 
@@ -485,7 +475,7 @@ TEXT: Final[JSONObject] = {"type": "string", "default": "x" * 1000}
         ),
     ],
 )
-def test_no_definition_stops_the_server(
+def test_no_definition_blocks_the_server(
     tmp_path: Path, schema: JSONObject, spec: JSON
 ) -> None:
     with (

@@ -21,7 +21,7 @@ from tests.support.server_process import Kubectl, manifest
 pytestmark = [needs_kubectl, pytest.mark.slow]
 
 
-def test_apply_creates_then_changes_then_sends_nothing(kubectl: Kubectl) -> None:
+def test_apply_creates_then_changes_then_is_unchanged(kubectl: Kubectl) -> None:
     assert kubectl.apply(deployment()) == "deployment.apps/web created\n"
     assert version_of(kubectl)[1] == 1
     assert kubectl.apply(deployment("nginx:1.26")) == "deployment.apps/web configured\n"
@@ -32,7 +32,9 @@ def test_apply_creates_then_changes_then_sends_nothing(kubectl: Kubectl) -> None
     assert image_of(kubectl) == "nginx:1.26"
 
 
-def test_diff_says_by_its_exit_code_what_apply_would_do(kubectl: Kubectl) -> None:
+def test_the_exit_code_of_diff_shows_whether_apply_would_change_something(
+    kubectl: Kubectl,
+) -> None:
     kubectl.apply(deployment())
     before = version_of(kubectl)
     assert kubectl.run("diff", "-f", "-", given=manifest(deployment())).returncode == 0
@@ -62,7 +64,9 @@ def test_apply_of_a_list_and_of_several_documents(kubectl: Kubectl) -> None:
     ]
 
 
-def test_what_kubectl_itself_prints_is_applied_once(kubectl: Kubectl) -> None:
+def test_manifests_that_kubectl_prints_are_unchanged_when_applied_again(
+    kubectl: Kubectl,
+) -> None:
     dry = ("--dry-run=client", "-o", "yaml")
     printed = [
         kubectl("create", "job", "j", "--image=x", *dry),
@@ -78,7 +82,9 @@ def test_what_kubectl_itself_prints_is_applied_once(kubectl: Kubectl) -> None:
     ) == len(printed)
 
 
-def test_apply_prune_deletes_what_is_no_longer_there(kubectl: Kubectl) -> None:
+def test_apply_prune_deletes_objects_that_are_no_longer_applied(
+    kubectl: Kubectl,
+) -> None:
     labels = {"part": "of-it"}
     kubectl.apply(config_map("a", labels), config_map("b", labels), config_map("c"))
     printed = kubectl.apply(
@@ -88,7 +94,7 @@ def test_apply_prune_deletes_what_is_no_longer_there(kubectl: Kubectl) -> None:
     assert kubectl("get", "cm", "-o", "name").split() == ["configmap/a", "configmap/c"]
 
 
-def test_server_side_apply_is_refused_in_words(kubectl: Kubectl) -> None:
+def test_server_side_apply_is_refused_with_a_message(kubectl: Kubectl) -> None:
     refused = kubectl.run(
         "apply", "--server-side", "-f", "-", given=manifest(config_map("a"))
     )
@@ -173,7 +179,7 @@ def test_patch_of_status_changes_nothing_else(kubectl: Kubectl) -> None:
     assert (live["spec"]["replicas"], live["metadata"]["generation"]) == (2, 1)
 
 
-def test_edit(kubectl: Kubectl, tmp_path: Path) -> None:
+def test_edit_changes_the_object(kubectl: Kubectl, tmp_path: Path) -> None:
     kubectl.apply(deployment())
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nsed -i s/nginx:1.25/nginx:1.99/ $1\n")
@@ -249,7 +255,7 @@ def test_label_annotate_set_image_and_restart(kubectl: Kubectl) -> None:
     assert not live["metadata"].get("labels")
 
 
-def test_scale(kubectl: Kubectl) -> None:
+def test_scale_sets_the_replicas(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     assert (
         kubectl("scale", "deploy/web", "--replicas=5") == "deployment.apps/web scaled\n"
@@ -272,7 +278,7 @@ def test_scale(kubectl: Kubectl) -> None:
     )
 
 
-def test_replace_locks_by_the_version_that_the_file_has(kubectl: Kubectl) -> None:
+def test_replace_of_an_old_version_is_a_conflict(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     live = live_deployment(kubectl)
     assert (
@@ -318,7 +324,7 @@ def test_create_run_expose_and_delete(kubectl: Kubectl) -> None:
     assert "No resources found" in kubectl.run("get", "cm,pods,svc").stderr
 
 
-def test_apply_changes_a_discriminator_although_the_old_member_is_nobodys(
+def test_apply_clears_a_union_member_that_another_client_has_set(
     kubectl: Kubectl,
 ) -> None:
     """A StatefulSet whose rollingUpdate was set beside apply: the plain merge would
@@ -347,7 +353,7 @@ def test_apply_changes_a_discriminator_although_the_old_member_is_nobodys(
     assert kubectl.apply(stateful) == "statefulset.apps/db unchanged\n"
 
 
-def test_nothing_is_lost_where_many_patch_one_object(kubectl: Kubectl) -> None:
+def test_concurrent_patches_by_kubectl_are_all_stored(kubectl: Kubectl) -> None:
     kubectl.apply(config_map("shared"))
     running = [
         kubectl.start(

@@ -14,7 +14,7 @@ from tests.support.server_process import Kubectl, manifest
 pytestmark = [needs_kubectl, pytest.mark.slow]
 
 
-def test_a_namespace_takes_its_objects_along(kubectl: Kubectl) -> None:
+def test_a_namespace_is_deleted_with_its_objects(kubectl: Kubectl) -> None:
     namespace = kubectl.namespace
     kubectl.apply(deployment(), config_map("a"))
     assert f'namespace "{namespace}" deleted' in kubectl(
@@ -29,7 +29,7 @@ def test_a_namespace_takes_its_objects_along(kubectl: Kubectl) -> None:
     )
 
 
-def test_finalizers_delay_deletion(kubectl: Kubectl) -> None:
+def test_a_finalizer_delays_the_deletion_of_its_namespace(kubectl: Kubectl) -> None:
     held = config_map("held")
     held["metadata"]["finalizers"] = ["example.com/hold"]
     kubectl.apply(held)
@@ -128,7 +128,7 @@ def widget(group: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-def test_custom_resources_from_the_definition_to_the_end(kubectl: Kubectl) -> None:
+def test_the_life_of_a_custom_resource_and_its_definition(kubectl: Kubectl) -> None:
     group = "one.example.com"
     crd = f"customresourcedefinition.apiextensions.k8s.io/widgets.{group}"
     assert kubectl.apply(definition(group)) == f"{crd} created\n"

@@ -82,7 +82,7 @@ def test_watch_prints_one_header(kubectl: Kubectl) -> None:
         watching.terminate()
 
 
-def test_wait(kubectl: Kubectl) -> None:
+def test_wait_for_a_condition_and_for_deletion(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     with kubectl.start(
         "wait", "deploy/web", "--for=condition=Available", "--timeout=30s"
@@ -108,7 +108,7 @@ def test_wait(kubectl: Kubectl) -> None:
     assert waiting.returncode == 0
 
 
-def test_rollout_status(kubectl: Kubectl) -> None:
+def test_rollout_status_waits_for_the_replicas(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     with kubectl.start("rollout", "status", "deploy/web", "--timeout=30s") as waiting:
         counts = dict.fromkeys(
@@ -171,5 +171,7 @@ def test_errors_are_printed_as_those_of_an_api_server(kubectl: Kubectl) -> None:
     assert "the server doesn't have a resource type" in unknown.stderr
 
 
-def test_the_kubeconfig_is_for_its_owner_only(kubectl_server: ServerProcess) -> None:
+def test_the_kubeconfig_is_readable_by_its_owner_only(
+    kubectl_server: ServerProcess,
+) -> None:
     assert kubectl_server.kubeconfig.stat().st_mode & 0o777 == 0o600

@@ -78,7 +78,7 @@ def test_a_new_object_gets_its_identity() -> None:
     }
 
 
-def test_what_a_client_says_of_it_counts_for_nothing() -> None:
+def test_identity_set_by_a_client_is_ignored() -> None:
     claimed: JSONObject = {
         "name": "web",
         "uid": "mine",
@@ -204,7 +204,7 @@ def test_a_namespace_is_a_label() -> None:
         ),
     ],
 )
-def test_what_a_name_may_be_depends_on_the_kind(
+def test_the_form_of_a_name_depends_on_the_kind(
     api_version: str, kind: str, allowed: str, refused: str
 ) -> None:
     resource = BUILTIN.of_kind(api_version, kind)
@@ -218,11 +218,11 @@ def test_what_a_name_may_be_depends_on_the_kind(
     facts(*RULES),
     ids=lambda one: repr(one) if isinstance(one, dict) else "",
 )
-def test_a_word_is_a_name_where_kubernetes_takes_it(asked: Any, answer: bool) -> None:
+def test_names_are_valid_where_kubernetes_accepts_them(
+    asked: Any, answer: bool
+) -> None:
     assert (RULES[asked["op"]](asked["text"]) == "") is answer
 
-
-# --- updates
 
 OLD: Final[JSONObject] = {
     "metadata": {
@@ -266,7 +266,7 @@ def as_object(value: JSON) -> JSONObject:
         ),
     ],
 )
-def test_the_generation_grows_with_what_is_wanted(
+def test_the_generation_grows_with_changes_of_the_desired_state(
     new: JSONObject, resource: Resource, generation: int
 ) -> None:
     assert (
@@ -340,7 +340,7 @@ def test_an_object_that_is_being_deleted_gets_no_new_finalizers() -> None:
     )
 
 
-def test_a_deletion_cannot_be_taken_back() -> None:
+def test_a_deletion_cannot_be_undone() -> None:
     new = with_finalizers("example.com/a", deleted=False)
     assert "deletionTimestamp" in as_object(
         prepare_for_update(DELETED, new, PODS)["metadata"]
@@ -357,7 +357,7 @@ def test_a_deletion_cannot_be_taken_back() -> None:
         (OLD, False),
     ],
 )
-def test_an_object_goes_with_its_last_finalizer(
+def test_an_update_without_finalizers_finishes_a_deletion(
     obj: JSONObject, finished: bool
 ) -> None:
     assert is_deletion_finished(obj) is finished
@@ -425,7 +425,7 @@ def test_delete_options_are_read(
         (None, {"dryRun": "true"}, 422),
     ],
 )
-def test_delete_options_that_are_none_are_refused(
+def test_invalid_delete_options_are_refused(
     body: JSON, query: dict[str, str], status: int
 ) -> None:
     with pytest.raises(SmpError) as caught:
@@ -450,7 +450,7 @@ def test_preconditions_are_checked() -> None:
 
 
 @given(json_values(), json_values())
-def test_no_metadata_breaks_anything_and_nothing_is_mutated(
+def test_any_metadata_is_prepared_or_refused_without_being_mutated(
     old: JSON, new: JSON
 ) -> None:
     before = deepcopy((old, new))

@@ -51,7 +51,7 @@ def test_the_index_has_every_group_and_version() -> None:
     assert sorted(names()) == sorted({one.prefix[1:] for one in BUILTIN})
 
 
-def test_a_hash_is_of_the_content() -> None:
+def test_a_hash_depends_on_the_content() -> None:
     index = json.loads(builtin().index())["paths"]
     for name in ("api/v1", "apis/apps/v1"):
         found = builtin().document(name)
@@ -62,7 +62,7 @@ def test_a_hash_is_of_the_content() -> None:
     assert OpenAPI(BUILTIN, smp.kubernetes()).index() == builtin().index()
 
 
-def test_what_is_read_back_is_the_catalog() -> None:
+def test_the_documents_read_back_are_the_catalog() -> None:
     """All types, and by them all kinds, are those that the documents were made of."""
     bundled = smp.kubernetes()
     read = smp.Catalog.from_openapi([document(name) for name in names()])
@@ -95,14 +95,14 @@ def test_older_catalogs_are_published_as_well(minor: str) -> None:
         assert read.load(name) == catalog.load(name)
 
 
-def test_a_document_has_what_its_group_and_version_reaches() -> None:
+def test_a_document_has_the_types_that_its_group_and_version_reaches() -> None:
     types = document("apis/apps/v1")["components"]["schemas"]
     assert "io.k8s.api.core.v1.PodSpec" in types
     assert "io.k8s.api.core.v1.Node" not in types
     assert not [name for name in types if name.startswith("io.k8s.api.batch")]
 
 
-def test_a_kind_says_which_it_is() -> None:
+def test_a_type_names_its_group_version_and_kind() -> None:
     types = document("apis/apps/v1")["components"]["schemas"]
     kinds = types["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"]
     assert kinds == [{"group": "apps", "version": "v1", "kind": "Deployment"}]
@@ -159,7 +159,7 @@ def summary(operation: Any) -> Any:
     }
 
 
-def test_there_is_no_document_of_what_is_not_served() -> None:
+def test_a_group_that_is_not_served_has_no_document() -> None:
     with pytest.raises(UnknownResourceError):
         builtin().document("apis/example.com/v1")
 
@@ -246,7 +246,7 @@ EVERYTHING: Final[JSONObject] = {
 }
 
 
-def test_every_word_of_a_catalog_is_published() -> None:
+def test_every_property_of_a_catalog_is_published() -> None:
     catalog = smp.Catalog.from_openapi(EVERYTHING)
     body = OpenAPI(Resources.builtin(catalog), catalog).document("apis/apps/v1").body
     read = smp.Catalog.from_openapi(json.loads(body))
@@ -255,7 +255,7 @@ def test_every_word_of_a_catalog_is_published() -> None:
         assert read.load(name) == catalog.load(name)
 
 
-def test_a_document_is_about_one_version() -> None:
+def test_a_document_describes_one_version() -> None:
     text = json.dumps(CRON_TABS)
     definition = json.loads(text)
     versions = definition["spec"]["versions"]
@@ -282,8 +282,6 @@ def test_a_changed_definition_changes_its_document() -> None:
     changed = json.loads(text.replace('"maximum": 10', '"maximum": 11'))
     assert api(changed).document(name).hash != api(CRON_TABS).document(name).hash
 
-
-# --- kubectl
 
 APPLIED: Final[list[tuple[str, str, JSON, JSON]]] = [
     (
@@ -430,7 +428,7 @@ def as_object(value: JSON) -> JSONObject:
     [case[1:] for case in APPLIED],
     ids=[case[0] for case in APPLIED],
 )
-def test_kubectl_patches_as_by_the_types_that_are_built_into_it(
+def test_kubectl_patches_by_the_documents_as_by_its_built_in_types(
     kind: str, before: JSON, after: JSON
 ) -> None:
     live, modified = manifest(kind, before), manifest(kind, after)

@@ -93,7 +93,7 @@ def test_the_client_knows_every_resource_and_verb() -> None:
             assert (*place, name, "get", one.namespaced) not in known
 
 
-def test_what_the_client_can_create_get_and_update_is_there() -> None:
+def test_the_catalog_has_every_kind_that_the_client_can_write() -> None:
     """But for versions that are not preferred."""
     known = requests_of_the_client()
     for group, version, plural, subresource, verb, namespaced in known:
@@ -173,7 +173,9 @@ def test_a_resource_is_found_by_name_and_by_kind() -> None:
         ("x.example", "v1", "y"),
     ],
 )
-def test_what_is_not_served_is_said(group: str, version: str, plural: str) -> None:
+def test_a_resource_that_is_not_served_is_an_error(
+    group: str, version: str, plural: str
+) -> None:
     with pytest.raises(UnknownResourceError) as caught:
         Resources.builtin().find(group, version, plural)
     assert (caught.value.status, caught.value.code) == (404, "unknown-resource")
@@ -200,7 +202,7 @@ def test_resources_are_added_without_changing_the_table() -> None:
     assert len(more) == len(builtin) + 1
 
 
-def test_other_versions_take_the_place_of_all_former_ones() -> None:
+def test_new_versions_of_a_resource_replace_all_former_ones() -> None:
     versions = [
         Resource("example.com", version, "Widget", "widgets")
         for version in ("v1", "v1beta1", "v2")

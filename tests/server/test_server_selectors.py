@@ -113,7 +113,7 @@ def test_labels_are_selected_as_documented(text: str, selected: list[str]) -> No
         ("spec.hostNetwork.below=true", False),
     ],
 )
-def test_a_field_is_what_is_printed_of_it(text: str, matches: bool) -> None:
+def test_a_field_is_compared_as_it_is_printed(text: str, matches: bool) -> None:
     spec: JSONObject = {
         "hostNetwork": True,
         "priority": 5,
@@ -124,7 +124,7 @@ def test_a_field_is_what_is_printed_of_it(text: str, matches: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["=b", "!=b", "a!!=b", "a!=b=c"])
-def test_what_is_no_path_is_refused(text: str) -> None:
+def test_an_invalid_field_path_is_refused(text: str) -> None:
     """As a server does, which knows no such field; Kubernetes' reader of selectors
     leaves that to it.
     """
@@ -141,13 +141,11 @@ def test_what_is_no_path_is_refused(text: str) -> None:
         ("", None),
     ],
 )
-def test_a_field_selector_says_which_object_it_means(
-    text: str, name: str | None
-) -> None:
+def test_a_field_selector_can_name_one_object(text: str, name: str | None) -> None:
     assert parse_field_selector(text).required_value("metadata.name") == name
 
 
-def test_an_error_says_where() -> None:
+def test_an_error_names_the_position() -> None:
     with pytest.raises(SelectorError) as caught:
         parse_label_selector("a=b,c d")
     assert (caught.value.status, caught.value.code) == (400, "invalid-selector")
@@ -162,13 +160,13 @@ def test_a_selector_is_printed_as_kubernetes_does(asked: Any, answer: str) -> No
     assert (selector_text(asked["selector"]) or "<none>") == answer
 
 
-def test_a_map_of_labels_and_text_are_selectors_too() -> None:
+def test_a_map_of_labels_and_a_string_are_selectors() -> None:
     assert selector_text({"b": "c", "matchLabels": "d"}) == "b=c,matchLabels=d"
     assert selector_text("app=web") == "app=web"
 
 
 @given(st.text(alphabet="ab=!<>(), in\\.\t/1\x00é", max_size=30), json_values())
-def test_no_text_and_no_object_breaks_a_selector(text: str, value: JSON) -> None:
+def test_any_selector_matches_any_object_or_is_refused(text: str, value: JSON) -> None:
     for op in ("labels", "fields"):
         selector = read(op, text)
         assert selector is None or isinstance(

@@ -66,7 +66,7 @@ def test_a_node_registers_itself_with_its_status() -> None:
     assert on_create(WEB, BUILTIN.of_kind("v1", "Node")) is WEB
 
 
-def test_an_update_leaves_the_status_alone() -> None:
+def test_an_update_keeps_the_status() -> None:
     new: JSONObject = {
         "metadata": METADATA,
         "spec": {"replicas": 9},
@@ -80,7 +80,7 @@ def test_an_update_leaves_the_status_alone() -> None:
     assert on_update(WEB, new, CONFIG_MAPS) is new
 
 
-def test_an_update_of_the_status_takes_nothing_else() -> None:
+def test_an_update_of_the_status_changes_only_the_status() -> None:
     new: JSONObject = {
         "metadata": {"labels": {}},
         "spec": {"replicas": 9},
@@ -191,7 +191,7 @@ def test_only_a_scale_is_written_back() -> None:
 @pytest.mark.parametrize(
     "resource", [CONFIG_MAPS, BUILTIN.of_kind("apps/v1", "DaemonSet")]
 )
-def test_not_everything_has_a_scale(resource: Resource) -> None:
+def test_a_resource_without_replicas_has_no_scale(resource: Resource) -> None:
     with pytest.raises(UnknownResourceError):
         scale_of(WEB, resource)
     with pytest.raises(UnknownResourceError):
@@ -199,7 +199,7 @@ def test_not_everything_has_a_scale(resource: Resource) -> None:
 
 
 @given(json_values(), json_values())
-def test_no_object_breaks_a_scale_and_nothing_is_mutated(
+def test_any_object_has_a_scale_or_none_without_being_mutated(
     spec: JSON, wanted: JSON
 ) -> None:
     before = deepcopy([spec, wanted])

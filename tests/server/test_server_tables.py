@@ -40,7 +40,7 @@ def name_of(obj: JSONObject) -> str:
     ("obj", "columns", "cells"),
     [pytest.param(*row, id=name_of(row[0])) for row in printed()],
 )
-def test_cells_are_those_that_kubernetes_prints(
+def test_cells_are_as_kubernetes_prints_them(
     obj: JSONObject, columns: JSON, cells: JSON
 ) -> None:
     made: Any = table(
@@ -56,7 +56,7 @@ def test_cells_are_those_that_kubernetes_prints(
     assert same(made["rows"][0]["cells"], cells)
 
 
-def test_each_kind_with_columns_of_its_own_is_among_them() -> None:
+def test_the_recorded_tables_cover_each_kind_with_columns_of_its_own() -> None:
     known = {(obj["apiVersion"], obj["kind"]) for obj, _, _ in printed()}
     plain = [one for one in BUILTIN if (one.api_version, one.kind) not in known]
     assert {len(columns_of(one)) for one in plain} == {2}
@@ -71,7 +71,7 @@ def test_each_kind_with_columns_of_its_own_is_among_them() -> None:
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ],
 )
-def test_kinds_without_a_printer_show_when_they_were_made(
+def test_kinds_without_columns_show_their_creation_time(
     api_version: str, kind: str
 ) -> None:
     """As rest.NewDefaultTableConvertor of k8s.io/apiserver does for kinds that have no
@@ -88,7 +88,7 @@ def test_kinds_without_a_printer_show_when_they_were_made(
     assert made["rows"][0]["cells"] == ["a", "2026-01-01T00:00:00Z"]
 
 
-def test_what_a_server_would_have_filled_in_is_shown_as_documented() -> None:
+def test_fields_that_a_server_would_default_are_shown_as_documented() -> None:
     def cells(api_version: str, kind: str) -> Any:
         made: Any = table(
             [{"metadata": {}}], columns_of(BUILTIN.of_kind(api_version, kind)), now=NOW
@@ -108,7 +108,7 @@ def test_what_a_server_would_have_filled_in_is_shown_as_documented() -> None:
 
 
 @given(json_values(), json_values())
-def test_no_object_breaks_a_table(spec: JSON, metadata: JSON) -> None:
+def test_any_object_has_a_row(spec: JSON, metadata: JSON) -> None:
     """Whatever is in the parts of an object that have cells, a cell is something that
     can be printed.
     """
@@ -126,7 +126,9 @@ def test_no_object_breaks_a_table(spec: JSON, metadata: JSON) -> None:
 
 
 @given(json_values(), st.sampled_from([*printed()]), st.randoms(use_true_random=False))
-def test_no_oddity_breaks_a_table(odd: JSON, row: Any, chance: Any) -> None:
+def test_an_object_with_unexpected_values_has_a_row(
+    odd: JSON, row: Any, chance: Any
+) -> None:
     """An object whose parts are of other types than they should be has cells all the
     same.
     """
@@ -169,7 +171,7 @@ def test_a_duration_is_printed_as_kubernetes_does(asked: Any, answer: str) -> No
         (5, "<invalid>"),
     ],
 )
-def test_an_age_is_how_long_ago_a_time_was(time: JSON, text: str) -> None:
+def test_an_age_is_the_time_since_then(time: JSON, text: str) -> None:
     assert time_since(time, NOW) == text
 
 
@@ -190,7 +192,7 @@ def test_an_age_is_how_long_ago_a_time_was(time: JSON, text: str) -> None:
         ("None", {}),
     ],
 )
-def test_rows_carry_what_is_asked_for(include: str, carried: JSONObject) -> None:
+def test_rows_include_the_requested_object(include: str, carried: JSONObject) -> None:
     obj: JSONObject = {"metadata": {"name": "a"}, "data": {}}
     made: Any = table(
         [obj],
@@ -202,14 +204,11 @@ def test_rows_carry_what_is_asked_for(include: str, carried: JSONObject) -> None
     assert row == {"cells": row["cells"], **carried}
 
 
-def test_rows_carry_metadata_unless_asked_otherwise() -> None:
+def test_rows_include_metadata_by_default() -> None:
     assert parse_include("") == "Metadata"
     with pytest.raises(StatusError) as caught:
         parse_include("Everything")
     assert caught.type is StatusError
-
-
-# --- kubectl
 
 
 def got(
@@ -286,7 +285,7 @@ def test_kubectl_prints_a_table() -> None:
     "time",
     [{"seconds": 90}, {"minutes": 200}, {"hours": 30}, {"days": 5.1}, {"days": 500}],
 )
-def test_ages_are_those_that_kubectl_prints_by_itself(time: dict[str, float]) -> None:
+def test_ages_are_those_that_kubectl_computes(time: dict[str, float]) -> None:
     """Without a table, kubectl prints names and ages by itself; a second may pass
     between the two.
     """
@@ -328,8 +327,6 @@ def test_kubectl_prints_the_columns_of_a_definition() -> None:
         "",
     ]
 
-
-# --- columns of definitions
 
 THING: Final[JSONObject] = {
     "metadata": {"name": "a", "annotations": {"example.com/a": "x", "plain": "y"}},
@@ -398,7 +395,7 @@ def test_a_path_that_is_not_supported_is_refused(path: str) -> None:
         value_finder(path)
 
 
-def test_a_path_of_members_has_names_only() -> None:
+def test_a_path_of_members_is_a_list_of_names() -> None:
     assert member_names(r".spec.a\.b['c']") == ("spec", "a.b", "c")
     for path in ("", ".spec[0]", ".spec.*", '.a[?(@.b=="c")]'):
         with pytest.raises(JSONPathError):
