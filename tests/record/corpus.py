@@ -1,11 +1,11 @@
-"""Record what the reference answers, so that its answers are checked where there is no
-Go.
+"""Record what the reference answers, to check against where there is no Go.
 
-``python -m tests.record.corpus`` writes tests/data/corpus anew; it prints, and leaves
-out, what nothing explains. A line is one case: ``{"op", "on", "documents", "options",
-"answer", "deviation"}``. The answer is the reference's, an error as ``{"error":
-true}``; where a deviation explains a difference (docs/deviations.md), it is ours, and
-the line names the deviation."""
+``python -m tests.record.corpus`` writes tests/data/corpus again. Cases whose difference
+is unexplained are printed and left out. A line is one case: ``{"op", "on", "documents",
+"options", "answer", "deviation"}``. The answer is the reference's, an error as
+``{"error": true}``. Where a deviation explains a difference (docs/deviations.md) the
+answer is ours, and the line names the deviation.
+"""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ from tests.support.differential import (
     OPERATIONS,
     Case,
     Verdict,
-    by_name,
     compare,
-    made,
+    describe,
     prepared,
-    shown,
+    random_case,
     stored,
+    subjects_by_name,
 )
 from tests.support.paths import DATA
 from tests.support.reference import Reference, as_go_prints, reference
 
 DIRECTORY: Final = DATA / "corpus"
-# characters a line; longer cases show nothing that shorter ones do not
+# The longest line in characters: longer cases show nothing that shorter ones do not.
 LONGEST: Final = 2200
+SHORTEST: Final = 200
+# The first seed; those of the random tests are below it.
 FIRST: Final = 10**6
 
 
 def cases(directory: Path = DIRECTORY) -> Iterator[tuple[Case, JSONObject]]:
-    """Read the recorded cases, each with the answer that is expected of us."""
-    subjects = by_name()
+    """Read the recorded cases, each with the answer that is expected of smp."""
+    subjects = subjects_by_name()
     for op in OPERATIONS:
         for line in _read(directory / f"{op}.jsonl.gz"):
-            yield (
-                Case(
-                    op, subjects[line["on"]], line["documents"], tuple(line["options"])
-                ),
-                line["answer"],
-            )
+            options = tuple(line["options"])
+            case = Case(op, subjects[line["on"]], line["documents"], options)
+            yield case, line["answer"]
 
 
 def chains(
     directory: Path = DIRECTORY,
 ) -> Iterator[tuple[composition.Chain, list[JSON]]]:
-    """Read the recorded chains of patches, each with what the reference makes of its
-    objects in turn.
+    """Read the recorded chains of patches, each with the results for its objects.
+
+    A result is what the reference makes of an object with the patches in turn.
     """
-    subjects = by_name()
+    subjects = subjects_by_name()
     for line in _read(directory / "compose.jsonl.gz"):
         chain = composition.Chain(
             subjects[line["on"]], tuple(line["objects"]), tuple(line["patches"])
@@ -68,33 +68,30 @@ def chains(
         yield chain, line["results"]
 
 
-def broken_law(recorded: tuple[composition.Chain, list[JSON]]) -> str:
-    """Say how our composed patch, applied, differs from the recorded results; "" where
-    it does not.
+def difference(chain: composition.Chain, results: list[JSON]) -> str:
+    """Describe how our composed patch differs from recorded results; "" if it does not.
+
+    A result None stands for patches that fail in turn; anything is right there.
     """
-    chain, results = recorded
-    wanted = [
-        (one, result)
-        for one, result in zip(chain.objects, results, strict=True)
-        if result is not None
-    ]
+    schema = chain.subject.schema
     try:
-        composed = compose_patches(chain.patches, chain.subject.schema)
-        found = [
-            as_go_prints(apply_patch(one, composed, chain.subject.schema))
-            for one, _ in wanted
-        ]
+        composed = compose_patches(chain.patches, schema)
+        different = []
+        for original, expected in zip(chain.objects, results, strict=True):
+            if expected is None:
+                continue
+            actual = as_go_prints(apply_patch(original, composed, schema))
+            if not same(expected, actual):
+                different.append((original, expected, actual))
     except SmpError as error:
         return f"{chain.patches}: {error}"
-    differ = [
-        pair for pair, own in zip(wanted, found, strict=True) if not same(pair[1], own)
-    ]
-    return f"{chain.patches}: {composed}: {differ}" if differ else ""
+    return f"{chain.patches}: {composed}: {different}" if different else ""
 
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        for line in lines:
+            yield json.loads(line)
 
 
 def _write(path: Path, lines: Sequence[JSONObject]) -> None:
@@ -102,89 +99,91 @@ def _write(path: Path, lines: Sequence[JSONObject]) -> None:
         json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n" for line in lines
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Without a time in the file equal records are equal bytes.
     path.write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
 
 
-def _recorded(verdict: Verdict) -> JSONObject:
-    case, own, theirs = verdict.case, verdict.ours, verdict.theirs
-    answer = own if verdict.reason else theirs
-    error: JSON = CONFLICT if CONFLICT in str(answer.get("error")) else True
-    return {
+def _line(verdict: Verdict) -> JSONObject:
+    case = verdict.case
+    answer = verdict.ours if verdict.reason else verdict.theirs
+    expected: JSONObject
+    if "result" in answer:
+        expected = {"result": as_go_prints(answer["result"])}
+    else:
+        is_conflict = CONFLICT in str(answer.get("error"))
+        expected = {"error": CONFLICT if is_conflict else True}
+    line: JSONObject = {
         "on": case.subject.name,
         "documents": {**case.documents},
         "options": [*case.options],
-        "answer": {"result": as_go_prints(answer["result"])}
-        if "result" in answer
-        else {"error": error},
-        **({"deviation": verdict.reason} if verdict.reason else {}),
+        "answer": expected,
     }
+    if verdict.reason:
+        line["deviation"] = verdict.reason
+    return line
 
 
 def record(go: Reference, op: str, count: int) -> list[JSONObject]:
     """Record that many short cases of an operation, two thirds of them valid."""
     lines: list[JSONObject] = []
-    for seed in range(FIRST, FIRST + 6 * count, 500):
-        if len(lines) == count:
-            break
-        asked = [made(op, one, broken=one % 3 == 0) for one in range(seed, seed + 500)]
+    for first in range(FIRST, FIRST + 6 * count, 500):
+        asked = [
+            random_case(op, seed, broken=seed % 3 == 0)
+            for seed in range(first, first + 500)
+        ]
         for verdict in compare(go, asked):
+            if len(lines) == count:
+                return lines
             if verdict.reason is None:
-                sys.stderr.write(f"unexplained: {shown(verdict)}\n")
+                sys.stderr.write(f"unexplained: {describe(verdict)}\n")
                 continue
-            line = _recorded(verdict)
-            if len(lines) < count and _telling(line) and _certain(go, verdict.case):
+            line = _line(verdict)
+            if _is_worth_recording(line) and _has_one_outcome(go, verdict.case):
                 lines.append(line)
     return lines
 
 
-def _certain(go: Reference, case: Case) -> bool:
-    """Tell whether the reference has one outcome only: it walks maps at random."""
-    outcomes = go.run([{**case.request, "repeat": 300}])[0]["results"]
-    found = (
-        [one for one in outcomes if isinstance(one, dict)]
-        if isinstance(outcomes, list)
-        else []
-    )
-    return (
-        len({json.dumps(one.get("result", CONFLICT in str(one))) for one in found}) == 1
-    )
+def _has_one_outcome(go: Reference, case: Case) -> bool:
+    """Tell whether the reference always answers the same: it walks maps at random."""
+    answers = go.run([{**case.request, "repeat": 300}])[0]["results"]
+    distinct = set()
+    for answer in answers if isinstance(answers, list) else []:
+        if isinstance(answer, dict):
+            is_conflict = CONFLICT in str(answer)
+            distinct.add(json.dumps(answer.get("result", is_conflict)))
+    return len(distinct) == 1
 
 
-def _telling(line: JSONObject) -> bool:
-    return 200 < len(json.dumps(line)) < LONGEST and line["answer"] not in (
-        {"result": {}},
-        {"result": False},
-    )
+def _is_worth_recording(line: JSONObject) -> bool:
+    if not SHORTEST < len(json.dumps(line)) < LONGEST:
+        return False
+    return line["answer"] not in ({"result": {}}, {"result": False})
 
 
 def record_chains(go: Reference, count: int) -> list[JSONObject]:
-    """Record that many chains for which the law holds to the letter."""
+    """Record that many chains of patches for which the law of composition holds."""
     lines: list[JSONObject] = []
-    for seed in range(FIRST, FIRST + 6 * count, 500):
-        if len(lines) == count:
-            break
-        made_chains = [composition.made(one) for one in range(seed, seed + 500)]
-        for outcome in composition.outcomes(go, made_chains):
+    for first in range(FIRST, FIRST + 6 * count, 500):
+        made = [composition.random_chain(seed) for seed in range(first, first + 500)]
+        for outcome in composition.outcomes(go, made):
+            if len(lines) == count:
+                return lines
+            if outcome.verdict != composition.KEPT:
+                continue
+            results = composition.results_in_turn(go, [outcome.chain])[0]
             line: JSONObject = {
                 "on": outcome.chain.subject.name,
                 "objects": [*outcome.chain.objects],
                 "patches": [*outcome.chain.patches],
-                "results": [
-                    stored(result)
-                    for result in composition.in_turn(go, [outcome.chain])[0]
-                ],
+                "results": [stored(result) for result in results],
             }
-            if (
-                len(lines) < count
-                and outcome.word == composition.KEPT
-                and len(json.dumps(line)) < LONGEST
-            ):
+            if len(json.dumps(line)) < LONGEST:
                 lines.append(line)
     return lines
 
 
 def main() -> None:
-    """Write the corpus anew."""
+    """Write the corpus again."""
     go = reference()
     if go is None:
         sys.exit("the reference cannot be built here")

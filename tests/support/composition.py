@@ -1,43 +1,43 @@
-"""The law of composition, asked of the reference: its *apply* of our composed patch is
-its applies in turn.
+"""The law of composition, asked of the reference.
 
-Its own compose is no measure: it loses ``$patch: delete`` where the first patch lacks
-the list, and refuses two order directives."""
+Applying one composed patch has to do what applying its patches in turn does. Both sides
+of that equation are computed by the *apply* of the reference; only the composed patch
+is ours. The *compose* of the reference is no measure: it loses ``$patch: delete`` where
+the first patch does not have the list, and refuses two order directives (deviation 14).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from smp.errors import CompositionError, SmpError
-from smp.schema.model import Field, Type
+from smp.schema.model import OPAQUE, Field, Type
 from smp.strategic import apply_patch, compose_patches
 from smp.values import JSON, JSONArray, JSONObject, same
-from tests.support.differential import (
-    Place,
-    composable,
-    misplaced,
-    orders_in,
-    place_in,
-    rewritten,
-    stored,
-)
+from tests.support.differential import composable, rewritten, stored
+from tests.support.differential.deviations import is_misplaced_error
 from tests.support.makers import Maker, Subject
 from tests.support.reference import Reference, as_go_prints
 
+# What may become of a chain of patches.
 KEPT: Final = "the law holds"
-KEPT_LOOSELY: Final = "the law holds, less the order that no directive names"
-GRANTED: Final = "the law holds where the elements that the patches name are there (docs/deviations.md)"
+KEPT_EXCEPT_ORDER: Final = "the law holds, except for the order that no directive names"
+KEPT_WHERE_NAMED_ELEMENTS_EXIST: Final = (
+    "the law holds where the elements that the patches name exist (docs/deviations.md)"
+)
 REFUSED: Final = "no single patch (CompositionError)"
 REFUSED_NEEDLESSLY: Final = (
-    "refused, though the reference's own composition keeps the law"
+    "refused, although the composition of the reference keeps the law"
 )
 FAILING: Final = "the patches themselves fail"
 BROKEN: Final = "the law is broken"
 
-
-Orders: TypeAlias = dict[Place, set[str]]
+Path: TypeAlias = tuple[str, ...]
+"""The field names and merge keys that lead to a list."""
+Orders: TypeAlias = dict[Path, set[str]]
+"""The lists that patches mention, and of each the printed keys that they order."""
 
 
 class Chain(NamedTuple):
@@ -49,117 +49,106 @@ class Chain(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a chain: one of the words above, and the evidence."""
+    """What became of a chain: one of the texts above, and the evidence."""
 
     chain: Chain
-    word: str
+    verdict: str
     composed: JSON
     expected: JSON = None
-    found: JSON = None
+    actual: JSON = None
 
 
-def made(seed: int) -> Chain:
-    """Make a chain: patches for an object, and what else the composition has to work
-    on.
-    """
+def random_chain(seed: int) -> Chain:
+    """Make a chain of patches for an object, or for what became of it."""
     maker = Maker(seed, size=30, keyless=0)
     subject = maker.subject()
     schema = subject.schema
     live = maker.object(schema)
     count = maker.random.choice((2, 2, 2, 3))
-    around = [
+    patched = [
         maker.random.choice((live, maker.changed(live, schema))) for _ in range(count)
     ]
-    patches = tuple(composable(maker.patch(one, schema), schema.type) for one in around)
-    return Chain(
-        subject, (live, maker.changed(live, schema), maker.object(schema)), patches
+    patches = tuple(
+        composable(maker.patch(target, schema), schema.type) for target in patched
     )
+    objects = (live, maker.changed(live, schema), maker.object(schema))
+    return Chain(subject, objects, patches)
 
 
 def outcomes(go: Reference, chains: Sequence[Chain]) -> list[Outcome]:
-    """Compose each chain, and ask the reference for both ways."""
-    expected = in_turn(go, chains)
-    composed = [_composed(chain) for chain in chains]
-    tries = [
-        (at, index)
-        for at, patch in enumerate(composed)
-        for index in range(len(chains[at].objects))
-        if isinstance(patch, dict)
-    ]
-    requests = [
-        {**_apply(chains[at], chains[at].objects[index], composed[at]), "repeat": 4}
-        for at, index in tries
-    ]
-    found = dict(
-        zip(tries, (answer["results"] for answer in go.run(requests)), strict=True)
-    )
+    """Compose each chain, and compare both ways to apply it."""
+    expected = results_in_turn(go, chains)
+    composed = [_compose(chain) for chain in chains]
+    # All chains go to the reference in one batch: (index of the chain, of the object).
+    attempts: list[tuple[int, int]] = []
+    requests: list[JSONObject] = []
+    for at, chain in enumerate(chains):
+        if not isinstance(composed[at], dict):
+            continue
+        for index, target in enumerate(chain.objects):
+            attempts.append((at, index))
+            # Several times, as the order of a Go map may show.
+            requests.append({**_apply(chain, target, composed[at]), "repeat": 4})
+    actual: list[dict[int, JSON]] = [{} for _ in chains]
+    for (at, index), answer in zip(attempts, go.run(requests), strict=True):
+        actual[at][index] = answer["results"]
     return [
-        _outcome(go, chain, composed[at], expected[at], found, at)
+        _outcome(go, chain, composed[at], expected[at], actual[at])
         for at, chain in enumerate(chains)
     ]
 
 
-def in_turn(go: Reference, chains: Sequence[Chain]) -> list[list[JSON]]:
-    """Return for each object of each chain what the patches make of it one after the
-    other; None for a failure.
+def results_in_turn(go: Reference, chains: Sequence[Chain]) -> list[list[JSON]]:
+    """Return what the patches of each chain make of its objects, one after the other.
+
+    The results are as a typed server stores them; None stands for a failure.
     """
     current: list[list[JSON]] = [[*chain.objects] for chain in chains]
     for turn in range(3):
-        tries = [
-            (at, index)
-            for at, chain in enumerate(chains)
-            for index in range(len(chain.objects))
-            if turn < len(chain.patches) and current[at][index] is not None
-        ]
-        answers = go.run(
-            [
-                _apply(chains[at], current[at][index], chains[at].patches[turn])
-                for at, index in tries
-            ]
-        )
-        for (at, index), answer in zip(tries, answers, strict=True):
+        attempts: list[tuple[int, int]] = []
+        requests: list[JSONObject] = []
+        for at, chain in enumerate(chains):
+            if turn >= len(chain.patches):
+                continue
+            for index, value in enumerate(current[at]):
+                if value is not None:
+                    attempts.append((at, index))
+                    requests.append(_apply(chain, value, chain.patches[turn]))
+        for (at, index), answer in zip(attempts, go.run(requests), strict=True):
             result = stored(answer.get("result"))
-            current[at][index] = (
-                result if _has_keys(result, chains[at].subject.schema.type) else None
-            )
+            accepted = _has_merge_keys(result, chains[at].subject.schema.type)
+            current[at][index] = result if accepted else None
     return current
 
 
-def _has_keys(value: JSON, schema: Type) -> bool:
-    """Tell whether a server would take an object: every element of a merge list has its
-    merge key.
+def _has_merge_keys(value: JSON, type_: Type) -> bool:
+    """Tell whether a server would accept a result.
+
+    It has to be an object in which every element of a merge list has its merge key.
     """
-    lacking: JSONArray = []
+    incomplete: JSONArray = []
 
     def look(_name: str, member: JSON, field: Field | None) -> JSON:
-        if (
-            isinstance(member, list)
-            and field is not None
-            and field.merges
-            and field.merge_key
-        ):
-            lacking.extend(
-                e for e in member if isinstance(e, dict) and field.merge_key not in e
-            )
+        if not isinstance(member, list) or field is None:
+            return member
+        if field.merges and field.merge_key:
+            objects = [element for element in member if isinstance(element, dict)]
+            incomplete.extend(e for e in objects if field.merge_key not in e)
         return member
 
-    return (
-        isinstance(value, dict)
-        and rewritten(value, schema, look) is not None
-        and not lacking
-    )
+    if not isinstance(value, dict):
+        return False
+    rewritten(value, type_, look)
+    return not incomplete
 
 
 def _apply(chain: Chain, original: JSON, patch: JSON) -> JSONObject:
-    return {
-        "op": "apply",
-        **chain.subject.reference,
-        "original": original,
-        "patch": patch,
-    }
+    documents: JSONObject = {"original": original, "patch": patch}
+    return {"op": "apply", **chain.subject.reference, **documents}
 
 
-def _composed(chain: Chain) -> JSON:
+def _compose(chain: Chain) -> JSON:
+    """Return our composed patch, or a text where there is none."""
     try:
         return compose_patches(chain.patches, chain.subject.schema)
     except CompositionError:
@@ -173,39 +162,33 @@ def _outcome(
     chain: Chain,
     composed: JSON,
     expected: list[JSON],
-    found: dict[tuple[int, int], JSON],
-    at: int,
+    actual: dict[int, JSON],
 ) -> Outcome:
-    wanted = [
-        (index, value) for index, value in enumerate(expected) if value is not None
-    ]
+    wanted: dict[int, JSON] = {
+        index: value for index, value in enumerate(expected) if value is not None
+    }
     if not wanted:
         return Outcome(chain, FAILING, composed)
+    if composed == REFUSED:
+        return _refused(go, chain, wanted)
     if not isinstance(composed, dict):
-        return (
-            _refused(go, chain, composed, wanted)
-            if composed == REFUSED
-            else Outcome(chain, BROKEN, composed)
-        )
-    word = KEPT
-    for index, value in wanted:
-        results = found[at, index]
-        for result in results if isinstance(results, list) else []:
-            if isinstance(result, dict) and misplaced(result):
+        return Outcome(chain, BROKEN, composed)
+    verdict = KEPT
+    for index, value in wanted.items():
+        answers = actual[index]
+        for answer in answers if isinstance(answers, list) else []:
+            if isinstance(answer, dict) and is_misplaced_error(answer):
                 continue
-            match = _match(chain, value, result)
-            if match == BROKEN and not _holds_where_granted(
-                go, chain, composed, chain.objects[index]
-            ):
-                return Outcome(
-                    chain,
-                    BROKEN,
-                    composed,
-                    {"of": chain.objects[index], "is": value},
-                    results,
-                )
-            word = GRANTED if match == BROKEN else match if word == KEPT else word
-    return Outcome(chain, word, composed)
+            match = _match(chain, value, answer)
+            if match == BROKEN:
+                live = chain.objects[index]
+                if not _holds_where_named_elements_exist(go, chain, composed, live):
+                    evidence: JSONObject = {"of": live, "is": value}
+                    return Outcome(chain, BROKEN, composed, evidence, answers)
+                verdict = KEPT_WHERE_NAMED_ELEMENTS_EXIST
+            elif verdict == KEPT:
+                verdict = match
+    return Outcome(chain, verdict, composed)
 
 
 def _match(chain: Chain, expected: JSON, answer: JSON) -> str:
@@ -214,118 +197,150 @@ def _match(chain: Chain, expected: JSON, answer: JSON) -> str:
     result = stored(answer["result"])
     if same(expected, result):
         return KEPT
-    schema = chain.subject.schema.type
-    # The last one counts.
-    orders = {
-        place: keys
-        for patch in chain.patches
-        for place, keys in orders_in(patch, schema).items()
-    }
-    return (
-        KEPT_LOOSELY
-        if same(_loose(expected, schema, orders), _loose(result, schema, orders))
-        else BROKEN
-    )
+    type_ = chain.subject.schema.type
+    orders: Orders = {}
+    for patch in chain.patches:
+        # Of two directives for one list the last one counts.
+        orders.update(_orders_in(patch, type_))
+    if same(
+        _with_sorted_others(expected, type_, orders),
+        _with_sorted_others(result, type_, orders),
+    ):
+        return KEPT_EXCEPT_ORDER
+    return BROKEN
 
 
-def _holds_where_granted(
+def _holds_where_named_elements_exist(
     go: Reference, chain: Chain, composed: JSONObject, live: JSONObject
 ) -> bool:
     """Try again on the live object with all the elements that the patches name."""
     schema = chain.subject.schema
     for patch in chain.patches:
-        live = apply_patch(live, _named_elements(patch, schema.type), schema)
-    expected = in_turn(go, [chain._replace(objects=(live,))])[0][0]
+        live = apply_patch(live, _creation_of_elements(patch, schema.type), schema)
+    expected = results_in_turn(go, [chain._replace(objects=(live,))])[0][0]
     answer = go.run([_apply(chain, live, composed)])[0]
     if expected is None:
         return "result" not in answer
-    return misplaced(answer) or _match(chain, expected, answer) != BROKEN
+    return is_misplaced_error(answer) or _match(chain, expected, answer) != BROKEN
 
 
-def _named_elements(patch: JSONObject, schema: Type) -> JSONObject:
-    """Return the patch that creates the elements that a patch names, and changes
-    nothing.
-    """
-    found: JSONObject = {}
+def _creation_of_elements(patch: JSONObject, type_: Type) -> JSONObject:
+    """Return the patch that creates the elements a patch names, and nothing else."""
+    result: JSONObject = {}
     for name, value in patch.items():
-        field = schema.field(name)
-        if isinstance(value, dict) and field is not None:
-            found[name] = _named_elements(value, field.type)
-        elif (
-            isinstance(value, list)
-            and field is not None
-            and field.merges
-            and field.merge_key
-        ):
-            merged = [e for e in value if isinstance(e, dict) and "$patch" not in e]
+        field = type_.field(name)
+        if field is None:
+            continue
+        if isinstance(value, dict):
+            result[name] = _creation_of_elements(value, field.type)
+        elif isinstance(value, list) and field.merges and field.merge_key:
             key = field.merge_key
-            found[name] = [
-                {**_named_elements(e, field.type.items), key: e[key]} for e in merged
+            merged = [e for e in value if isinstance(e, dict) and "$patch" not in e]
+            result[name] = [
+                {**_creation_of_elements(e, field.type.items), key: e[key]}
+                for e in merged
             ]
-    return found
+    return result
 
 
-def _refused(
-    go: Reference, chain: Chain, composed: JSON, wanted: Sequence[tuple[int, JSON]]
-) -> Outcome:
-    theirs = go.run(
-        [{"op": "compose", **chain.subject.reference, "patches": [*chain.patches]}]
-    )[0]
-    if "result" in theirs:
-        answers = go.run(
-            [
-                _apply(chain, chain.objects[index], theirs["result"])
-                for index, _ in wanted
-            ]
-        )
-        if all(
-            _match(chain, value, answer) != BROKEN
-            for (_, value), answer in zip(wanted, answers, strict=True)
-        ):
-            return Outcome(chain, REFUSED_NEEDLESSLY, theirs["result"])
-    return Outcome(chain, REFUSED, composed)
+def _refused(go: Reference, chain: Chain, wanted: dict[int, JSON]) -> Outcome:
+    """Tell whether the reference's own composition would have kept the law."""
+    request: JSONObject = {"op": "compose", **chain.subject.reference}
+    request["patches"] = [*chain.patches]
+    composed = go.run([request])[0].get("result")
+    if composed is None:
+        return Outcome(chain, REFUSED, REFUSED)
+    requests = [_apply(chain, chain.objects[index], composed) for index in wanted]
+    answers = go.run(requests)
+    for value, answer in zip(wanted.values(), answers, strict=True):
+        if _match(chain, value, answer) == BROKEN:
+            return Outcome(chain, REFUSED, REFUSED)
+    return Outcome(chain, REFUSED_NEEDLESSLY, composed)
 
 
-def _loose(value: JSON, schema: Type, orders: Orders, path: Place = ()) -> JSON:
-    """Sort the elements of merge lists that no order directive names; the others keep
-    their order.
+def _orders_in(patch: JSONObject, type_: Type, path: Path = ()) -> Orders:
+    """Return the lists that a patch mentions, and the keys that it orders."""
+    orders: Orders = {}
+    for name, value in patch.items():
+        directive, _, target = name.partition("/")
+        is_directive = name.startswith("$")
+        here = (*path, target if is_directive else name)
+        keys = orders.setdefault(here, set())
+        if directive == "$setElementOrder" and isinstance(value, list):
+            for element in value:
+                # An entry of an order directive is {merge key: value}, or a scalar.
+                key = element
+                if isinstance(element, dict) and element:
+                    key = next(iter(element.values()))
+                keys.add(repr(key))
+        elif not is_directive:
+            for inner, ordered in _orders_within(value, type_.field(name), here):
+                orders.setdefault(inner, set()).update(ordered)
+    return orders
+
+
+def _orders_within(
+    value: JSON, field: Field | None, path: Path
+) -> Iterator[tuple[Path, set[str]]]:
+    type_ = OPAQUE if field is None else field.type
+    if isinstance(value, dict):
+        yield from _orders_in(value, type_, path).items()
+    elif isinstance(value, list):
+        for element in value:
+            if isinstance(element, dict):
+                element_path = _element_path(path, element, field)
+                yield from _orders_in(element, type_.items, element_path).items()
+
+
+def _element_path(path: Path, element: JSON, field: Field | None) -> Path:
+    key = None
+    if isinstance(element, dict) and field is not None:
+        key = element.get(field.merge_key)
+    return (*path, repr(key))
+
+
+def _with_sorted_others(
+    value: JSON, type_: Type, orders: Orders, path: Path = ()
+) -> JSON:
+    """Sort the elements of merge lists that no order directive names.
+
+    The elements that are named keep their order, apart from the others.
     """
     if not isinstance(value, dict):
         return value
     result: JSONObject = {}
     for name, member in value.items():
-        field, place = schema.field(name), (*path, name)
-        if isinstance(member, list) and field is not None:
+        field, here = type_.field(name), (*path, name)
+        if field is None:
+            result[name] = member
+        elif isinstance(member, list):
             elements: JSONArray = [
-                _loose(
-                    element, field.type.items, orders, place_in(place, element, field)
+                _with_sorted_others(
+                    element,
+                    field.type.items,
+                    orders,
+                    _element_path(here, element, field),
                 )
                 for element in member
             ]
-            result[name] = (
-                _parted(elements, field.merge_key, orders.get(place, set()))
-                if field.merges
-                else elements
-            )
+            if field.merges:
+                ordered_keys = orders.get(here, set())
+                result[name] = _separated(elements, field.merge_key, ordered_keys)
+            else:
+                result[name] = elements
         else:
-            result[name] = (
-                _loose(member, field.type, orders, place)
-                if field is not None
-                else member
-            )
+            result[name] = _with_sorted_others(member, field.type, orders, here)
     return result
 
 
-def _parted(elements: JSONArray, merge_key: str, named: set[str]) -> JSON:
-    keys = [repr(e.get(merge_key) if isinstance(e, dict) else e) for e in elements]
-    ordered = [
-        element for element, key in zip(elements, keys, strict=True) if key in named
-    ]
-    others = [
-        element for element, key in zip(elements, keys, strict=True) if key not in named
-    ]
-    return {"ordered": ordered, "others": sorted(others, key=_sorting)}
+def _separated(elements: JSONArray, merge_key: str, ordered_keys: set[str]) -> JSON:
+    ordered: JSONArray = []
+    others: JSONArray = []
+    for element in elements:
+        key = element.get(merge_key) if isinstance(element, dict) else element
+        (ordered if repr(key) in ordered_keys else others).append(element)
+    return {"ordered": ordered, "others": sorted(others, key=_text_as_go_prints)}
 
 
-def _sorting(value: JSON) -> str:
+def _text_as_go_prints(value: JSON) -> str:
     return json.dumps(as_go_prints(value), sort_keys=True)
