@@ -1,17 +1,31 @@
-"""Type documents (smp.schema.model) as OpenAPI v3 schemas: what
-``smp.Catalog.from_openapi`` reads, written.
+"""Type documents written as OpenAPI v3 schemas: the way back from smp.schema.sources.
+
+``smp.Catalog.from_openapi`` compiles OpenAPI schemas to type documents
+(smp.schema.model); this module writes type documents as schemas that compile to the
+same documents. A server publishes them at ``/openapi/v3``, where kubectl reads how
+lists merge and ``kubectl explain`` reads the fields. Descriptions and constraints are
+not written, because type documents have none.
+
+For example, the field ``{"is": {"items": "#Port", "list_type": "map", "map_keys":
+["port"]}, "strategy": "merge", "key": "port"}`` becomes::
+
+    {"type": "array", "items": {"$ref": "#/components/schemas/Port"},
+     "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"],
+     "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "port"}
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from smp.schema.model import Loader, TypeDocument
-from smp.values import JSON, JSONObject
+from smp.values import JSON, JSONObject, as_object
 
 REFERENCE_PREFIX: Final = "#/components/schemas/"
-_WORDS: Final = {
+
+# The facets of a type or a field, and the words of a schema for them.
+_FACETS: Final = {
     "enum": "enum",
     "embedded": "x-kubernetes-embedded-resource",
     "key": "x-kubernetes-patch-merge-key",
@@ -21,73 +35,84 @@ _WORDS: Final = {
     "strategy": "x-kubernetes-patch-strategy",
     "unions": "x-kubernetes-unions",
 }
-_NAMED: Final[dict[str, JSONObject]] = {
-    "any": {"x-kubernetes-preserve-unknown-fields": True},
-    "int-or-string": {
-        "format": "int-or-string",
-        "oneOf": [{"type": "integer"}, {"type": "string"}],
-    },
-}
+_FREE_FORM: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def write_schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
-    """Return the schemas of named types and of all that they refer to, sorted by name."""
-    found: dict[str, TypeDocument] = {}
-    missing = [*names]
-    while missing:
-        name = missing.pop()
-        document = load(name)
-        if name not in found and document is not None:
-            found[name] = document
-            missing += _references(document)
-    return {name: write_schema(found[name]) for name in sorted(found)}
+    """Return the schemas of named types, and of all types that they refer to.
+
+    The result is sorted by name, as the value of ``components.schemas``. A name that
+    ``load`` does not know is left out.
+    """
+    documents: dict[str, TypeDocument] = {}
+    pending = [*names]
+    while pending:
+        name = pending.pop()
+        document = None if name in documents else load(name)
+        if document is not None:
+            documents[name] = document
+            pending += _references(document)
+    return {name: write_schema(documents[name]) for name in sorted(documents)}
 
 
 def write_schema(document: JSON) -> JSONObject:
-    """Return the schema of a type document, or of a field: what is the field's own
-    stands beside its type.
-    """
+    """Return the schema of a type document, or of the document of a field."""
     if not isinstance(document, dict):
-        return _of_word(str(document))
-    beside: JSONObject = {
-        _WORDS[word]: value for word, value in document.items() if word in _WORDS
-    }
+        return _simple_schema(str(document))
+    facets: JSONObject = {}
+    for name, value in document.items():
+        if name in _FACETS:
+            facets[_FACETS[name]] = value
     if "is" not in document:
-        return {**_structure(document), **beside}
-    inner = write_schema(document["is"])
-    return {**({"allOf": [inner]} if "$ref" in inner else inner), **beside}
+        return {**_structure(document), **facets}
+    type_schema = write_schema(document["is"])
+    if "$ref" in type_schema:
+        # OpenAPI v3 ignores what stands beside a $ref (Go: builder3/util.WrapRefs).
+        type_schema = {"allOf": [type_schema]}
+    return {**type_schema, **facets}
 
 
-def _of_word(word: str) -> JSONObject:
-    if word[:1] == "#":
-        return {"$ref": REFERENCE_PREFIX + word[1:]}
-    return _NAMED.get(word) or {"type": word}
+def _simple_schema(name: str) -> JSONObject:
+    """Return the schema of a reference, of free-form data or of a scalar."""
+    if name.startswith("#"):
+        return {"$ref": REFERENCE_PREFIX + name[1:]}
+    if name == "any":
+        return {_FREE_FORM: True}
+    if name == "int-or-string":
+        # As kube-openapi publishes an IntOrString.
+        branches: list[JSON] = [{"type": "integer"}, {"type": "string"}]
+        return {"format": "int-or-string", "oneOf": branches}
+    return {"type": name}
 
 
 def _structure(document: JSONObject) -> JSONObject:
+    """Return the schema of a list, of a scalar with an enum, or of an object."""
     if "items" in document:
         return {"type": "array", "items": write_schema(document["items"])}
     if "type" in document:
-        return _of_word(str(document["type"]))
-    fields = document.get("fields")
-    parts: JSONObject = {"type": "object"}
-    if isinstance(fields, dict) and fields:
-        parts["properties"] = {
+        return _simple_schema(str(document["type"]))
+    schema: JSONObject = {"type": "object"}
+    fields = as_object(document.get("fields"))
+    if fields:
+        schema["properties"] = {
             name: write_schema(field) for name, field in fields.items()
         }
     if "values" in document:
-        parts["additionalProperties"] = write_schema(document["values"])
-    return {**parts, **_NAMED["any"]} if document.get("any") else parts
+        schema["additionalProperties"] = write_schema(document["values"])
+    if document.get("any"):
+        schema[_FREE_FORM] = True
+    return schema
 
 
-def _references(document: JSON) -> Iterator[str]:
-    if isinstance(document, str) and document[:1] == "#":
-        yield document[1:]
-    if isinstance(document, dict):
-        fields = document.get("fields")
-        below = [*fields.values()] if isinstance(fields, dict) else []
-        for inner in (
-            *below,
-            *(document.get(word) for word in ("is", "items", "values")),
-        ):
-            yield from _references(inner)
+def _references(document: JSON) -> list[str]:
+    """Return the names of the types that a type document refers to."""
+    if isinstance(document, str):
+        return [document[1:]] if document.startswith("#") else []
+    if not isinstance(document, dict):
+        return []
+    references = []
+    for field in as_object(document.get("fields")).values():
+        references += _references(field)
+    for word in ("is", "items", "values"):
+        references += _references(document.get(word))
+    return references

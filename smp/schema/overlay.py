@@ -1,16 +1,16 @@
-"""Overlays: what users and reviewed data know better than a published schema.
+"""Overlays: corrections of published schemas, by users and by reviewed data.
 
-``{"types": {NAME: TYPE}, "kinds": {API_VERSION: {KIND: NAME}}, "unions": [UNION]}``,
-all optional.
+An overlay is ``{"types": {NAME: TYPE}, "kinds": {API_VERSION: {KIND: NAME}}, "unions":
+[UNION]}``; every section is optional.
 
-A TYPE is a type document (smp.schema.model), merged over the one of that name: members
-that it lacks stay, a null removes. ``{"strategy": ..}`` and ``{"key": ..}`` under a
-field's name correct just those. A name that the catalog lacks is a new type.
+A TYPE is a type document (smp.schema.model), merged over the one of that name: what it
+leaves out stays, and a null removes. Under the name of a field, ``{"strategy": ..}``
+and ``{"key": ..}`` correct only these. A name that the catalog lacks is a new type.
 
-A UNION is one in the overlay's shape (smp.schema.union_groups) with the types that have
-it and the Kubernetes versions that it holds for: ``{"types": {NAME: VERSIONS},
-"members": ..}``. VERSIONS is ``1.31+``, ``1.26-1.30``, ``1.25``, or empty for all; they
-do not matter to a catalog without a version. ``members`` may be a list of names where
+A UNION is one in the overlay's shape (smp.schema.union_groups), with the types that
+have it and the Kubernetes versions that it holds for: ``{"types": {NAME: VERSIONS},
+"members": ..}``. VERSIONS is ``1.31+``, ``1.26-1.30``, ``1.25``, or empty for all; a
+catalog without a version takes every union. ``members`` may be a list of names where
 there is no discriminator. A type that the catalog lacks is skipped, a member that the
 type lacks is left out. A union replaces those of the type that share a field with it.
 """
@@ -18,26 +18,30 @@ type lacks is left out. A union replaces those of the type that share a field wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from smp.errors import DepthError, SchemaError
+from smp.errors import SchemaError, SmpError, bounded
 from smp.paths import Path
 from smp.schema.model import Loader, TypeDocument
 from smp.schema.union_groups import read_unions
-from smp.values import JSON, JSONObject, type_name
+from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, type_name
 
 _SECTIONS: Final = frozenset({"types", "kinds", "unions"})
-_OF_FIELD: Final = frozenset({"is", "strategy", "key"})
-_VERSION: Final = r"(\d{1,4}\.\d{1,4})"
-_VERSIONS: Final = re.compile(rf"|{_VERSION}(?:(\+)|-{_VERSION})?", re.ASCII)
+_FIELD_FACETS: Final = frozenset({"is", "strategy", "key"})
+_VERSION: Final = re.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
+_VERSIONS: Final = re.compile(
+    rf"|({_VERSION.pattern})(?:(\+)|-({_VERSION.pattern}))?", re.ASCII
+)
 
 
 class Overlay(msgspec.Struct, frozen=True):
-    """An overlay as it is for one catalog: type documents and unions by the name of
-    their type, and kinds.
+    """An overlay for one catalog.
+
+    ``types`` has the corrections by the name of the type, ``kinds`` the name of the
+    type by (apiVersion, kind), and ``unions`` those that hold for the version of the
+    catalog, by the name of the type.
     """
 
     types: JSONObject
@@ -46,130 +50,142 @@ class Overlay(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, document: JSON, version: str = "") -> Overlay:
-        """Read an overlay for a catalog of that version, if it has one. Raises
-        SchemaError for what is none.
+        """Read an overlay for a catalog of that version, or of no version.
+
+        Raises SchemaError (code invalid-overlay), with the path, for what is not an
+        overlay.
         """
         overlay = _object(document, Path())
-        for word in sorted(overlay.keys() - _SECTIONS):
-            raise _invalid("a section that no overlay has", Path((word,)))
-        return cls(_types(overlay), dict(_kinds(overlay)), _unions(overlay, version))
+        for section in sorted(overlay.keys() - _SECTIONS):
+            raise _invalid("unknown section", Path((section,)))
+
+        path = Path(("types",))
+        types = _object(overlay.get("types", {}), path)
+        for name, correction in types.items():
+            if not isinstance(correction, str | dict):
+                raise _invalid("a type document is a string or an object", path / name)
+
+        path = Path(("kinds",))
+        kinds = {}
+        for api_version, by_kind in _object(overlay.get("kinds", {}), path).items():
+            for kind, reference in _object(by_kind, path / api_version).items():
+                if not isinstance(reference, str):
+                    problem = "the name of a type is expected"
+                    raise _invalid(problem, path / api_version / kind)
+                kinds[api_version, kind] = reference
+
+        return cls(types, kinds, _read_unions(overlay.get("unions", []), version))
 
     def load(self, load: Loader, name: str) -> TypeDocument | None:
-        """Load a type and correct it. Raises SchemaError for a correction that does not
-        fit, and DepthError.
+        """Load a type and correct it.
+
+        Raises SchemaError (code invalid-overlay), with the path in the overlay, for a
+        correction that does not fit the type, and DepthError.
         """
         document = load(name)
         if name in self.types:
-            document = _corrected(document, self.types[name], Path(("types", name)))
+            try:
+                document = _corrected(document, self.types[name])
+            except SmpError as error:
+                raise error.at(Path(("types", name))) from None
         if document is None or name not in self.unions:
             return document
         return _with_unions(document, self.unions[name], Path(("unions", name)))
 
 
-def _types(overlay: JSONObject) -> JSONObject:
-    types = _object(overlay.get("types", {}), Path(("types",)))
-    for name, document in types.items():
-        if not isinstance(document, str | dict):
-            raise _invalid(
-                "a type document is a string or an object", Path(("types", name))
-            )
-    return types
-
-
-def _kinds(overlay: JSONObject) -> Iterator[tuple[tuple[str, str], str]]:
-    for api_version, section in _object(
-        overlay.get("kinds", {}), Path(("kinds",))
-    ).items():
-        path = Path(("kinds", api_version))
-        for kind, name in _object(section, path).items():
-            if not isinstance(name, str):
-                raise _invalid("the name of a type is expected", path / kind)
-            yield (api_version, kind), name
-
-
-def _unions(overlay: JSONObject, version: str) -> dict[str, list[JSONObject]]:
-    """Index the unions by type. Of unions of the same fields the last counts: later
-    rows are for later versions.
-    """
-    rows, path = overlay.get("unions", []), Path(("unions",))
+def _read_unions(rows: JSON, version: str) -> dict[str, list[JSONObject]]:
+    """Return the unions of each type by its name, without those of other versions."""
+    path = Path(("unions",))
     if not isinstance(rows, list):
         raise _invalid(f"unions are a list, not {type_name(rows)}", path)
-    number = _number(version) if re.fullmatch(_VERSION, version, re.ASCII) else []
-    found: dict[str, dict[frozenset[str], JSONObject]] = {}
+    number = _number(version) if _VERSION.fullmatch(version) else []
+    unions: dict[str, dict[frozenset[str], JSONObject]] = {}
     for index, entry in enumerate(rows):
         row = _object(entry, path / index)
-        union = _union(row, path / index)
-        for name in _types_of(row, number, path / index / "types"):
-            found.setdefault(name, {})[_names_in(union)] = union
-    return {name: [*unions.values()] for name, unions in found.items()}
+        union = _read_union(row, path / index)
+        at_types = path / index / "types"
+        for name, versions in _object(row.get("types"), at_types).items():
+            if _covers(versions, number, at_types / name):
+                # Of several rows for the same fields the last counts: later rows are
+                # for later versions.
+                unions.setdefault(name, {})[_fields_in(union)] = union
+    return {name: [*by_fields.values()] for name, by_fields in unions.items()}
 
 
-def _union(row: JSONObject, path: Path) -> JSONObject:
+def _read_union(row: JSONObject, path: Path) -> JSONObject:
+    """Return a row of the section as a union in the overlay's shape, without types."""
     members = row.get("members")
     if isinstance(members, list) and not row.get("discriminator"):
         members = {name: {} for name in members if isinstance(name, str)}
     if not isinstance(members, dict) or not members:
-        hint = "a list of names, or with a discriminator an object: the value that selects each"
-        raise _invalid("a union names its members", path / "members", hint)
-    return {word: value for word, value in row.items() if word != "types"} | {
-        "members": members
-    }
+        raise _invalid(
+            "a union names its members",
+            path / "members",
+            "a list of names; with a discriminator, an object of names and values",
+        )
+    union = {word: value for word, value in row.items() if word != "types"}
+    union["members"] = members
+    return union
 
 
-def _names_in(union: JSONObject) -> frozenset[str]:
-    members, discriminator = union["members"], union.get("discriminator")
-    names = [*members] if isinstance(members, dict) else []
-    return frozenset(
-        [*names, discriminator] if isinstance(discriminator, str) else names
-    )
+def _fields_in(union: JSONObject) -> frozenset[str]:
+    """Return the fields that a union of an overlay names."""
+    fields = [*as_object(union["members"])]
+    discriminator = union.get("discriminator")
+    if isinstance(discriminator, str):
+        fields.append(discriminator)
+    return frozenset(fields)
 
 
-def _types_of(row: JSONObject, number: list[int], path: Path) -> Iterator[str]:
-    for name, versions in _object(row.get("types"), path).items():
-        match = _VERSIONS.fullmatch(versions) if isinstance(versions, str) else None
-        if match is None:
-            raise _invalid(
-                "these are no versions",
-                path / name,
-                "1.31+, 1.26-1.30, 1.25, or nothing for all",
-            )
-        if not versions or not number or _covers(match, number):
-            yield name
-
-
-def _covers(versions: re.Match[str], number: list[int]) -> bool:
-    since, open_end, until = versions.groups()
-    return _number(since) <= number and (
-        bool(open_end) or number <= _number(until or since)
-    )
+def _covers(versions: JSON, number: list[int], path: Path) -> bool:
+    """Tell whether VERSIONS has a version; an empty number stands for no version."""
+    match = _VERSIONS.fullmatch(versions) if isinstance(versions, str) else None
+    if match is None:
+        raise _invalid(
+            "invalid range of versions",
+            path,
+            "1.31+, 1.26-1.30, 1.25, or the empty string for all",
+        )
+    if not versions or not number:
+        return True
+    since, open_end, until = match.groups()
+    if number < _number(since):
+        return False
+    return bool(open_end) or number <= _number(until or since)
 
 
 def _number(version: str) -> list[int]:
+    """Return a version as numbers, because 1.9 is less than 1.10."""
     return [int(part) for part in version.split(".")]
 
 
 def _with_unions(
     document: TypeDocument, unions: list[JSONObject], path: Path
 ) -> TypeDocument:
+    """Add unions to an object type, in place of those that share a field with them."""
     fields = document.get("fields") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(fields, dict):
-        raise _invalid("only an object has unions", path)
-    fitting = [fitted for union in unions if (fitted := _fitted(union, fields, path))]
-    taken, others = (
-        frozenset[str]().union(*map(_names_in, fitting)),
-        document.get("unions", []),
-    )
-    kept = (
-        [union for union in others if taken.isdisjoint(_fields_of(union))]
-        if isinstance(others, list)
-        else []
-    )
-    return {**document, "unions": [*kept, *fitting]}
+        raise _invalid("only an object can have unions", path)
+    added: JSONArray = []
+    replaced: set[str] = set()
+    for union in unions:
+        fitted = _fitted(union, fields, path)
+        if fitted is not None:
+            added.append(fitted)
+            replaced |= _fields_in(fitted)
+    kept = [
+        union
+        for union in as_list(document.get("unions"))
+        if replaced.isdisjoint(_published_fields(union))
+    ]
+    return {**document, "unions": [*kept, *added]}
 
 
 def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | None:
-    """Leave out the members that a type lacks: the values that would select them are
-    without one there.
+    """Leave out the members that a type lacks; None where it lacks all of them.
+
+    One row holds for several versions, and some of the members came later (Volume.image
+    in 1.31). The values that would select the missing members select no member there.
     """
     try:
         (group,) = read_unions([union], {})
@@ -177,37 +193,89 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
         raise error.at(path) from None
     if group.discriminator and group.discriminator not in fields:
         raise _invalid(
-            f"the type has no field {group.discriminator!r}", path / "discriminator"
+            f"field {group.discriminator!r} not found", path / "discriminator"
         )
-    lacking = {
-        member.name: member.value
-        for member in group.members
-        if member.name not in fields
-    }
-    if len(lacking) == len(group.members):
+    present = [member for member in group.members if member.name in fields]
+    missing = [member for member in group.members if member.name not in fields]
+    if not present:
         return None
-    members = {
-        name: facets
-        for name, facets in _object(union["members"], path).items()
-        if name not in lacking
+    facets = as_object(union["members"])
+    fitted: JSONObject = {
+        **union,
+        "members": {member.name: facets[member.name] for member in present},
     }
-    fitted: JSONObject = {**union, "members": members}
     if "empty" in union:
-        fitted["empty"] = [*sorted(group.empty), *lacking.values()]
+        values = [member.value for member in missing]
+        fitted["empty"] = [*sorted(group.empty), *values]
     return fitted
 
 
-def _fields_of(union: JSON) -> frozenset[str]:
-    """Return the fields of a union; none of one that nobody can read, for its reader
-    will say so.
+def _published_fields(union: JSON) -> frozenset[str]:
+    """Return the fields of a published union.
+
+    One that cannot be read shares no fields: it stays, and raises where it is read.
     """
     try:
-        groups = read_unions([union], {})
+        (group,) = read_unions([union], {})
     except SchemaError:
         return frozenset()
-    return frozenset(
-        name for group in groups for name in (*group.names, group.discriminator)
-    ) - {""}
+    return frozenset(group.fields) - {""}
+
+
+@bounded("the overlay")
+def _corrected(document: TypeDocument | None, correction: JSON) -> TypeDocument | None:
+    merged = _merged_type(document or {}, correction)
+    return merged if isinstance(merged, str | dict) else None
+
+
+def _merged_type(document: JSON, correction: JSON) -> JSON:
+    """Merge a correction over the document of a type, or of a field."""
+    if not isinstance(document, dict) or not isinstance(correction, dict):
+        return correction
+    merged = {word: value for word, value in document.items() if word not in correction}
+    for word, value in correction.items():
+        current = document.get(word, {})
+        if value is None:
+            # A null removes: the word is already left out.
+            continue
+        if word in ("items", "values", "is"):
+            merged[word] = _merged_type(current, value)
+        elif word == "fields" and isinstance(current, dict) and isinstance(value, dict):
+            merged[word] = _merged_fields(current, value)
+        else:
+            merged[word] = value
+    return merged
+
+
+def _merged_fields(fields: JSONObject, corrections: JSONObject) -> JSONObject:
+    merged = {name: field for name, field in fields.items() if name not in corrections}
+    for name, correction in corrections.items():
+        field = _merged_field(name, fields.get(name), correction)
+        if field is not None:
+            merged[name] = field
+    return merged
+
+
+def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
+    """Merge a correction over a field, which may be absent (None).
+
+    A correction with a facet of a field (``is``, ``strategy``, ``key``) is one of the
+    field, any other is one of the field's type. A field without facets of its own is
+    written as its type alone, so one of the two may have to be wrapped in ``is``.
+    """
+    if not isinstance(correction, dict):
+        return correction
+    of_field = not _FIELD_FACETS.isdisjoint(correction)
+    if field is None and of_field and "is" not in correction:
+        raise _invalid(
+            "field not found, and the correction has no type for it",
+            Path(("fields", name)),
+        )
+    if isinstance(field, dict) and "is" in field:
+        return _merged_type(field, correction if of_field else {"is": correction})
+    if of_field:
+        return _merged_type({"is": field or {}}, correction)
+    return _merged_type(field or {}, correction)
 
 
 def _object(value: JSON, path: Path) -> JSONObject:
@@ -220,58 +288,3 @@ def _invalid(
     problem: str, path: Path, hint: str = "an overlay has types, kinds and unions"
 ) -> SchemaError:
     return SchemaError(problem, code="invalid-overlay", path=path, hint=hint)
-
-
-def _corrected(
-    document: TypeDocument | None, correction: JSON, path: Path
-) -> TypeDocument | None:
-    try:
-        merged = _merged_type(document or {}, correction)
-    except SchemaError as error:
-        raise error.at(path) from None
-    except RecursionError:
-        raise DepthError("the overlay is nested too deeply", path=path) from None
-    return merged if isinstance(merged, str | dict) else None
-
-
-def _merged_type(document: JSON, correction: JSON) -> JSON:
-    if not isinstance(document, dict) or not isinstance(correction, dict):
-        return correction
-    merged = {word: value for word, value in document.items() if word not in correction}
-    for word, value in correction.items():
-        if value is not None:
-            merged[word] = _merged_member(word, document.get(word, {}), value)
-    return merged
-
-
-def _merged_member(word: str, member: JSON, correction: JSON) -> JSON:
-    if word in ("items", "values", "is"):
-        return _merged_type(member, correction)
-    if word == "fields" and isinstance(member, dict) and isinstance(correction, dict):
-        kept = {name: field for name, field in member.items() if name not in correction}
-        changed = {
-            name: _merged_field(name, member.get(name), field)
-            for name, field in correction.items()
-        }
-        return {
-            **kept,
-            **{name: field for name, field in changed.items() if field is not None},
-        }
-    return correction
-
-
-def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
-    """Merge a correction into a field: of what is the field's own (strategy, key), or
-    of its type.
-    """
-    if not isinstance(correction, dict):
-        return correction
-    of_field = bool(correction.keys() & _OF_FIELD)
-    if field is None and of_field and "is" not in correction:
-        raise _invalid(
-            "there is no such field to correct, and it is given no type",
-            Path(("fields", name)),
-        )
-    if isinstance(field, dict) and "is" in field:
-        return _merged_type(field, correction if of_field else {"is": correction})
-    return _merged_type({"is": field or {}} if of_field else field or {}, correction)

@@ -1,15 +1,13 @@
-"""One walk over the schemas of an OpenAPI document that rewrites them and mutates
-nothing.
+"""One walk over the schemas of an OpenAPI document, to rewrite them.
 
-A schema is rewritten after the schemas inside it. What a change leaves alone is shared
-with the document, so a change returns the very node that it was given unless it has
-something to say.
+The schemas inside a schema are rewritten before the schema itself. Nothing is mutated:
+what a change leaves alone is shared with the document, so a change must return the very
+node that it got unless it has something to change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import is_
 from typing import Final, TypeAlias
 
 from smp.errors import SchemaError, SmpError
@@ -20,98 +18,111 @@ Part: TypeAlias = Callable[[JSON, Change], JSON]
 
 
 def rewrite_named(document: JSONObject, change: Change) -> JSONObject:
-    """Rewrite the schemas that a document names: in ``definitions``,
-    ``components.schemas`` and ``$defs``.
+    """Rewrite the schemas that a document names.
 
-    Raises SchemaError, with the path, for what is not a schema.
+    These are in ``definitions`` (OpenAPI v2), ``components.schemas`` (v3) and ``$defs``
+    (JSON Schema). Raises SchemaError, with the path, for what is not a schema.
     """
-    return _parts(
-        document,
-        {"definitions": _named, "components": _components, "$defs": _named},
-        change,
-    )
+    return _rewrite_parts(document, _DOCUMENT_PARTS, change)
 
 
 def rewrite(node: JSON, change: Change) -> JSON:
-    """Rewrite one schema and those inside it. Raises SchemaError, with the path, for
-    what is not a schema.
+    """Rewrite one schema and those inside it.
+
+    Raises SchemaError, with the path, for what is not a schema.
     """
+    # JSON Schema: true and false are schemas, of every value and of none.
     if isinstance(node, bool):
         return node
-    return change(_parts(_object(node), _PARTS, change))
+    return change(_rewrite_parts(_object(node), _SCHEMA_PARTS, change))
 
 
-def _components(value: JSON, change: Change) -> JSON:
-    return _parts(_object(value), {"schemas": _named}, change)
-
-
-def _parts(node: JSONObject, parts: Mapping[str, Part], change: Change) -> JSONObject:
-    rewritten = {
-        word: _step(word, parts[word], value, change)
-        for word, value in node.items()
-        if word in parts
-    }
+def _rewrite_parts(
+    node: JSONObject, parts: Mapping[str, Part], change: Change
+) -> JSONObject:
+    rewritten: JSONObject = {}
+    for word, value in node.items():
+        if word in parts:
+            rewritten[word] = _rewrite_at(word, parts[word], value, change)
     return _shared(node, rewritten)
 
 
-def _named(value: JSON, change: Change) -> JSON:
+def _schemas_by_name(value: JSON, change: Change) -> JSON:
     members = _object(value)
-    return _shared(
-        members,
-        {name: _step(name, rewrite, node, change) for name, node in members.items()},
-    )
+    rewritten: JSONObject = {}
+    for name, node in members.items():
+        rewritten[name] = _rewrite_at(name, rewrite, node, change)
+    return _shared(members, rewritten)
 
 
-def _listed(value: JSON, change: Change) -> JSON:
+def _schema_list(value: JSON, change: Change) -> JSON:
     if not isinstance(value, list):
         raise SchemaError(f"a list of schemas is expected, not {type_name(value)}")
-    rewritten: JSONArray = [
-        _step(index, rewrite, node, change) for index, node in enumerate(value)
-    ]
-    return value if all(map(is_, rewritten, value)) else rewritten
+    rewritten: JSONArray = []
+    changed = False
+    for index, node in enumerate(value):
+        result = _rewrite_at(index, rewrite, node, change)
+        rewritten.append(result)
+        changed = changed or result is not node
+    return rewritten if changed else value
 
 
-def _one_or_listed(value: JSON, change: Change) -> JSON:
-    return _listed(value, change) if isinstance(value, list) else rewrite(value, change)
+def _items(value: JSON, change: Change) -> JSON:
+    # JSON Schema before 2020-12: a list has a schema for each position.
+    if isinstance(value, list):
+        return _schema_list(value, change)
+    return rewrite(value, change)
 
 
 def _dependencies(value: JSON, change: Change) -> JSON:
-    """Rewrite those that are schemas; the others are lists of names."""
-    schemas: JSONObject = {
-        name: node for name, node in _object(value).items() if isinstance(node, dict)
-    }
-    return _shared(_object(value), _object(_named(schemas, change)))
+    # JSON Schema: a dependency is a schema, or a list of names, which stays.
+    members = _object(value)
+    rewritten: JSONObject = {}
+    for name, node in members.items():
+        if isinstance(node, dict):
+            rewritten[name] = _rewrite_at(name, rewrite, node, change)
+    return _shared(members, rewritten)
 
 
-_PARTS: Final[dict[str, Part]] = {
-    "properties": _named,
-    "patternProperties": _named,
-    "definitions": _named,
-    "$defs": _named,
+def _components(value: JSON, change: Change) -> JSON:
+    return _rewrite_parts(_object(value), {"schemas": _schemas_by_name}, change)
+
+
+_DOCUMENT_PARTS: Final[dict[str, Part]] = {
+    "definitions": _schemas_by_name,
+    "components": _components,
+    "$defs": _schemas_by_name,
+}
+_SCHEMA_PARTS: Final[dict[str, Part]] = {
+    "properties": _schemas_by_name,
+    "patternProperties": _schemas_by_name,
+    "definitions": _schemas_by_name,
+    "$defs": _schemas_by_name,
     "dependencies": _dependencies,
-    "allOf": _listed,
-    "anyOf": _listed,
-    "oneOf": _listed,
+    "allOf": _schema_list,
+    "anyOf": _schema_list,
+    "oneOf": _schema_list,
     "not": rewrite,
-    "items": _one_or_listed,
+    "items": _items,
     "additionalItems": rewrite,
     "additionalProperties": rewrite,
 }
 
 
-def _step(step: str | int, rewrite_part: Part, node: JSON, change: Change) -> JSON:
+def _rewrite_at(step: str | int, part: Part, value: JSON, change: Change) -> JSON:
+    """Rewrite a part, with its place in the path of an error."""
     try:
-        return rewrite_part(node, change)
+        return part(value, change)
     except SmpError as error:
         raise error.within(step) from None
 
 
-def _shared(node: JSONObject, changed: JSONObject) -> JSONObject:
-    return (
-        node
-        if all(node[name] is member for name, member in changed.items())
-        else {**node, **changed}
-    )
+def _shared(node: JSONObject, rewritten: JSONObject) -> JSONObject:
+    """Return the node with its rewritten members; itself where none is another one."""
+    for name, member in rewritten.items():
+        if member is not node[name]:
+            return {**node, **rewritten}
+    return node
 
 
 def _object(value: JSON) -> JSONObject:

@@ -1,10 +1,9 @@
-"""CustomResourceDefinitions, turned into the OpenAPI document that an API server
-publishes for them.
+"""CustomResourceDefinitions, turned into the OpenAPI document that a server publishes.
 
-A server supplies what the author of a CRD leaves bare: apiVersion, kind and metadata,
-of the whole resource and of embedded ones (Go: apiextensions-apiserver,
-controller/openapi/builder). Lists stay as published: list types and map keys are
-server-side apply's, and no patch strategy is made of them.
+A server supplies what the author of a CRD leaves out: apiVersion, kind and metadata, of
+the whole resource and of embedded ones (Go: apiextensions-apiserver,
+controller/openapi/builder). Lists stay as published: list types and map keys are those
+of server-side apply, and no patch strategy is made of them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from smp.errors import DepthError, SchemaError
+from smp.errors import SchemaError, bounded
 from smp.paths import Path
 from smp.values import JSON, JSONObject, type_name
 
@@ -20,28 +19,37 @@ OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 _KIND: Final = "CustomResourceDefinition"
 _LISTS: Final = ("List", f"{_KIND}List")
-_VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
+_API_VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
 _SPEC: Final = Path(("spec",))
 _STRING: Final[JSONObject] = {"type": "string"}
 
 
+@bounded("the CustomResourceDefinition")
 def to_openapi(documents: JSON) -> JSONObject:
-    """Return the OpenAPI v3 document of one CustomResourceDefinition, or of several in
-    a list.
+    """Return the OpenAPI v3 document of a CustomResourceDefinition, or of a list.
 
     v1 and v1beta1 are read, and every version that is served; the ``items`` of a List
-    object count as several. Metadata refers to ``OBJECT_META``, which the document
-    itself does not define. Raises SchemaError, with the path, for what is not a
-    definition, and DepthError.
+    object are read as a list. Metadata refers to ``OBJECT_META``, which the result does
+    not define. Raises SchemaError, with the path, for what is not a
+    CustomResourceDefinition, and DepthError.
     """
-    try:
-        schemas = dict(
-            schema
-            for definition in _definitions(documents)
-            for schema in _schemas(definition)
-        )
-    except RecursionError:
-        raise DepthError("the CustomResourceDefinition is nested too deeply") from None
+    schemas: JSONObject = {}
+    for definition in _definitions(documents):
+        group = _text_at(definition, _SPEC / "group")
+        kind = _text_at(definition, _SPEC / "names" / "kind")
+        for path, version, schema in _served_versions(definition):
+            if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+                raise SchemaError(
+                    "a served version needs a schema of type object", path=path
+                )
+            # A server names the type by the group reversed: com.example.v1.Widget.
+            name = ".".join([*reversed(group.split(".")), version, kind])
+            names: JSONObject = {"group": group, "version": version, "kind": kind}
+            schemas[name] = {
+                **_with_type_meta(_supplied(schema)),
+                "type": "object",
+                "x-kubernetes-group-version-kind": [names],
+            }
     if not schemas:
         raise SchemaError(
             "no CustomResourceDefinition that serves a version",
@@ -54,89 +62,67 @@ def _definitions(documents: JSON) -> Iterator[JSONObject]:
     for document in documents if isinstance(documents, list) else [documents]:
         if not isinstance(document, dict):
             raise SchemaError(f"a {_KIND} is an object, not {type_name(document)}")
-        if document.get("kind") in _LISTS and isinstance(document.get("items"), list):
-            yield from _definitions(document["items"])
-        elif document.get("kind") == _KIND and document.get("apiVersion") in _VERSIONS:
+        items = document.get("items")
+        if document.get("kind") in _LISTS and isinstance(items, list):
+            # As kubectl get prints several.
+            yield from _definitions(items)
+        elif (
+            document.get("kind") == _KIND
+            and document.get("apiVersion") in _API_VERSIONS
+        ):
             yield document
         else:
             raise SchemaError(
                 f"the document is not a {_KIND}",
-                hint="apiVersion: " + " or ".join(_VERSIONS),
+                hint="apiVersion: " + " or ".join(_API_VERSIONS),
             )
 
 
-def _schemas(definition: JSONObject) -> Iterator[tuple[str, JSON]]:
-    group = _text(definition, _SPEC / "group")
-    kind = _text(definition, _SPEC / "names" / "kind")
-    for path, version, schema in _served(definition):
-        name = ".".join([*reversed(group.split(".")), version, kind])
-        names: JSONObject = {"group": group, "version": version, "kind": kind}
-        if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-            raise SchemaError(
-                "a served version needs a schema of type object", path=path
-            )
-        whole = _resource(_supplied(schema))
-        yield (
-            name,
-            {**whole, "type": "object", "x-kubernetes-group-version-kind": [names]},
-        )
-
-
-def _served(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
-    """Yield path, name and schema of each version; v1beta1 may have one version and one
-    schema for all.
-    """
-    versions = _at(definition, _SPEC / "versions")
+def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
+    """Yield path, name and schema of each version that is served."""
+    # v1beta1 may have one schema for all versions, and one version instead of a list.
+    shared = _value_at(definition, _SPEC / "validation" / "openAPIV3Schema")
+    versions = _value_at(definition, _SPEC / "versions")
     if versions is None:
-        yield (
-            _SPEC,
-            _text(definition, _SPEC / "version"),
-            _at(definition, _SPEC / "validation" / "openAPIV3Schema"),
-        )
-    elif not isinstance(versions, list):
+        yield _SPEC, _text_at(definition, _SPEC / "version"), shared
+        return
+    if not isinstance(versions, list):
         raise SchemaError(
             f"versions are a list, not {type_name(versions)}", path=_SPEC / "versions"
         )
-    else:
-        shared = _at(definition, _SPEC / "validation" / "openAPIV3Schema")
-        for path in (_SPEC / "versions" / index for index in range(len(versions))):
-            if _at(definition, path / "served") is not False:
-                own = _at(definition, path / "schema" / "openAPIV3Schema")
-                yield (
-                    path,
-                    _text(definition, path / "name"),
-                    shared if own is None else own,
-                )
+    for index in range(len(versions)):
+        path = _SPEC / "versions" / index
+        if _value_at(definition, path / "served") is not False:
+            name = _text_at(definition, path / "name")
+            schema = _value_at(definition, path / "schema" / "openAPIV3Schema")
+            yield path, name, shared if schema is None else schema
 
 
 def _supplied(node: JSONObject) -> JSONObject:
-    """Supply what a resource leaves bare, and what the resources embedded in it do, at
-    any depth.
-    """
-    children: JSONObject = {
-        word: _supplied(child)
-        for word in ("items", "additionalProperties")
-        if isinstance(child := node.get(word), dict)
-    }
+    """Supply what the resources that are embedded in a schema leave out."""
+    supplied = {**node}
+    for word in ("items", "additionalProperties"):
+        child = node.get(word)
+        if isinstance(child, dict):
+            supplied[word] = _supplied(child)
     properties = node.get("properties")
     if isinstance(properties, dict):
-        children["properties"] = {
-            name: _supplied(child) if isinstance(child, dict) else child
-            for name, child in properties.items()
-        }
-    supplied = {**node, **children}
-    return (
-        _resource(supplied)
-        if node.get("x-kubernetes-embedded-resource") is True
-        else supplied
-    )
+        children: JSONObject = {}
+        for name, child in properties.items():
+            children[name] = _supplied(child) if isinstance(child, dict) else child
+        supplied["properties"] = children
+    if node.get("x-kubernetes-embedded-resource") is True:
+        return _with_type_meta(supplied)
+    return supplied
 
 
-def _resource(node: JSONObject) -> JSONObject:
+def _with_type_meta(node: JSONObject) -> JSONObject:
+    """Add apiVersion and kind where missing, and the metadata of Kubernetes."""
     properties = node.get("properties", {})
     if not isinstance(properties, dict):
-        # an error, which the compiler of schemas finds and knows the path of
+        # An error, for the compiler of schemas to raise with its path.
         return node
+    # Metadata is never the author's: a CRD can restrict only its name and generateName.
     metadata: JSONObject = {"$ref": f"#/components/schemas/{OBJECT_META}"}
     return {
         **node,
@@ -149,14 +135,15 @@ def _resource(node: JSONObject) -> JSONObject:
     }
 
 
-def _text(document: JSON, path: Path) -> str:
-    value = _at(document, path)
+def _text_at(document: JSON, path: Path) -> str:
+    value = _value_at(document, path)
     if not isinstance(value, str) or not value:
-        raise SchemaError("a name is missing here", path=path)
+        raise SchemaError(f"{path.steps[-1]} is missing", path=path)
     return value
 
 
-def _at(document: JSON, path: Path) -> JSON:
+def _value_at(document: JSON, path: Path) -> JSON:
+    """Return the value at a path, and None where the path leads nowhere."""
     for step in path.steps:
         if isinstance(document, dict) and isinstance(step, str):
             document = document.get(step)

@@ -1,8 +1,7 @@
-"""The ``x-kubernetes-*`` keys of one schema node, checked and named as the schema model
-names them.
+"""The ``x-kubernetes-*`` keys of a schema node, checked and named as in the model.
 
-One table for every source that speaks OpenAPI. Where a facet belongs (a field, a list,
-an object) is said by the tuples below it; what a facet means is the engines' business.
+One table serves every source that has OpenAPI schemas. ``OF_FIELD``, ``OF_LIST`` and
+``OF_OBJECT`` say where a facet belongs; what a facet means is the engines' business.
 """
 
 from __future__ import annotations
@@ -19,33 +18,38 @@ Check: TypeAlias = Callable[[JSON], JSON]
 
 
 def facets(node: JSONObject) -> JSONObject:
-    """Return the facets of one schema node.
+    """Return the facets of one schema node, by their names in the schema model.
 
     Raises SchemaError, with the key as its path, for a value that the extension does
     not allow.
     """
-    found: JSONObject = {}
-    for key in node.keys() & EXTENSIONS.keys():
-        name, check = EXTENSIONS[key]
-        try:
-            found[name] = check(node[key])
-        except SchemaError as error:
-            raise error.within(key) from None
-    if found.get("list_type") == "map" and not found.get("map_keys"):
+    checked: JSONObject = {}
+    for key, (name, check) in EXTENSIONS.items():
+        if key in node:
+            try:
+                checked[name] = check(node[key])
+            except SchemaError as error:
+                raise error.within(key) from None
+    # Server-side apply identifies the elements of such a list by the map keys.
+    if checked.get("list_type") == "map" and not checked.get("map_keys"):
         raise SchemaError(
             "a list of type map needs the fields that identify an element",
             path=Path(("x-kubernetes-list-type",)),
             hint="add x-kubernetes-list-map-keys",
         )
-    return found
+    return checked
+
+
+def pick(facets: JSONObject, names: tuple[str, ...]) -> JSONObject:
+    """Return the facets of these names, without those that are empty or false."""
+    return {name: facets[name] for name in names if facets.get(name)}
 
 
 def _text(value: JSON) -> JSON:
-    if not isinstance(value, str) or not value:
-        raise SchemaError(
-            "a name is expected, not "
-            + ("the empty string" if value == "" else type_name(value))
-        )
+    if not isinstance(value, str):
+        raise SchemaError(f"a name is expected, not {type_name(value)}")
+    if not value:
+        raise SchemaError("a name is expected, not the empty string")
     return value
 
 
@@ -72,31 +76,31 @@ def _strategy(value: JSON) -> JSON:
 
 
 def _unions(value: JSON) -> JSON:
-    """Keep unions as published: a list on an object, or one object on a discriminator
-    (KEP-1027).
+    """Keep unions as published; smp.schema.union_groups reads them.
+
+    They are a list on an object, or one object on a discriminator (KEP-1027).
     """
-    if not all(
-        isinstance(union, dict)
-        for union in (value if isinstance(value, list) else [value])
-    ):
-        raise SchemaError(
-            "unions are a list of objects, or one object on the discriminator"
-        )
+    for union in value if isinstance(value, list) else [value]:
+        if not isinstance(union, dict):
+            raise SchemaError(
+                "unions are a list of objects, or one object on the discriminator"
+            )
     return value
 
 
-def _one_of(*words: str) -> Check:
+def _one_of(*allowed: str) -> Check:
     def check(value: JSON) -> JSON:
-        if value not in words:
+        if not isinstance(value, str) or value not in allowed:
             shown = repr(value) if isinstance(value, str) else type_name(value)
             raise SchemaError(
-                f"{shown:.40} is not allowed here", hint="one of " + ", ".join(words)
+                f"{shown:.40} is not allowed here", hint="one of " + ", ".join(allowed)
             )
         return value
 
     return check
 
 
+# The key in a schema node, the name of the facet, and the check of the value.
 EXTENSIONS: Final[dict[str, tuple[str, Check]]] = {
     "x-kubernetes-patch-strategy": ("strategy", _strategy),
     "x-kubernetes-patch-merge-key": ("key", _text),
@@ -109,11 +113,6 @@ EXTENSIONS: Final[dict[str, tuple[str, Check]]] = {
     "x-kubernetes-int-or-string": ("int_or_string", _flag),
     "enum": ("enum", _values),
 }
-OF_FIELD: Final = ("strategy", "key")
-OF_LIST: Final = ("list_type", "map_keys")
-OF_OBJECT: Final = ("map_type", "embedded", "unions")
-
-
-def pick(found: JSONObject, names: tuple[str, ...]) -> JSONObject:
-    """Return those of the facets that say something."""
-    return {name: found[name] for name in names if found.get(name)}
+OF_FIELD: Final[tuple[str, ...]] = ("strategy", "key")
+OF_LIST: Final[tuple[str, ...]] = ("list_type", "map_keys")
+OF_OBJECT: Final[tuple[str, ...]] = ("map_type", "embedded", "unions")

@@ -1,7 +1,8 @@
 """OpenAPI v2 and v3 documents, and JSON Schema ``$defs``, compiled to type documents.
 
-The rule: say what the document says. What it leaves open stays unknown, which an engine
-refuses to descend into; what it contradicts is an error. Nothing is guessed.
+The rule: say what the document says. What it leaves open stays unknown, and an engine
+refuses to merge what is unknown; what contradicts itself is an error. Nothing is
+guessed.
 """
 
 from __future__ import annotations
@@ -13,208 +14,226 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
-from smp.errors import DepthError, SchemaError, SmpError
+from smp.errors import SchemaError, SmpError, bounded
 from smp.paths import Path
 from smp.schema.model import SCALARS, Loader, Schema, TypeDocument, Types
-from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, facets, pick
-from smp.values import JSON, JSONObject, same, type_name
+from smp.schema.sources import extensions
+from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
+from smp.values import JSON, JSONArray, JSONObject, as_list, same, type_name
 
 T = TypeVar("T")
+
+# An apiVersion and a kind: ("apps/v1", "Deployment").
 Kind: TypeAlias = tuple[str, str]
 
-_CONTAINERS: Final = (("definitions",), ("components", "schemas"), ("$defs",))
+_SECTIONS: Final = (("definitions",), ("components", "schemas"), ("$defs",))
 _REFERENCE: Final = re.compile(r"#/(?:definitions|components/schemas|\$defs)/([^/]+)")
 _COMBINATIONS: Final = ("allOf", "oneOf", "anyOf")
 _STRUCTURE: Final = ("properties", "additionalProperties", "items")
-_KIND_LIST: Final = "x-kubernetes-group-version-kind"
+_KINDS: Final = "x-kubernetes-group-version-kind"
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """Type documents by name, and which of them describes an (apiVersion, kind)."""
+    """Type documents by name, and the name of the type that describes each kind."""
 
     types: dict[str, TypeDocument]
     kinds: dict[Kind, str]
 
 
+@bounded("the OpenAPI document")
 def compile_documents(documents: JSON) -> Compiled:
     """Compile one OpenAPI document, or a list of them, to type documents.
 
-    ``definitions`` (v2), ``components.schemas`` (v3) and ``$defs`` are read; the last
-    description of a name counts. Raises SchemaError, with the path, for what is not a
-    schema or contradicts itself, and DepthError for nesting beyond the interpreter's
-    stack.
+    ``definitions`` (v2), ``components.schemas`` (v3) and ``$defs`` are read. The last
+    description of a name counts, and the first type that is said to be of a kind.
+    Raises SchemaError, with the path, for what is not a schema or contradicts itself,
+    and DepthError.
     """
-    compiled = Compiled({}, {})
-    try:
-        for document in documents if isinstance(documents, list) else [documents]:
-            for path, name, node in _named_schemas(
-                _object(document, "an OpenAPI document")
-            ):
-                _add(compiled, path, name, node)
-    except RecursionError:
-        raise DepthError("the OpenAPI document is nested too deeply") from None
-    if not compiled.types:
+    types: dict[str, TypeDocument] = {}
+    kinds: dict[Kind, str] = {}
+    for document in documents if isinstance(documents, list) else [documents]:
+        compiled = _compile_names(_object(document, "an OpenAPI document"))
+        types.update(compiled.types)
+        for kind, name in compiled.kinds.items():
+            kinds.setdefault(kind, name)
+    if not types:
         raise SchemaError(
             "the document describes no schemas",
             hint="definitions, components.schemas or $defs",
         )
-    return compiled
+    return Compiled(types, kinds)
 
 
+@bounded("the schema")
 def inline(document: JSON) -> Schema:
-    """Make a schema of one OpenAPI v3 schema object, which may bring ``components`` or
-    ``definitions``.
+    """Make a schema of one OpenAPI v3 schema object.
 
-    Raises SchemaError and DepthError as ``compile_documents`` does.
+    The object may have ``components`` or ``definitions`` that it refers to. Raises
+    SchemaError and DepthError as ``compile_documents`` does.
     """
-    compiled = Compiled({}, {})
-    try:
-        for path, name, node in _named_schemas(_object(document, "a schema")):
-            _add(compiled, path, name, node)
-        compiled.types[""] = _type(document)
-    except RecursionError:
-        raise DepthError("the schema is nested too deeply") from None
-    return Schema("#", Types(partial(resolve_alias, compiled.types.get)))
+    named = _compile_names(_object(document, "a schema")).types
+    named[""] = _type(document)
+    return Schema("#", Types(partial(resolve_alias, named.get)))
 
 
 def resolve_alias(load: Loader, name: str) -> TypeDocument | None:
-    """Load a type document, through any names that stand for another name. Raises
-    SchemaError for a circle.
+    """Load a type document; where it only refers to another type, load that one.
+
+    Raises SchemaError for references in a circle (code circular-reference) and to a
+    name that is not defined (code dangling-reference).
     """
     seen = {name}
     document = load(name)
-    while isinstance(document, str) and document[:1] == "#":
+    while isinstance(document, str) and document.startswith("#"):
         target = document[1:]
         if target in seen:
             raise SchemaError(
-                f"type {name!r} refers to nothing but itself", code="circular-reference"
+                f"type {name!r} refers to itself and describes nothing",
+                code="circular-reference",
             )
         seen.add(target)
         document = load(target)
         if document is None:
             raise SchemaError(
-                f"type {target!r} is referred to but nowhere defined",
+                f"type {target!r} is referenced but not defined",
                 code="dangling-reference",
             )
     return document
 
 
+def _compile_names(document: JSONObject) -> Compiled:
+    """Compile the schemas that a document names."""
+    compiled = Compiled({}, {})
+    for path, name, node in _named_schemas(document):
+        type_document = _compile_at(path, _type, node)
+        if isinstance(node, dict) and _KINDS in node:
+            for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
+                compiled.kinds.setdefault(kind, name)
+            type_document = _without_enums_of_kind(type_document)
+        compiled.types[name] = type_document
+    return compiled
+
+
 def _named_schemas(document: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
-    for steps in _CONTAINERS:
-        container: JSON = document
+    for steps in _SECTIONS:
+        section: JSON = document
         for step in steps:
-            container = container.get(step) if isinstance(container, dict) else None
-        if container is None:
-            continue
-        path = Path(steps)
-        for name, node in _below(path, _object, container).items():
-            yield path / name, name, node
-
-
-def _add(compiled: Compiled, path: Path, name: str, node: JSON) -> None:
-    compiled.types[name] = document = _below(path, _type, node)
-    if not isinstance(node, dict) or _KIND_LIST not in node:
-        return
-    for kind in _below(path / _KIND_LIST, _kinds, node[_KIND_LIST]):
-        compiled.kinds.setdefault(kind, name)
-    if isinstance(document, dict):
-        _drop_restated_kinds(document)
-
-
-def _drop_restated_kinds(document: JSONObject) -> None:
-    """Drop the enums of apiVersion and kind that converters add: they restate the index
-    of kinds.
-    """
-    fields = document.get("fields")
-    for name in ("apiVersion", "kind"):
-        field = fields.get(name) if isinstance(fields, dict) else None
-        if isinstance(fields, dict) and isinstance(field, dict) and "enum" in field:
-            fields[name] = str(field["type"])
+            section = section.get(step) if isinstance(section, dict) else None
+        if section is not None:
+            path = Path(steps)
+            for name, node in _compile_at(path, _object, section).items():
+                yield path / name, name, node
 
 
 def _kinds(entries: JSON) -> list[Kind]:
     if not isinstance(entries, list):
         raise SchemaError(f"a list of kinds is expected, not {type_name(entries)}")
-    return [_kind(entry) for entry in entries]
+    kinds = []
+    for entry in entries:
+        match entry:
+            case {"group": str(group), "version": str(version), "kind": str(kind)}:
+                kinds.append((f"{group}/{version}" if group else version, kind))
+            case _:
+                raise SchemaError("a kind has a group, a version and a kind: strings")
+    return kinds
 
 
-def _kind(entry: JSON) -> Kind:
-    names = (
-        [entry.get(word) for word in ("group", "version", "kind")]
-        if isinstance(entry, dict)
-        else []
-    )
-    match names:
-        case [str(group), str(version), str(kind)]:
-            return (f"{group}/{version}" if group else version, kind)
-    raise SchemaError("a kind has a group, a version and a kind, all of them strings")
+def _without_enums_of_kind(document: TypeDocument) -> TypeDocument:
+    """Drop the enums of apiVersion and kind from the type of a kind.
+
+    Converters add them to a published document. They restate the index of kinds, and
+    API servers publish none.
+    """
+    fields = document.get("fields") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(fields, dict):
+        return document
+    changed = {}
+    for name in ("apiVersion", "kind"):
+        field = fields.get(name)
+        if isinstance(field, dict) and "enum" in field:
+            changed[name] = field["type"]
+    return {**document, "fields": {**fields, **changed}}
 
 
 def _field(node: JSON) -> TypeDocument:
-    """Compile a property: its type, and what stands beside a reference or concerns
-    patches.
-    """
+    """Compile a property: its type, and the facets of the field itself."""
     if not isinstance(node, dict):
         return _type(node)
-    found, document = facets(node), _type(node)
-    reference = isinstance(document, str) and document[:1] == "#"
-    beside = pick(found, OF_FIELD + OF_LIST + OF_OBJECT if reference else OF_FIELD)
-    if isinstance(beside.get("unions"), dict):
-        del beside["unions"]  # on a discriminator; its object carries them
-    return {"is": document, **beside} if beside else document
+    node_facets = extensions.facets(node)
+    document = _type(node)
+    names = OF_FIELD
+    if isinstance(document, str) and document.startswith("#"):
+        # Beside a reference, the facets of lists and objects are the field's, too: the
+        # type that it refers to is shared with other fields.
+        names = OF_FIELD + OF_LIST + OF_OBJECT
+    facets = pick(node_facets, names)
+    if isinstance(facets.get("unions"), dict):
+        # KEP-1027 publishes a union on its discriminator; _all_unions moves it to the
+        # object.
+        del facets["unions"]
+    return {"is": document, **facets} if facets else document
 
 
 def _type(node: JSON) -> TypeDocument:
+    """Compile a schema node to the document of its type."""
+    # JSON Schema: the schema true allows every value, as an empty one does.
     node = {} if node is True else _object(node)
     if "$ref" in node:
-        return _below(Path(("$ref",)), _reference, node["$ref"])
-    found = facets(node)
-    word = _word(node, found)
-    if found.get("embedded") and word not in ("object", ""):
+        return _compile_at(Path(("$ref",)), _reference, node["$ref"])
+    facets = extensions.facets(node)
+    stated = _stated_type(node, facets)
+    if facets.get("embedded") and stated not in ("object", ""):
         raise SchemaError(
             "an embedded resource is of type object",
             path=Path(("x-kubernetes-embedded-resource",)),
         )
-    if word == "array":
-        return _list(node, found)
-    if word in SCALARS:
-        return {"type": word, "enum": found["enum"]} if found.get("enum") else word
-    return _combined(node) if _only_combines(node, found) else _structured(node, found)
+    if stated == "array":
+        items = _compile_at(Path(("items",)), _type, node.get("items", True))
+        return {"items": items, **pick(facets, OF_LIST)}
+    if stated in SCALARS:
+        enum = facets.get("enum")
+        return {"type": stated, "enum": enum} if enum else stated
+    # Beside a structure of its own, what a node combines only validates (structural
+    # schemas, as those of a CRD).
+    has_structure = any(word in node for word in _STRUCTURE)
+    combines = any(word in node for word in _COMBINATIONS)
+    if combines and not has_structure and not facets.get("preserve"):
+        return _combined_type(node)
+    return _object_type(node, facets)
 
 
-def _word(node: JSONObject, found: JSONObject) -> str:
-    """Name the type of a node in one word; the empty word where it says none."""
-    if found.get("int_or_string") or node.get("format") == "int-or-string":
+def _stated_type(node: JSONObject, facets: JSONObject) -> str:
+    """Return the type that a node states, or the empty string."""
+    if facets.get("int_or_string") or node.get("format") == "int-or-string":
         return "int-or-string"
-    stated = node.get("type", _implied(node, found))
-    words = {
-        _shown(word) for word in (stated if isinstance(stated, list) else [stated])
-    } - {"null", ""}
-    if not words <= SCALARS | {"array", "object"}:
+    stated = node.get("type", _implied_type(node, facets))
+    names = stated if isinstance(stated, list) else [stated]
+    types = {_printable(name) for name in names} - {"null", ""}
+    if not types <= SCALARS | {"array", "object"}:
         raise SchemaError(
-            f"{', '.join(sorted(words)):.40} is not a type", path=Path(("type",))
+            f"{', '.join(sorted(types)):.40} is not a type", path=Path(("type",))
         )
-    return _single(words) if words else ""
+    return _single_type(types) if types else ""
 
 
-def _implied(node: JSONObject, found: JSONObject) -> JSON:
+def _implied_type(node: JSONObject, facets: JSONObject) -> JSON:
+    """Return the type, or the types, that a node without ``type`` implies."""
     if "items" in node:
         return "array"
     if "properties" in node or "additionalProperties" in node:
         return "object"
-    values = found.get("enum")
-    return [type_name(value) for value in values] if isinstance(values, list) else ""
+    return [type_name(value) for value in as_list(facets.get("enum"))]
 
 
-def _single(words: set[str]) -> str:
-    """Find the one word for several: only scalars have one (IntOrString, Quantity)."""
-    if len(words) == 1:
-        return next(iter(words))
-    if words == {"integer", "number"}:
+def _single_type(types: set[str]) -> str:
+    """Return the one type for several scalars (IntOrString, Quantity)."""
+    if len(types) == 1:
+        return next(iter(types))
+    if types == {"integer", "number"}:
         return "number"
-    if words <= {"string", "integer", "number", "int-or-string"}:
+    if types <= {"string", "integer", "number", "int-or-string"}:
         return "int-or-string"
-    raise _unresolvable(", ".join(sorted(words)))
+    raise _unresolvable(", ".join(sorted(types)))
 
 
 def _unresolvable(alternatives: str) -> SchemaError:
@@ -229,107 +248,85 @@ def _reference(value: JSON) -> str:
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise SchemaError(
-            f"{_shown(value):.80} is no reference to a schema of this document",
+            f"{_printable(value):.80} is not a reference to a schema of this document",
             code="invalid-reference",
         )
+    # RFC 6901, section 4: ~1 first, so that ~01 becomes ~1.
     return "#" + match[1].replace("~1", "/").replace("~0", "~")
 
 
-def _list(node: JSONObject, found: JSONObject) -> TypeDocument:
-    return {
-        "items": _below(Path(("items",)), _type, node.get("items", True)),
-        **pick(found, OF_LIST),
-    }
-
-
-def _structured(node: JSONObject, found: JSONObject) -> TypeDocument:
-    if any(
-        isinstance(branch, dict) and "$ref" in branch
-        for branch in _branches(node, "allOf")
-    ):
-        raise _unresolvable("a structure of its own and one that it refers to")
-    if found.get("preserve") and not any(word in node for word in _STRUCTURE):
+def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
+    for branch in _branches(node, "allOf"):
+        if isinstance(branch, dict) and "$ref" in branch:
+            raise _unresolvable("a structure, and a reference to another one")
+    if facets.get("preserve") and not any(word in node for word in _STRUCTURE):
         return "any"
+
     properties = _object(node.get("properties", {}))
-    path = Path(("properties",))
-    fields: JSONObject = {
-        name: _below(path / name, _field, properties[name]) for name in properties
-    }
-    others = pick(
-        {**found, "unions": _all_unions(found, properties, node.get("required"))},
-        OF_OBJECT,
-    )
-    return {"fields": fields, **_undeclared(node, found), **others}
+    fields: JSONObject = {}
+    for name, property_ in properties.items():
+        path = Path(("properties", name))
+        fields[name] = _compile_at(path, _field, property_)
+    document: JSONObject = {"fields": fields}
+
+    # What an undeclared name means: free-form, a type, or by default unknown.
+    additional = node.get("additionalProperties", False)
+    if additional is False:
+        if facets.get("preserve"):
+            document["any"] = True
+    elif additional is True or (isinstance(additional, dict) and not additional):
+        document["any"] = True
+    else:
+        path = Path(("additionalProperties",))
+        document["values"] = _compile_at(path, _type, additional)
+
+    unions = _all_unions(facets, properties, node.get("required"))
+    return {**document, **pick({**facets, "unions": unions}, OF_OBJECT)}
 
 
-def _undeclared(node: JSONObject, found: JSONObject) -> JSONObject:
-    others = node.get("additionalProperties", False)
-    if others is True or others == {} or (others is False and found.get("preserve")):
-        return {"any": True}
-    return (
-        {}
-        if others is False
-        else {"values": _below(Path(("additionalProperties",)), _type, others)}
-    )
+def _all_unions(
+    facets: JSONObject, properties: JSONObject, required: JSON
+) -> JSONArray:
+    """Gather the unions published on an object, and those on its discriminators.
 
-
-def _all_unions(found: JSONObject, properties: JSONObject, required: JSON) -> JSON:
-    """Gather the unions published on an object and those published on its
-    discriminators.
-
-    A union is required where its discriminator is; on the discriminator, its values say
-    so (KEP-1027).
+    KEP-1027 says that a union is required where its discriminator is. A union on its
+    discriminator says it by its values (smp.schema.union_groups).
     """
-    own, names = found.get("unions"), required if isinstance(required, list) else []
-    unions = (
-        [_with_requirement(union, names) for union in own]
-        if isinstance(own, list)
-        else []
-    )
-    for name, node in properties.items():
-        union = node.get("x-kubernetes-unions") if isinstance(node, dict) else None
-        if isinstance(union, dict):
-            unions.append({"discriminator": name, **union})
+    unions: JSONArray = []
+    names = [name for name in as_list(required) if isinstance(name, str) and name]
+    for union in as_list(facets.get("unions")):
+        if isinstance(union, dict) and union.get("discriminator") in names:
+            unions.append({"required": True, **union})
+        else:
+            unions.append(union)
+    for name, property_ in properties.items():
+        if isinstance(property_, dict):
+            union = property_.get("x-kubernetes-unions")
+            if isinstance(union, dict):
+                unions.append({"discriminator": name, **union})
     return unions
 
 
-def _with_requirement(union: JSON, required: list[JSON]) -> JSON:
-    if not isinstance(union, dict) or union.get("discriminator") not in [
-        *filter(None, required)
-    ]:
-        return union
-    return {"required": True, **union}
-
-
-def _only_combines(node: JSONObject, found: JSONObject) -> bool:
-    """Beside a structure of its own, what a node combines only validates (structural
-    schemas).
-    """
-    combines = any(word in node for word in _COMBINATIONS)
-    return (
-        combines
-        and not found.get("preserve")
-        and not any(word in node for word in _STRUCTURE)
-    )
-
-
-def _combined(node: JSONObject) -> TypeDocument:
+def _combined_type(node: JSONObject) -> TypeDocument:
+    """Return the one type that the branches of allOf, oneOf and anyOf agree on."""
     types: list[TypeDocument] = []
     for word in _COMBINATIONS:
         for index, branch in enumerate(_branches(node, word)):
-            document = _below(Path((word, index)), _type, branch)
-            if _says_a_type(branch) and not any(
-                same(document, known) for known in types
-            ):
+            document = _compile_at(Path((word, index)), _type, branch)
+            repeated = any(same(document, other) for other in types)
+            if _states_a_type(branch) and not repeated:
                 types.append(document)
-    if len(types) < 2:
-        return types[0] if types else {"fields": {}}
-    if all(isinstance(document, str) and document in SCALARS for document in types):
-        return _single({str(document) for document in types})
-    raise _unresolvable("alternatives that are not all scalars")
+    if not types:
+        return {"fields": {}}
+    if len(types) == 1:
+        return types[0]
+    scalars = {each for each in types if isinstance(each, str) and each in SCALARS}
+    if len(scalars) < len(types):
+        raise _unresolvable("alternatives that are not all scalars")
+    return _single_type(scalars)
 
 
-def _branches(node: JSONObject, word: str) -> list[JSON]:
+def _branches(node: JSONObject, word: str) -> JSONArray:
     branches = node.get(word, [])
     if not isinstance(branches, list):
         raise SchemaError(
@@ -339,16 +336,15 @@ def _branches(node: JSONObject, word: str) -> list[JSON]:
     return branches
 
 
-def _says_a_type(branch: JSON) -> bool:
+def _states_a_type(branch: JSON) -> bool:
+    """Tell whether a branch describes a type; others only validate or allow null."""
+    if not isinstance(branch, dict) or branch.get("type") == "null":
+        return False
     words = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
-    return (
-        isinstance(branch, dict)
-        and branch.get("type") != "null"
-        and any(word in branch for word in words)
-    )
+    return any(word in branch for word in words)
 
 
-def _shown(value: JSON) -> str:
+def _printable(value: JSON) -> str:
     return value if isinstance(value, str) else f"<{type_name(value)}>"
 
 
@@ -358,7 +354,8 @@ def _object(value: JSON, what: str = "a schema") -> JSONObject:
     return value
 
 
-def _below(path: Path, compile_node: Callable[[JSON], T], node: JSON) -> T:
+def _compile_at(path: Path, compile_node: Callable[[JSON], T], node: JSON) -> T:
+    """Compile a node that is at a path, with the path in an error."""
     try:
         return compile_node(node)
     except SmpError as error:

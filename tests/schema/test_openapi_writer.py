@@ -1,0 +1,126 @@
+"""Type documents written as OpenAPI schemas, and read back."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from smp.schema.catalog import kubernetes, versions
+from smp.schema.model import TypeDocument
+from smp.schema.openapi_writer import write_schema, write_schemas
+from smp.schema.sources.openapi import compile_documents
+from smp.values import JSON, JSONObject
+
+PORT_LIST: JSON = {"items": "#Port", "list_type": "map", "map_keys": ["port"]}
+UNIONS: JSON = [{"discriminator": "type", "fields-to-discriminateBy": {"a": "A"}}]
+TYPES: dict[str, TypeDocument] = {
+    "Service": {"fields": {"ports": {"is": PORT_LIST}, "next": "#Service"}},
+    "Port": {"fields": {"names": {"items": "#Name"}}},
+    "Name": "string",
+    "Labels": {"fields": {}, "values": "#Name"},
+    "Broken": {"fields": {"lost": "#Nowhere"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "schema"),
+    [
+        ("string", {"type": "string"}),
+        (
+            "int-or-string",
+            {
+                "format": "int-or-string",
+                "oneOf": [{"type": "integer"}, {"type": "string"}],
+            },
+        ),
+        ("any", {"x-kubernetes-preserve-unknown-fields": True}),
+        ("#Port", {"$ref": "#/components/schemas/Port"}),
+        (
+            {"type": "string", "enum": ["A", "B"]},
+            {"type": "string", "enum": ["A", "B"]},
+        ),
+        (
+            {"items": "#Port", "list_type": "map", "map_keys": ["port"]},
+            {
+                "type": "array",
+                "items": {"$ref": "#/components/schemas/Port"},
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["port"],
+            },
+        ),
+        ({"fields": {}}, {"type": "object"}),
+        (
+            {"fields": {}, "values": "string"},
+            {"type": "object", "additionalProperties": {"type": "string"}},
+        ),
+        (
+            {"fields": {"a": "string"}, "any": True},
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}},
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
+        ),
+        (
+            {
+                "fields": {},
+                "map_type": "atomic",
+                "embedded": True,
+                "unions": UNIONS,
+            },
+            {
+                "type": "object",
+                "x-kubernetes-map-type": "atomic",
+                "x-kubernetes-embedded-resource": True,
+                "x-kubernetes-unions": UNIONS,
+            },
+        ),
+        (
+            {"is": {"items": "string"}, "strategy": "merge"},
+            {
+                "type": "array",
+                "items": {"type": "string"},
+                "x-kubernetes-patch-strategy": "merge",
+            },
+        ),
+        (
+            {"is": "#Strategy", "strategy": "retainKeys"},
+            {
+                "allOf": [{"$ref": "#/components/schemas/Strategy"}],
+                "x-kubernetes-patch-strategy": "retainKeys",
+            },
+        ),
+    ],
+)
+def test_a_type_document_is_written_as(document: JSON, schema: JSONObject) -> None:
+    before = copy.deepcopy(document)
+    assert write_schema(document) == schema
+    assert document == before
+
+
+def test_named_types_are_written_with_the_types_that_they_refer_to() -> None:
+    schemas = write_schemas(["Service"], TYPES.get)
+    assert list(schemas) == ["Name", "Port", "Service"]
+    assert list(write_schemas(["Labels", "Name"], TYPES.get)) == ["Labels", "Name"]
+
+
+def test_a_name_that_is_not_defined_is_left_out() -> None:
+    schemas = write_schemas(["Broken", "Missing"], TYPES.get)
+    assert schemas == {
+        "Broken": {
+            "type": "object",
+            "properties": {"lost": {"$ref": "#/components/schemas/Nowhere"}},
+        }
+    }
+
+
+@pytest.mark.parametrize("minor", [versions()[0], versions()[-1]])
+def test_written_types_compile_to_the_same_types(minor: str) -> None:
+    catalog = kubernetes(minor)
+    documents = [catalog.schema(*kind).document for kind in catalog.kinds()]
+    names = [str(document).removeprefix("#") for document in documents]
+    schemas = write_schemas(names, catalog.load)
+    compiled = compile_documents({"components": {"schemas": {**schemas}}})
+    assert len(schemas) > 500
+    assert compiled.types == {name: catalog.load(name) for name in schemas}
