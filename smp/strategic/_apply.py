@@ -1,21 +1,24 @@
 """Applying a strategic merge patch (Go: strategicpatch.StrategicMergeMapPatch).
 
-``live`` is what the server has, ``patch`` what the client sent. Nothing is mutated;
-what the patch does not touch is shared with ``live``.
+``live`` is what the server has, ``patch`` what the client sent. Nothing is mutated: an
+object of the result is a shallow copy of the live one, changed before it is returned,
+and what the patch does not touch is shared with ``live``.
+
+The order of the steps in one object is that of Go's mergeMap: ``$patch``, then
+``$retainKeys``, then lists with ``$setElementOrder``, then all other fields. Go visits
+those in random order; here ``$deleteFromPrimitiveList`` comes last
+(docs/deviations.md, 2).
 """
 
 from __future__ import annotations
 
 from typing import cast
 
-import msgspec
-
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
 from smp.schema.model import ANY_FIELD, Field, Type, unknown_field
 from smp.strategic._directives import (
     DELETE,
-    MARKER,
     REPLACE,
     PatchObject,
     check_order,
@@ -37,270 +40,307 @@ from smp.strategic._ordering import (
 from smp.values import (
     ABSENT,
     JSON,
-    Absent,
     JSONArray,
     JSONObject,
     ScalarKey,
+    as_list,
+    as_object,
     scalar_key,
     type_name,
 )
 
 
-def apply_object(live: JSONObject, patch: JSONObject, schema: Type) -> JSONObject:
-    """Apply one object of a patch to the live object."""
+def apply_object(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject:
+    """Apply one object of a patch to the live object.
+
+    Raises PatchError for a malformed patch, ObjectError for a live object that cannot
+    be merged into, UnknownFieldError for a field to be merged that the type lacks. Go:
+    strategicpatch.mergeMap.
+    """
     if has_directives(patch):
-        return _directed(live, read_directives(patch), patch, schema)
+        return _apply_directives(live, patch, type_)
     result = live.copy()
     for name, value in patch.items():
-        _apply_field(result, name, value, schema)
+        _apply_field(result, name, value, type_)
     return result
 
 
-def _directed(
-    live: JSONObject, asked: PatchObject, patch: JSONObject, schema: Type
-) -> JSONObject:
-    if asked.marker is not ABSENT:
-        return _replaced(patch, asked.marker)
-    result = _retained(live, asked)
-    for name, order in asked.orders.items():
+def _apply_directives(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject:
+    parts = read_directives(patch)
+    if parts.marker is not ABSENT:
+        return _with_marker(patch, parts.marker)
+    result = live.copy()
+    # Go: applyRetainKeysDirective, "clear not present fields".
+    if parts.retained is not ABSENT:
+        names = retained_keys(parts)
+        for name in live:
+            if name not in names:
+                del result[name]
+    # Go: mergePatchIntoOriginal. A list with an order directive is merged and ordered
+    # here, and not again below.
+    for name, order in parts.orders.items():
         try:
-            _apply_ordered(result, asked, order, name, _declared(schema, name))
+            _apply_ordered_list(result, parts, order, name, type_)
         except SmpError as error:
             raise error.within(name) from None
-    for name, value in asked.fields.items():
-        if not asked.orders or name not in asked.orders:  # mostly there are none
-            _apply_field(result, name, value, schema)
-    for name, values in asked.deletions.items():
-        _delete_values(result, name, values, schema)
+    for name, value in parts.fields.items():
+        if name not in parts.orders:
+            _apply_field(result, name, value, type_)
+    for name, values in parts.deletions.items():
+        _delete_values(result, name, values, type_)
     return result
 
 
-def _known(schema: Type, name: str) -> Field:
-    field = schema.field(name)
+def _with_marker(patch: JSONObject, marker: JSON) -> JSONObject:
+    """Return what an object becomes by ``$patch``. Go: handleDirectiveInMergeMap."""
+    if marker == DELETE:
+        # "don't merge it, just return an empty map": the object itself stays.
+        return {}
+    if marker == REPLACE:
+        return as_object(cleaned(patch))
+    raise unknown_marker(marker)
+
+
+def _known_field(type_: Type, name: str) -> Field:
+    field = type_.field(name)
     if field is None:
         raise unknown_field()
     return field
 
 
-def _declared(schema: Type, name: str) -> Field:
-    field = _known(schema, name)
-    if field is schema.others and field is not ANY_FIELD:
-        raise PatchError(
-            "the values of a map have no order directives", code="invalid-element-order"
-        )
-    return field
-
-
-def _replaced(patch: JSONObject, marker: JSON | Absent) -> JSONObject:
-    if marker == DELETE:
-        return {}
-    if marker == REPLACE:
-        whole = cleaned(patch)
-        return whole if isinstance(whole, dict) else {}
-    raise unknown_marker(marker)
-
-
-def _retained(live: JSONObject, patch: PatchObject) -> JSONObject:
-    result = live.copy()
-    if patch.retained is not ABSENT:
-        names = retained_keys(patch)
-        for name in live:
-            if name not in names:
-                del result[name]
-    return result
-
-
-def _apply_field(result: JSONObject, name: str, value: JSON, schema: Type) -> None:
-    if isinstance(value, (dict, list)):
-        _apply_container(result, name, value, schema)
-    elif value is None:
-        result.pop(name, None)
-    else:
-        result[name] = value
-
-
-def _apply_container(
-    result: JSONObject, name: str, value: JSONObject | JSONArray, schema: Type
-) -> None:
+def _apply_field(result: JSONObject, name: str, value: JSON, type_: Type) -> None:
+    """Apply one field of a patch to the result. Go: the loop of mergeMap."""
+    if not isinstance(value, (dict, list)):
+        # Go: "If the value of this key is null, delete the key".
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = value
+        return
     live = result.get(name, ABSENT)
-    if type(live) is type(value):
-        try:
-            result[name] = _merged(live, value, _known(schema, name))
-        except SmpError as error:
-            raise error.within(name) from None
-    elif is_marked(value):
-        result.pop(name, None)
-    else:
-        result[name] = cleaned(value, drop_marked=True)
+    if type(live) is not type(value):
+        # Go: "If it's not in the original document, just take the patch value", or the
+        # types differ: removeDirectives, and an object with a $patch makes nothing.
+        if is_marked(value):
+            result.pop(name, None)
+        else:
+            result[name] = cleaned(value, drop_marked=True)
+        return
+    try:
+        field = _known_field(type_, name)
+        if isinstance(live, dict) and isinstance(value, dict) and not field.replaces:
+            # Go: mergeMapHandler.
+            result[name] = apply_object(live, value, field.type)
+        elif isinstance(live, list) and isinstance(value, list) and field.merges:
+            # Go: mergeSliceHandler.
+            result[name] = _merged_list(live, value, field)
+        else:
+            # The strategy replace, or an atomic list: the patch's value as a whole.
+            result[name] = cleaned(value)
+    except SmpError as error:
+        raise error.within(name) from None
 
 
-def _merged(live: JSON | Absent, patch: JSONObject | JSONArray, field: Field) -> JSON:
-    if isinstance(patch, dict) and isinstance(live, dict) and not field.replaces:
-        return apply_object(live, patch, field.type)
-    if isinstance(patch, list) and isinstance(live, list) and field.merges:
-        return _merged_list(live, patch, field)
-    return cleaned(patch)
-
-
-def _delete_values(result: JSONObject, name: str, values: JSON, schema: Type) -> None:
+def _delete_values(result: JSONObject, name: str, values: JSON, type_: Type) -> None:
+    """Carry out ``$deleteFromPrimitiveList`` for one list."""
     live = result.get(name, ABSENT)
-    if isinstance(live, list) and isinstance(values, list):
-        try:
-            result[name] = _without_values(live, values, _known(schema, name))
-        except SmpError as error:
-            raise error.within(name) from None
-    # the reference takes it for the field itself
-    elif values is None or type(values) is type(live):
-        _apply_field(result, name, values, schema)
+    if not isinstance(live, list) or not isinstance(values, list):
+        # Go strips the prefix from the key and goes on as with the field itself
+        # (preprocessDeletionListForMerging): null removes it, a value of the live type
+        # is applied to it. One of another type, or for an absent field, is skipped.
+        if values is None or type(values) is type(live):
+            _apply_field(result, name, values, type_)
+        return
+    try:
+        field = _known_field(type_, name)
+        if element_type(live, values, error=PatchError) is dict:
+            # Go: mergeSlice looks at isDeleteList for scalars only.
+            result[name] = _merged_list(live, values, field)
+            return
+    except SmpError as error:
+        raise error.within(name) from None
+    # Go: deleteFromSlice.
+    deleted = {scalar_key(value) for value in values}
+    result[name] = [value for value in live if scalar_key(value) not in deleted]
 
 
-def _without_values(live: JSONArray, values: JSONArray, field: Field) -> JSONArray:
-    if element_type(live, values, error=PatchError) is dict:
-        return _merged_list(live, values, field)
-    gone = set(map(scalar_key, values))
-    return [value for value in live if scalar_key(value) not in gone]
+class _MergedList:
+    """A merged list that is not yet in order, and what its order is made from.
 
+    ``keys`` are those of ``elements``; ``patch_keys`` those that the patch has, in its
+    order; ``live_keys`` those of the live elements that were not deleted, which come
+    first in ``elements``; ``deleted`` is how many were deleted. ``replaced`` says that
+    the patch dropped the live list, ``in_place`` that live elements only changed where
+    they are.
+    """
 
-class _Merge(msgspec.Struct):
-    """A merged list, not yet in order: its elements, and what the order is found from."""
+    __slots__ = (
+        "deleted",
+        "elements",
+        "in_place",
+        "keys",
+        "live_keys",
+        "patch_keys",
+        "replaced",
+    )
 
-    elements: JSONArray
-    keys: list[ScalarKey]
-    patched: list[ScalarKey]
-    live: list[ScalarKey]  # what deletions left of the live list
-    freed: int = 0  # how many elements were deleted
-    replaced: bool = False  # whether the patch dropped what was there
-    in_place: bool = False  # whether elements only changed, in their live order
-
-    @property
-    def slots(self) -> list[ScalarKey]:
-        """The live list as an order directive sees it: new elements stand in the slots
-        that deletions freed.
-        """
-        appended = self.keys[len(self.live) :]
-        return self.live + appended[: self.freed]
+    def __init__(
+        self,
+        elements: JSONArray,
+        keys: list[ScalarKey],
+        patch_keys: list[ScalarKey],
+        live_keys: list[ScalarKey],
+        *,
+        deleted: int = 0,
+        replaced: bool = False,
+        in_place: bool = False,
+    ) -> None:
+        self.elements = elements
+        self.keys = keys
+        self.patch_keys = patch_keys
+        self.live_keys = live_keys
+        self.deleted = deleted
+        self.replaced = replaced
+        self.in_place = in_place
 
 
 def _merged_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
-    merge = _merge(live, patch, field)
-    # twins are brought together
-    if merge.in_place and len(set(merge.keys)) == len(merge.keys):
-        return merge.elements
-    return arranged(merge.elements, merge.keys, merge.patched, merge.live)
+    """Merge a list of a patch without an order directive. Go: mergeSlice."""
+    merged = _merge(live, patch, field)
+    # Nothing moves, unless there are elements with one key, which go side by side.
+    if merged.in_place and len(set(merged.keys)) == len(merged.keys):
+        return merged.elements
+    return arranged(merged.elements, merged.keys, merged.patch_keys, merged.live_keys)
 
 
-def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
-    kind = element_type(live, patch, error=PatchError)
-    if kind is dict:
+def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _MergedList:
+    json_type = element_type(live, patch, error=PatchError)
+    if json_type is dict:
         return _merge_objects(live, patch, field)
-    if kind is not None and field.merge_key:
+    if json_type is not None and field.merge_key:
         raise PatchError(
             "scalars have no merge key",
             code="not-an-object",
             hint="the schema declares a list of objects",
         )
-    return _merge_scalars(live, patch)
-
-
-def _merge_scalars(live: JSONArray, patch: JSONArray) -> _Merge:
-    values = {scalar_key(value): value for value in (*live, *patch)}
-    return _Merge(
+    # Go: deduplicateScalars of both lists, one behind the other.
+    values: dict[ScalarKey, JSON] = {}
+    for value in live:
+        values[scalar_key(value)] = value
+    for value in patch:
+        values[scalar_key(value)] = value
+    return _MergedList(
         list(values.values()),
         list(values),
-        list(map(scalar_key, patch)),
-        list(map(scalar_key, live)),
+        [scalar_key(value) for value in patch],
+        [scalar_key(value) for value in live],
     )
 
 
-def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _Merge:
-    asked = read_list(patch, field.merge_key)
+def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedList:
+    merge_key = field.merge_key
+    asked = read_list(patch, merge_key)
     if asked.replaces:
+        # Go: mergeSliceWithSpecialElements; the patch's elements take the place of the
+        # live list, and their own order that of the live order.
         whole = [cleaned(element) for element in asked.elements]
-        return _Merge(whole, asked.keys, [], asked.keys, replaced=True)
-    elements, keys = _without(live, keys_of(live, field.merge_key), asked.deleted)
-    left = len(keys)
-    places = first_positions(keys, set(asked.keys))
-    last, in_place = -1, True
-    merge_key, known = field.merge_key, field.type.items
+        return _MergedList(whole, asked.keys, [], asked.keys, replaced=True)
+    live_keys = keys_of(live, merge_key)
+    elements = live.copy()
+    # Go: deleteMatchingEntries, every element of such a key.
+    if asked.deleted:
+        kept = [
+            index for index, key in enumerate(live_keys) if key not in asked.deleted
+        ]
+        elements = [live[index] for index in kept]
+        live_keys = [live_keys[index] for index in kept]
+    # Go: mergeSliceWithoutSpecialElements. An element merges into the first one of its
+    # key, or is appended; later ones of a new key merge into the one appended.
+    keys = live_keys.copy()
+    positions = first_positions(keys, set(asked.keys))
+    type_ = field.type.items
+    last = -1
+    in_place = True
     for element, key in zip(asked.elements, asked.keys):
-        at = places.setdefault(key, len(keys))
-        in_place = in_place and last < at < left
-        last = at
-        if at == len(keys):
+        position = positions.setdefault(key, len(keys))
+        if not last < position < len(live_keys):
+            in_place = False
+        last = position
+        if position == len(keys):
             elements.append(cleaned(element))
             keys.append(key)
             continue
         try:
-            elements[at] = merged = apply_object(
-                cast("JSONObject", elements[at]), element, known
+            merged = apply_object(
+                cast("JSONObject", elements[position]), element, type_
             )
             if merge_key not in merged:
-                raise _keyless(merge_key)
+                raise PatchError(
+                    "a null cannot be a merge key",
+                    code="invalid-merge-key",
+                    path=Path((merge_key,)),
+                )
         except SmpError as error:
-            raise error.within(Element(at, merge_key, element[merge_key])) from None
-    return _Merge(
-        elements, keys, asked.keys, keys[:left], len(live) - left, in_place=in_place
+            step = Element(position, merge_key, element[merge_key])
+            raise error.within(step) from None
+        elements[position] = merged
+    return _MergedList(
+        elements,
+        keys,
+        asked.keys,
+        live_keys,
+        deleted=len(live) - len(live_keys),
+        in_place=in_place,
     )
 
 
-def _keyless(merge_key: str) -> PatchError:
-    return PatchError(
-        "a null cannot be a merge key",
-        code="invalid-merge-key",
-        path=Path((merge_key,)),
-    )
-
-
-def _without(
-    elements: JSONArray, keys: list[ScalarKey], deleted: set[ScalarKey]
-) -> tuple[JSONArray, list[ScalarKey]]:
-    if not deleted:
-        return list(elements), keys
-    kept = [at for at, key in enumerate(keys) if key not in deleted]
-    return [elements[at] for at in kept], [keys[at] for at in kept]
-
-
-def _apply_ordered(
-    result: JSONObject, patch: PatchObject, order: JSON, name: str, field: Field
+def _apply_ordered_list(
+    result: JSONObject, patch: PatchObject, order: JSON, name: str, type_: Type
 ) -> None:
-    live, added = (
-        _list_at(result, name, ObjectError),
-        _list_at(patch.fields, name, PatchError),
-    )
+    """Merge a list that has an order directive. Go: mergePatchIntoOriginal."""
+    field = _known_field(type_, name)
+    if field is type_.others and field is not ANY_FIELD:
+        raise PatchError(
+            "the values of a map have no order directives", code="invalid-element-order"
+        )
+    merge_key = field.merge_key
+    live = _list_at(result, name, ObjectError)
+    added = _list_at(patch.fields, name, PatchError)
     if not isinstance(order, list):
         raise PatchError(
             f"the order directive is a list, not {type_name(order)}",
             code="invalid-element-order",
             hint=order_of(name),
         )
-    check_order(added or [], order, field.merge_key)
+    check_order(added or [], order, merge_key)
     if live is None and added is None:
         return
-    merge = _merge_ordered(live, added, field)
-    if merge.replaced:  # and still the reference orders by every live element
-        keys_of(live or [], field.merge_key)
-    kind = element_type(live or [], added or [], error=PatchError)
-    wanted = (
-        keys_of(order, field.merge_key if kind is dict else "", PatchError)
-        if kind is not None
-        else []
-    )
-    result[name] = arranged(merge.elements, merge.keys, wanted, merge.slots)
-
-
-def _merge_ordered(
-    live: JSONArray | None, added: JSONArray | None, field: Field
-) -> _Merge:
+    live_elements, added_elements = live or [], added or []
     if live is not None and added is not None and field.merges:
-        return _merge(live, added, field)
-    whole = cleaned(added, drop_marked=live is None) if added is not None else live
-    elements = whole if isinstance(whole, list) else []
-    return _Merge(
-        elements,
-        keys_of(elements, field.merge_key),
-        [],
-        keys_of(live or [], field.merge_key),
-    )
+        merged = _merge(live, added, field)
+    else:
+        if added is None:
+            elements = live_elements
+        else:
+            # Go: "list was added", removeDirectives; or an atomic list, which the
+            # patch replaces.
+            elements = as_list(cleaned(added, drop_marked=live is None))
+        keys = keys_of(elements, merge_key)
+        merged = _MergedList(elements, keys, [], keys_of(live_elements, merge_key))
+    if merged.replaced:
+        # Go orders by every element of the live list even where the patch replaced it:
+        # one without its merge key is an error (validateMergeKeyInLists).
+        keys_of(live_elements, merge_key)
+    json_type = element_type(live_elements, added_elements, error=PatchError)
+    wanted: list[ScalarKey] = []
+    if json_type is not None:
+        wanted = keys_of(order, merge_key if json_type is dict else "", PatchError)
+    # For the order of the live list Go reads the slice of the live object once more. By
+    # then deleteMatchingEntries has moved its elements up, and append has put new ones
+    # into the room that was freed: they count as live, as many as were deleted.
+    appended = merged.keys[len(merged.live_keys) :]
+    live_keys = merged.live_keys + appended[: merged.deleted]
+    result[name] = arranged(merged.elements, merged.keys, wanted, live_keys)
 
 
 def _list_at(
