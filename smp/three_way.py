@@ -6,16 +6,16 @@ without either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from smp import codec, strategic, unions
-from smp.enums import validate_enums
-from smp.errors import ApplyWarning, DocumentError, SmpError, UnionError
-from smp.paths import Element, Path
-from smp.schema.model import Field, Schema, Type, UnknownFields
+from smp.enums import ENUMS, EnumRule
+from smp.errors import ApplyWarning, DocumentError, SmpError, bounded
+from smp.paths import Path
+from smp.schema.model import Schema, UnknownFields
+from smp.schema.walk import Walk, plan_of
 from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import Change
 from smp.values import ABSENT, JSON, Absent, JSONObject
@@ -47,6 +47,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
         return not self.unmet
 
 
+@bounded("the object")
 def three_way_apply(
     last_applied: JSONObject | None,
     modified: JSONObject,
@@ -55,21 +56,21 @@ def three_way_apply(
     *,
     profile: str = "kep1027",
     overwrite: bool = True,
+    ratchet: bool = True,
     unknown_fields: UnknownFields = "error",
 ) -> ApplyResult:
-    """Bring the live object to the modified configuration, as kubectl and a server
-    would together.
+    """Bring the live object to the modified configuration, as kubectl and a server do.
 
     The patch is computed and applied, unions are normalized by a profile, unions and
-    enums validated. ``last_applied=None`` says that there is no last-applied
-    configuration; a warning reports it, for then nothing can be pruned. Raises what
-    three_way_patch, apply_patch and normalize_unions raise, PreconditionError where
-    apiVersion, kind or metadata.name would change, and UnionError for a configuration
-    that sets two members of a union.
+    enums validated. With ``ratchet`` only what the apply changes is judged, as a server
+    has accepted what live holds; without it, all of the result is.
+    ``last_applied=None`` says that there is no last-applied configuration; a warning
+    reports it, as nothing can be pruned then. Raises what three_way_patch, apply_patch
+    and normalize_unions raise, PreconditionError where apiVersion, kind or
+    metadata.name would change, and UnionError for a configuration that sets two members
+    of a union.
     """
     lenient = schema.with_unknown_fields(unknown_fields)
-    if profile != unions.OFF.name:
-        _refuse(unions.contradictions(modified, lenient))
     patch = strategic.three_way_patch(
         last_applied,
         modified,
@@ -79,44 +80,45 @@ def three_way_apply(
         preconditions=KUBECTL_PRECONDITIONS,
     )
     patched = strategic.apply_patch(live, patch, lenient)
-    normalized = unions.normalize_unions(
-        live, patched, lenient, profile=profile, patch=patch
+    normalized = unions.normalize_applied(
+        live, patched, modified, patch, lenient, profile=profile, ratchet=ratchet
     )
     result = normalized.object
-    violations = unions.validate_unions(
-        live, result, lenient, profile=profile
-    ) + validate_enums(result, lenient)
-    warnings = (
-        *_known_warnings(last_applied, patch, schema, unknown_fields),
-        *normalized.warnings,
-    )
-    unmet = tuple(
-        _unmet(strategic.missing(modified, result, lenient), lenient.type, Path())
-    )
-    return ApplyResult(result, patch, normalized.changes, warnings, violations, unmet)
-
-
-def _refuse(contradictions: tuple[Violation, ...]) -> None:
-    if contradictions:
-        text = "; ".join(map(str, contradictions))
-        raise UnionError(
-            f"the configuration contradicts itself: {text}",
-            code="union-contradiction",
-            path=contradictions[0].path,
-            hint="set one member of a union, and the discriminator to its value",
-        )
-
-
-def _known_warnings(
-    last_applied: JSONObject | None,
-    patch: JSONObject,
-    schema: Schema,
-    unknown_fields: UnknownFields,
-) -> Iterator[ApplyWarning]:
-    if last_applied is None:
-        yield _NOTHING_PRUNED
+    violations = validate(live, result, lenient, profile=profile, ratchet=ratchet)
+    unmet = strategic.leaf_paths(strategic.missing(modified, result, lenient), lenient)
+    warnings = normalized.warnings
     if unknown_fields == "merge":
-        yield from unknown_field_warnings(patch, schema)
+        warnings = (*unknown_field_warnings(patch, schema), *warnings)
+    if last_applied is None:
+        warnings = (_NOTHING_PRUNED, *warnings)
+    return ApplyResult(
+        result, patch, normalized.changes, warnings, violations, tuple(unmet)
+    )
+
+
+@bounded("the object")
+def validate(
+    old: JSONObject | None,
+    new: JSONObject,
+    schema: Schema,
+    *,
+    profile: str,
+    ratchet: bool,
+) -> tuple[Violation, ...]:
+    """Return what a server would reject in an object: its unions, then its enums.
+
+    With ``ratchet``, what the new object shares with the old one is not looked at, and
+    what was wrong before for the same reason is tolerated.
+    """
+    if old is new and ratchet:
+        return ()
+    interests, union_rules = unions.validation(profile, ratchet=ratchet)
+    enum_rule = EnumRule(ratchet=ratchet)
+    plan = plan_of(schema.types, [*interests, ENUMS])
+    walk = Walk(plan, [*union_rules, enum_rule], whole=not ratchet)
+    walk.run(ABSENT if old is None else old, new, schema.type)
+    found = [violation for rule in union_rules for violation in rule.found]
+    return (*found, *enum_rule.found)
 
 
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
@@ -174,66 +176,9 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     }
 
 
-def unknown_field_warnings(patch: JSONObject, schema: Schema) -> Iterator[ApplyWarning]:
-    """Yield a warning for each place at which a patch is merged by RFC 7396, for want
-    of a schema.
-    """
-    return (
-        ApplyWarning("unknown-field", path, _MERGED)
-        for path in unknown_paths(patch, schema)
-    )
-
-
-def unknown_paths(patch: JSONObject, schema: Schema) -> Iterator[Path]:
-    """Yield each place of a patch at which an object or a list stands in a field that
-    the schema does not know.
-    """
-    return _unknown(patch, schema.type, Path())
-
-
-def _unknown(value: JSON, known: Type, path: Path) -> Iterator[Path]:
-    if isinstance(value, list):
-        for index, element in enumerate(value):
-            yield from _unknown(element, known.items, path / index)
-    elif isinstance(value, dict):
-        for name, member in value.items():
-            if not isinstance(member, dict | list) or strategic.is_directive(name):
-                continue
-            field = known.field(name)
-            if field is None:
-                yield path / name
-            else:
-                yield from _unknown(member, field.type, path / name)
-
-
-def _unmet(missing: JSONObject, known: Type, path: Path) -> Iterator[Path]:
-    """Yield the leaves of what is still missing; a null is no demand, for it only asks
-    for absence.
-    """
-    for name, value in missing.items():
-        if value is None or strategic.is_directive(name):
-            continue
-        field = known.field(name)
-        below = _unmet_below(value, field, path / name) if field else iter(())
-        yield from _or_itself(below, path / name)
-
-
-def _unmet_below(value: JSON, field: Field, path: Path) -> Iterator[Path]:
-    if isinstance(value, dict) and not field.replaces:
-        yield from _unmet(value, field.type, path)
-    elif isinstance(value, list) and field.merges and field.merge_key:
-        for index, element in enumerate(e for e in value if isinstance(e, dict)):
-            key = element.get(field.merge_key)
-            rest = {
-                name: member
-                for name, member in element.items()
-                if name != field.merge_key
-            }
-            step = path / Element(index, field.merge_key, key)
-            yield from _or_itself(_unmet(rest, field.type.items, step), step)
-
-
-def _or_itself(paths: Iterator[Path], path: Path) -> Iterator[Path]:
-    first = next(paths, None)
-    yield path if first is None else first
-    yield from paths
+def unknown_field_warnings(
+    patch: JSONObject, schema: Schema
+) -> tuple[ApplyWarning, ...]:
+    """Return a warning for each place where a patch is merged without a schema."""
+    paths = strategic.unknown_paths(patch, schema)
+    return tuple(ApplyWarning("unknown-field", path, _MERGED) for path in paths)

@@ -448,6 +448,8 @@ class Schema(Struct, frozen=True):
         be merged, as Go's strategicpatch does; ``merge`` continues by RFC 7396 below
         it.
         """
+        if policy == self.types.unknown_fields:
+            return self
         return Schema(
             self.document,
             self.types.with_policy(policy),

@@ -337,6 +337,41 @@ class Place:
         return False
 
 
+class Counterpart:
+    """The values of another document, such as a configuration, at the places of a walk.
+
+    Elements are found by key, and without keys by their index.
+    """
+
+    def __init__(self, document: JSONObject) -> None:
+        self._document = document
+        self._found: dict[Place, JSON | Absent] = {}
+        self._by_key: dict[Place, dict[tuple[ScalarKey, ...], JSON]] = {}
+
+    def at(self, place: Place) -> JSON | Absent:
+        """Return the value of the other document at a place, or ABSENT."""
+        parent = place.parent
+        if parent is None:
+            return self._document
+        if place not in self._found:
+            self._found[place] = self._below(self.at(parent), parent, place)
+        return self._found[place]
+
+    def _below(
+        self, above: JSON | Absent, parent: Place, place: Place
+    ) -> JSON | Absent:
+        if place.index < 0:
+            return above.get(place.name, ABSENT) if isinstance(above, dict) else ABSENT
+        if not isinstance(above, list):
+            return ABSENT
+        keys = parent.node.keys
+        if not keys:
+            return above[place.index] if place.index < len(above) else ABSENT
+        if parent not in self._by_key:
+            self._by_key[parent] = unique_by_key(above, keys)
+        return self._by_key[parent].get(key_of(place.new, keys), ABSENT)
+
+
 class Rule:
     """A question that is asked along a value and its type; see the events' methods.
 
@@ -398,6 +433,11 @@ class Walk:
             return self._list(place, node, new)
         return new
 
+    def visit(self, place: Place) -> None:
+        """Visit one more object: for a rule that pairs elements in its own way."""
+        if isinstance(place.new, dict):
+            self._object(place, place.node, place.new)
+
     def _object(self, place: Place, node: Node, new: JSONObject) -> JSON:
         if not self._levels:
             raise RecursionError
@@ -434,7 +474,7 @@ class Walk:
                 changed[name] = after
         if changed is not None:
             result = _with_changes(new, changed)
-        if node.with_facts or self._everything:
+        if node.with_facts:
             result = self._leave(place, result, node)
         self._levels += 1
         return result
@@ -497,24 +537,24 @@ class Walk:
                     changed[index] if index in changed else new[index]
                     for index in range(len(new))
                 ]
-            if node.with_facts or self._everything:
+            if node.with_facts:
                 result = self._leave(place, result, node)
         self._levels += 1
         return result
 
     def _enter(self, place: Place, node: Node) -> bool:
         go_on = True
-        if node.with_facts or self._everything:
+        if node.with_facts:
             for at in range(len(self._rules)):
                 facts = node.facts[at]
-                if facts is not None or self._everything:
+                if facts is not None:
                     go_on = self._rules[at].enter(place, facts) and go_on
         return go_on
 
     def _leave(self, place: Place, value: JSON, node: Node) -> JSON:
         for at in range(len(self._rules)):
             facts = node.facts[at]
-            if facts is not None or self._everything:
+            if facts is not None:
                 value = self._rules[at].leave(place, value, facts)
         return value
 

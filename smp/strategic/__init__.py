@@ -15,6 +15,7 @@ from smp.strategic._operations import (
     three_way_patch,
     two_way_patch,
 )
+from smp.strategic._patch_paths import leaf_paths, unknown_paths
 from smp.strategic._preconditions import (
     KUBECTL_PRECONDITIONS,
     Precondition,
@@ -31,9 +32,11 @@ __all__ = [
     "compose_patches",
     "find_conflicts",
     "is_directive",
+    "leaf_paths",
     "missing",
     "read_object",
     "three_way_patch",
     "two_way_patch",
     "unchanged",
+    "unknown_paths",
 ]

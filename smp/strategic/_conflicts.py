@@ -1,107 +1,177 @@
-"""Where two patches, or two changes, disagree (Go:
-strategicpatch.MergingMapsHaveConflicts).
+"""Where two patches, or two changes, disagree.
+
+Go: strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from smp.errors import Conflict, SmpError
-from smp.paths import Element, Path, Step
-from smp.schema.model import Field, Type, unknown_field
+from smp.paths import Path, Step
+from smp.schema.model import Field, ListType, Schema, Type, unknown_field
+from smp.schema.walk import Interest, Node, Place, Rule, Walk, plan_of
 from smp.strategic._directives import MARKER, is_directive
 from smp.strategic._ordering import element_type, keys_of
-from smp.values import ABSENT, JSON, JSONArray, JSONObject, ScalarKey, same, scalar_key
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    as_object,
+    same,
+    scalar_key,
+)
 
 
-def conflicts(
-    left: JSONObject, right: JSONObject, schema: Type, path: Path
-) -> Iterator[Conflict]:
-    """Yield a conflict for each path at which both sides have a value and the values
-    differ.
+class EveryType(Interest):
+    """Every type, and every field: patches are looked at as a whole."""
 
-    A ``$patch`` on one side only, or two different ones, make the whole object
-    conflict. Directives that order or retain are nobody's value.
+    def __init__(self) -> None:
+        super().__init__("every type", everything=True)
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
+        """Return the type."""
+        return type_
+
+
+EVERY_TYPE = EveryType()
+
+
+def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Conflict]:
+    """Return a conflict for each path at which both sides have values that differ.
+
+    Raises UnknownFieldError where both sides go into a field without a schema, and
+    ObjectError for lists that cannot be compared.
     """
-    if not same(left.get(MARKER, ABSENT), right.get(MARKER, ABSENT)):
-        yield Conflict(path, left, right)
-        return
-    for name, ours in left.items():
-        if name in right and not is_directive(name):
+    rule = ConflictRule()
+    rule.walk = Walk(plan_of(schema.types, [EVERY_TYPE]), [rule])
+    rule.walk.run(right, left, schema.type)
+    return rule.found
+
+
+class ConflictRule(Rule):
+    """Compares one side, the new value of the walk, with the other, the old one.
+
+    Directives that order or retain are not a value of either side.
+    """
+
+    walk: Walk
+
+    def __init__(self) -> None:
+        self.found: list[Conflict] = []
+
+    def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
+        """Compare two objects or two lists; tell whether to go on to their members."""
+        ours, theirs = place.new, place.old
+        if isinstance(theirs, Absent) or is_directive(place.name):
+            return False
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            # A ``$patch`` on one side only, or two different ones, make the whole
+            # object conflict.
+            if not same(ours.get(MARKER, ABSENT), theirs.get(MARKER, ABSENT)):
+                self._add(place.path, ours, theirs)
+                return False
+            # Go: mergingMapFieldsHaveConflicts does not look into what is replaced.
+            field = _field(place)
+            return field is None or not field.replaces
+        if isinstance(ours, list) and isinstance(theirs, list):
             try:
-                yield from _field(ours, right[name], schema.field(name), path / name)
+                self._lists(place, ours, theirs)
             except SmpError as error:
-                raise error.within(name) from None
+                raise error.at(place.path) from None
+            return False
+        self._add(place.path, ours, theirs)
+        return False
+
+    def scalar(
+        self,
+        place: Place,
+        step: Step,
+        value: JSON,
+        old: JSON | Absent,
+        facts: object,  # noqa: ARG002
+    ) -> None:
+        """Compare two scalars."""
+        self._member(place, step, value, old)
+
+    def null(self, place: Place, name: str, node: Node) -> bool:  # noqa: ARG002
+        """Compare a null, which deletes, with what the other side does."""
+        self._member(place, name, None, as_object(place.old).get(name, ABSENT))
+        return True
+
+    def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
+        """Compare values of another type than the schema's, or free-form ones."""
+        if not isinstance(step, str):
+            return
+        theirs = as_object(place.old).get(step, ABSENT)
+        here = Place(place, step, -1, node, theirs, value, guessed=False)
+        if isinstance(value, dict):
+            self.walk.visit(here)
+        elif isinstance(value, list):
+            self.enter(here, node.type)
+        else:
+            self._member(place, step, value, theirs)
+
+    def unknown(self, place: Place, name: str, value: JSON) -> bool:
+        """Compare values of a field that the schema does not know."""
+        theirs = as_object(place.old).get(name, ABSENT)
+        if isinstance(theirs, Absent) or is_directive(name):
+            return True
+        if isinstance(value, dict | list):
+            raise unknown_field().at(place.path / name)
+        self._member(place, name, value, theirs)
+        return True
+
+    def _member(
+        self, place: Place, step: Step, ours: JSON, theirs: JSON | Absent
+    ) -> None:
+        if isinstance(theirs, Absent) or (isinstance(step, str) and is_directive(step)):
+            return
+        if not same(ours, theirs):
+            self._add(place.path / step, ours, theirs)
+
+    def _add(self, path: Path, ours: JSON, theirs: JSON) -> None:
+        self.found.append(Conflict(path, ours, theirs))
+
+    def _lists(self, place: Place, ours: JSONArray, theirs: JSONArray) -> None:
+        """Compare two lists (Go: slicesHaveConflicts)."""
+        json_type = element_type(ours, theirs)
+        field = _field(place)
+        if field is not None and field.merges:
+            # Merge lists of scalars never conflict: each side only adds.
+            if json_type is dict:
+                self._by_key(place, ours, theirs, field.merge_key)
+        elif len(ours) != len(theirs):
+            self._add(place.path, ours, theirs)
+        elif json_type is dict:
+            for index, element in enumerate(ours):
+                self._element(place, index, element, theirs[index])
+        elif set(map(scalar_key, ours)) != set(map(scalar_key, theirs)):
+            self._add(place.path, ours, theirs)
+
+    def _by_key(
+        self, place: Place, ours: JSONArray, theirs: JSONArray, merge_key: str
+    ) -> None:
+        # Two patches may each have several elements of one key: all of them meet.
+        by_key: dict[ScalarKey, JSONArray] = {}
+        their_keys = keys_of(theirs, merge_key)
+        for index, key in enumerate(their_keys):
+            by_key.setdefault(key, []).append(theirs[index])
+        for index, key in enumerate(keys_of(ours, merge_key)):
+            for other in by_key.get(key, []):
+                self._element(place, index, ours[index], other)
+
+    def _element(self, place: Place, index: int, ours: JSON, theirs: JSON) -> None:
+        node = place.node.items()
+        if node is not None and isinstance(ours, dict) and isinstance(theirs, dict):
+            here = Place(place, "", index, node, theirs, ours, guessed=False)
+            self.walk.visit(here)
 
 
-def _field(
-    ours: JSON, theirs: JSON, field: Field | None, path: Path
-) -> Iterator[Conflict]:
-    if isinstance(ours, (dict, list)) and field is None:
-        raise unknown_field()
-    if isinstance(ours, dict) and isinstance(theirs, dict) and field is not None:
-        yield from _objects(ours, theirs, field, path)
-    elif isinstance(ours, list) and isinstance(theirs, list) and field is not None:
-        yield from _lists(ours, theirs, field, path)
-    elif not same(ours, theirs):
-        yield Conflict(path, ours, theirs)
-
-
-def _objects(
-    ours: JSONObject, theirs: JSONObject, field: Field, path: Path
-) -> Iterator[Conflict]:
-    if not field.replaces:
-        yield from conflicts(ours, theirs, field.type, path)
-    elif not same(ours.get(MARKER, ABSENT), theirs.get(MARKER, ABSENT)):
-        yield Conflict(path, ours, theirs)
-
-
-def _lists(
-    ours: JSONArray, theirs: JSONArray, field: Field, path: Path
-) -> Iterator[Conflict]:
-    kind = element_type(ours, theirs)
-    if field.merges:
-        # Merge lists of scalars never conflict: each side only adds.
-        yield from _by_key(ours, theirs, field, path) if kind is dict else ()
-    elif len(ours) != len(theirs):
-        yield Conflict(path, ours, theirs)
-    elif kind is dict:
-        yield from _by_index(ours, theirs, field, path)
-    elif set(map(scalar_key, ours)) != set(map(scalar_key, theirs)):
-        yield Conflict(path, ours, theirs)
-
-
-def _by_key(
-    ours: JSONArray, theirs: JSONArray, field: Field, path: Path
-) -> Iterator[Conflict]:
-    found: dict[ScalarKey, JSONArray] = {}
-    for element, key in zip(theirs, keys_of(theirs, field.merge_key), strict=True):
-        found.setdefault(key, []).append(element)
-    for index, key in enumerate(keys_of(ours, field.merge_key)):
-        one = ours[index]
-        for other in found.get(key, []):
-            if isinstance(one, dict) and isinstance(other, dict):
-                yield from _elements(
-                    one,
-                    other,
-                    field,
-                    path,
-                    Element(index, field.merge_key, one[field.merge_key]),
-                )
-
-
-def _by_index(
-    ours: JSONArray, theirs: JSONArray, field: Field, path: Path
-) -> Iterator[Conflict]:
-    for index, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        if isinstance(one, dict) and isinstance(other, dict):
-            yield from _elements(one, other, field, path, index)
-
-
-def _elements(
-    ours: JSONObject, theirs: JSONObject, field: Field, path: Path, step: Step
-) -> Iterator[Conflict]:
-    try:
-        yield from conflicts(ours, theirs, field.type.items, path / step)
-    except SmpError as error:
-        raise error.within(step) from None
+def _field(place: Place) -> Field | None:
+    """Return the field of a member, which has its patch strategy."""
+    parent = place.parent
+    if parent is None or isinstance(parent.node.type, ListType):
+        return None
+    return parent.node.type.field(place.name)

@@ -12,7 +12,7 @@ from smp.errors import (
     PatchError,
     bounded,
 )
-from smp.paths import Path, Step
+from smp.paths import Step
 from smp.schema.model import Schema
 from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
@@ -65,8 +65,7 @@ def three_way_patch(
     # from how it is changed in current": the patch against the changes made to live.
     changed = Diff(orders=False).objects(base, base, live, schema.type)
     in_conflict = [
-        _with_base(conflict, base)
-        for conflict in conflicts(patch, changed, schema.type, Path())
+        _with_base(conflict, base) for conflict in conflicts(patch, changed, schema)
     ]
     if in_conflict:
         raise ConflictError(_sorted(in_conflict))
@@ -124,7 +123,7 @@ def find_conflicts(
     strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
     """
     _require_objects(left=left, right=right)
-    return _sorted(conflicts(left, right, schema.type, Path()))
+    return _sorted(conflicts(left, right, schema))
 
 
 @bounded("the object")

@@ -11,8 +11,10 @@ from __future__ import annotations
 from smp.unions._operations import (
     OnConflict,
     contradictions,
+    normalize_applied,
     normalize_unions,
     validate_unions,
+    validation,
 )
 from smp.unions._profiles import OFF, PROFILES
 from smp.unions._results import Change, Normalization
@@ -24,6 +26,8 @@ __all__ = [
     "Normalization",
     "OnConflict",
     "contradictions",
+    "normalize_applied",
     "normalize_unions",
     "validate_unions",
+    "validation",
 ]

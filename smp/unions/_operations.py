@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from smp.errors import ObjectError, bounded
+from smp.errors import ObjectError, UnionError, bounded
 from smp.schema.model import Schema
-from smp.schema.walk import Walk, plan_of
+from smp.schema.walk import Interest, Walk, plan_of
 from smp.unions._normalize import NormalizationInterest, NormalizationRule, together
 from smp.unions._profiles import OFF, PROFILES, profile_named
 from smp.unions._results import Normalization
-from smp.unions._validate import DESIRED, ValidationInterest, ValidationRule
+from smp.unions._validate import (
+    DESIRED,
+    ContradictionRule,
+    ValidationInterest,
+    ValidationRule,
+)
 from smp.values import ABSENT, JSONObject, as_object, type_name
 from smp.violations import Violation
 
@@ -82,6 +87,60 @@ def validate_unions(
     )
     walk.run(ABSENT if old is None else old, new, schema.type)
     return tuple(rule.found)
+
+
+def validation(
+    profile: str, *, ratchet: bool
+) -> tuple[list[Interest], list[ValidationRule]]:
+    """Return the interests and the rules that validate unions, to share a walk."""
+    if profile_named(profile) is OFF:
+        return [], []
+    return [_VALIDATION[profile]], [ValidationRule(ratchet=ratchet)]
+
+
+def normalize_applied(
+    live: JSONObject,
+    patched: JSONObject,
+    modified: JSONObject,
+    patch: JSONObject,
+    schema: Schema,
+    *,
+    profile: str,
+    ratchet: bool,
+) -> Normalization:
+    """Normalize what an apply makes of a live object.
+
+    Raises UnionError where the modified configuration contradicts itself; with
+    ``ratchet`` only where it changes something.
+    """
+    chosen = profile_named(profile)
+    if chosen is OFF:
+        return Normalization(patched)
+    if not ratchet:
+        _refuse(contradictions(modified, schema))
+    if patched is live:
+        return normalize_unions(live, patched, schema, profile=profile, patch=patch)
+    plan = plan_of(schema.types, [_DESIRED, _NORMALIZATION[profile]])
+    contradiction = ContradictionRule(modified)
+    rule = NormalizationRule(
+        plan_of(schema.types, [_NORMALIZATION[profile]]), patch, clear_conflicts=False
+    )
+    result = Walk(plan, [contradiction, rule]).run(live, patched, schema.type)
+    _refuse(tuple(contradiction.found))
+    if rule.problems:
+        raise together(rule.problems)
+    return Normalization(as_object(result), tuple(rule.changes), tuple(rule.warnings))
+
+
+def _refuse(found: tuple[Violation, ...]) -> None:
+    if found:
+        text = "; ".join([str(violation) for violation in found])
+        raise UnionError(
+            f"the configuration contradicts itself: {text}",
+            code="union-contradiction",
+            path=found[0].path,
+            hint="set one member of a union, and the discriminator to its value",
+        )
 
 
 @bounded("the configuration")

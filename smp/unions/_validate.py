@@ -12,7 +12,7 @@ from typing import Final
 from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.union_groups import Member, UnionGroup
-from smp.schema.walk import Interest, Place, Rule
+from smp.schema.walk import Counterpart, Interest, Place, Rule
 from smp.unions._normalize import require_keys_outside_unions
 from smp.unions._profiles import (
     KEP_1027,
@@ -100,11 +100,37 @@ class ValidationRule(Rule):
             self.found.append(violation.below(path))
 
 
+class ContradictionRule(Rule):
+    """Finds where a configuration contradicts itself, in a walk along its outcome.
+
+    The outcome has all members that the configuration sets, so the configuration is
+    looked at only where the outcome contradicts itself.
+    """
+
+    def __init__(self, configuration: JSONObject) -> None:
+        self.found: list[Violation] = []
+        self._configuration = Counterpart(configuration)
+
+    def enter(self, place: Place, facts: object | None) -> bool:
+        """Judge what the configuration says of an object."""
+        new = place.new
+        if new is place.old:
+            return True
+        if isinstance(facts, ValidatedUnions) and isinstance(new, dict):
+            for union in facts.unions:
+                if contradictions_of(union, new):
+                    desired = self._configuration.at(place)
+                    if isinstance(desired, dict):
+                        for violation in contradictions_of(union, desired):
+                            self.found.append(violation.below(place.path))
+        return True
+
+
 def violations_of(facts: UnionFacts, obj: JSONObject, type_: Type) -> list[Violation]:
     """Return what is wrong with one union of an object; paths start at the object."""
     profile = facts.profile
     if profile is DESIRED:
-        return _contradictions(facts, obj)
+        return contradictions_of(facts, obj)
     if profile is KEP_1027 and facts.discriminator:
         return _by_discriminator(facts, obj)
     if profile is KEP_1027:
@@ -209,7 +235,8 @@ def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     return found
 
 
-def _contradictions(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+def contradictions_of(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    """Return where an object sets two members, or one that its value excludes."""
     union = facts.union
     members = facts.members_set(obj)
     if len(members) > 1:

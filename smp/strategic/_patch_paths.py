@@ -1,0 +1,124 @@
+"""Rules that return paths of a patch: unknown fields, and leaves that are missing."""
+
+from __future__ import annotations
+
+from smp.paths import Path, Step
+from smp.schema.model import AnyType, Field, ListType, Schema
+from smp.schema.walk import Node, Place, Rule, Walk, plan_of
+from smp.strategic._conflicts import EVERY_TYPE
+from smp.strategic._directives import is_directive
+from smp.values import ABSENT, JSON, Absent, JSONObject
+
+
+def unknown_paths(patch: JSONObject, schema: Schema) -> list[Path]:
+    """Return where a patch has an object or a list in a field without a schema."""
+    rule = UnknownFieldRule()
+    Walk(plan_of(schema.types, [EVERY_TYPE]), [rule]).run(ABSENT, patch, schema.type)
+    return rule.found
+
+
+def leaf_paths(patch: JSONObject, schema: Schema) -> list[Path]:
+    """Return the paths of all that a patch sets: its scalars, and its whole lists.
+
+    A null is left out, as it only asks for absence, and so is the merge key of an
+    element that sets something else.
+    """
+    if not patch:
+        return []
+    rule = LeafRule()
+    Walk(plan_of(schema.types, [EVERY_TYPE]), [rule]).run(ABSENT, patch, schema.type)
+    return rule.found
+
+
+class UnknownFieldRule(Rule):
+    """Finds objects and lists in fields that the schema does not know."""
+
+    def __init__(self) -> None:
+        self.found: list[Path] = []
+
+    def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
+        """Go into everything but directives and free-form values."""
+        free_form = isinstance(place.node.type, AnyType)
+        return not free_form and not is_directive(place.name)
+
+    def unknown(self, place: Place, name: str, value: JSON) -> bool:
+        """Record a member that the schema does not know."""
+        if isinstance(value, dict | list) and not is_directive(name):
+            self.found.append(place.path / name)
+        return True
+
+    def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
+        """Record the members of an object that stands where a scalar belongs."""
+        if isinstance(value, dict) and not isinstance(node.type, ListType):
+            for name, member in value.items():
+                if isinstance(member, dict | list):
+                    self.found.append(place.path / step / name)
+
+
+class LeafRule(Rule):
+    """Finds the leaves of a patch that only adds."""
+
+    def __init__(self) -> None:
+        self.found: list[Path] = []
+        # How many leaves there were when each place was entered.
+        self._counts: list[int] = []
+
+    def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
+        """Go into what merges; what is replaced as a whole is a leaf."""
+        if is_directive(place.name):
+            return False
+        parent = place.parent
+        field: Field | None = None
+        if parent is not None and place.index < 0:
+            field = parent.node.type.field(place.name)
+        if field is not None and not _merges(place, field):
+            self.found.append(place.path)
+            return False
+        self._counts.append(len(self.found))
+        return True
+
+    def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:  # noqa: ARG002
+        """Take an object without leaves, such as an empty one, for a leaf."""
+        count = self._counts.pop()
+        if count == len(self.found) and place.parent is not None:
+            self.found.append(place.path)
+        return value
+
+    def scalar(
+        self,
+        place: Place,
+        step: Step,
+        value: JSON,  # noqa: ARG002
+        old: JSON | Absent,  # noqa: ARG002
+        facts: object,  # noqa: ARG002
+    ) -> None:
+        """Record a scalar, unless it is what identifies its element."""
+        parent = place.parent
+        is_key = parent is not None and place.index >= 0 and step in parent.node.keys
+        is_word = isinstance(step, str) and is_directive(step)
+        if not is_key and not is_word:
+            self.found.append(place.path / step)
+
+    def mismatch(
+        self,
+        place: Place,
+        step: Step,
+        value: JSON,
+        node: Node,  # noqa: ARG002
+    ) -> None:
+        """Record a value of another type than the schema's, or a free-form scalar."""
+        if value is not None:
+            self.scalar(place, step, value, ABSENT, ABSENT)
+
+    def unknown(self, place: Place, name: str, value: JSON) -> bool:
+        """Record a member that the schema does not know."""
+        if value is not None:
+            self.scalar(place, name, value, ABSENT, ABSENT)
+        return True
+
+
+def _merges(place: Place, field: Field) -> bool:
+    """Tell whether a patch merges into a field, so that its leaves are further down."""
+    if isinstance(place.new, dict):
+        return not field.replaces
+    return field.merges and bool(field.merge_key)
