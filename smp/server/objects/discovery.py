@@ -46,31 +46,27 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
 
     Its Content-Type is ``AGGREGATED``.
     """
+    groups = [group for group in resources.groups() if core == (group == "")]
     items: list[JSON] = []
-    for group in resources.groups():
-        is_core = not group
-        if is_core == core:
-            items.append(_aggregated_group(resources, group))
+    for group in groups:
+        versions: list[JSON] = []
+        for version in resources.versions(group):
+            served = resources.in_version(group, version)
+            versions.append(
+                {
+                    "version": version,
+                    "resources": [_aggregated_resource(one) for one in served],
+                    "freshness": "Current",
+                }
+            )
+        metadata: JSONObject = {"name": group} if group else {}
+        items.append({"metadata": metadata, "versions": versions})
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": "apidiscovery.k8s.io/v2",
         "metadata": {},
         "items": items,
     }
-
-
-def _aggregated_group(resources: Resources, group: str) -> JSONObject:
-    versions: list[JSON] = []
-    for version in resources.versions(group):
-        served = resources.in_version(group, version)
-        versions.append(
-            {
-                "version": version,
-                "resources": [_aggregated_resource(resource) for resource in served],
-                "freshness": "Current",
-            }
-        )
-    return {"metadata": {"name": group} if group else {}, "versions": versions}
 
 
 def _aggregated_resource(resource: Resource) -> JSONObject:
@@ -151,29 +147,27 @@ def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
                 **_alternative_names(resource),
             }
         )
-        listed += [
-            _listed_subresource(resource, name) for name in resource.subresources
-        ]
+        for name in resource.subresources:
+            kind = _kind(resource, name)
+            subresource: JSONObject = {
+                "name": f"{resource.plural}/{name}",
+                "singularName": "",
+                "namespaced": resource.namespaced,
+            }
+            # "Empty implies the group of the containing resource list"
+            # (APIResource.Group): only a Scale is of another group.
+            if name == "scale":
+                subresource["group"] = kind["group"]
+                subresource["version"] = kind["version"]
+            subresource["kind"] = kind["kind"]
+            subresource["verbs"] = [*SUBRESOURCE_VERBS]
+            listed.append(subresource)
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": group_version,
         "resources": listed,
     }
-
-
-def _listed_subresource(resource: Resource, name: str) -> JSONObject:
-    kind = _kind(resource, name)
-    document: JSONObject = {
-        "name": f"{resource.plural}/{name}",
-        "singularName": "",
-        "namespaced": resource.namespaced,
-    }
-    # "Empty implies the group of the containing resource list" (APIResource.Group):
-    # only a Scale is of another group.
-    if name == "scale":
-        document |= {"group": kind["group"], "version": kind["version"]}
-    return {**document, "kind": kind["kind"], "verbs": [*SUBRESOURCE_VERBS]}
 
 
 # Common to both forms

@@ -92,6 +92,21 @@ class Requirement(msgspec.Struct, frozen=True):
             return False
         return number < limit if self.operator == "<" else number > limit
 
+    def check(self) -> None:
+        """Raise SelectorError for a key or a value that no label can have.
+
+        Go: labels.NewRequirement.
+        """
+        problems = [names.label_key(self.key)]
+        problems += [names.label_value(value) for value in self.values]
+        if self.operator in {"<", ">"} and _integer(self.values[0]) is None:
+            problems.append("must be an integer")
+        for problem in problems:
+            if problem:
+                raise SelectorError(
+                    f"invalid label selector for {self.key!r}: {problem}"
+                )
+
 
 class LabelSelector(msgspec.Struct, frozen=True):
     """A label selector; without requirements it selects everything."""
@@ -120,7 +135,7 @@ def parse_label_selector(text: str) -> LabelSelector:
                 f"unable to parse the label selector {text!r} at character {position}"
             )
         requirement = _requirement(term)
-        _check_requirement(requirement)
+        requirement.check()
         requirements.append(requirement)
         # After a comma there must be another term.
         if not term["end"]:
@@ -139,22 +154,6 @@ def _requirement(term: re.Match[str]) -> Requirement:
     if term["operator"]:
         return Requirement(key, _OPERATORS[term["operator"]], (term["value"],))
     return Requirement(key, "exists")
-
-
-def _check_requirement(requirement: Requirement) -> None:
-    """Raise SelectorError for a key or a value that no label can have.
-
-    Go: labels.NewRequirement.
-    """
-    problems = [names.label_key(requirement.key)]
-    problems += [names.label_value(value) for value in requirement.values]
-    if requirement.operator in {"<", ">"} and _integer(requirement.values[0]) is None:
-        problems.append("must be an integer")
-    for problem in problems:
-        if problem:
-            raise SelectorError(
-                f"invalid label selector for {requirement.key!r}: {problem}"
-            )
 
 
 def _integer(value: JSON) -> int | None:

@@ -1,4 +1,4 @@
-"""The columns that a CustomResourceDefinition gives to the table of its objects.
+"""The columns that a CustomResourceDefinition adds to the table of its objects.
 
 Source: "Extend the Kubernetes API with CustomResourceDefinitions" in the Kubernetes
 documentation ("Additional printer columns").
@@ -6,32 +6,34 @@ documentation ("Additional printer columns").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 from smp import codec
+from smp.paths import Path
+from smp.server.errors import invalid, required
 from smp.server.objects.crds._spec import PrinterColumn
-from smp.server.objects.crds.json_path import Find, JSONPathError, value_finder
+from smp.server.objects.crds.json_path import JSONPathError, value_finder
 from smp.server.objects.tables.columns import NAME, Column, time_since
-from smp.values import ABSENT, JSON, Absent, JSONObject, printed
+from smp.values import JSON, Absent, JSONObject, printed
+from smp.violations import Violation
 
-TYPES: Final = ("boolean", "date", "integer", "number", "string")
+_TYPES: Final = ("boolean", "date", "integer", "number", "string")
+# A definition without columns gets this one beside the name.
 _AGE: Final = PrinterColumn(
     name="Age", type="date", json_path=".metadata.creationTimestamp"
 )
 
 
 def columns(defined: Iterable[PrinterColumn]) -> tuple[Column, ...]:
-    """Return the columns of a table: the name, and those that are defined, by default
-    the age.
-    """
-    return (NAME, *map(_column, tuple(defined) or (_AGE,)))
+    """Return the columns of a table: the name and the defined ones."""
+    shown = tuple(defined) or (_AGE,)
+    return (NAME, *[_column(column) for column in shown])
 
 
 def is_supported(json_path: str) -> bool:
-    """Tell whether a column can show what is at a path; one that cannot stays empty."""
+    """Tell whether a path is supported; a column with another one stays empty."""
     try:
         value_finder(json_path)
     except JSONPathError:
@@ -39,64 +41,62 @@ def is_supported(json_path: str) -> bool:
     return True
 
 
-def _column(one: PrinterColumn) -> Column:
-    find = value_finder(one.json_path) if is_supported(one.json_path) else _nothing
-    description = (
-        one.description
-        or f"Custom resource definition column (in JSONPath format): {one.json_path}"
-    )
+def column_problems(column: PrinterColumn, path: Path) -> Iterator[Violation]:
+    """Yield what is wrong with a column at a path of its definition.
+
+    Go: ValidateCustomResourceColumnDefinition.
+    """
+    if not column.name:
+        yield required(path / "name")
+    if not column.json_path:
+        yield required(path / "jsonPath")
+    if not column.type:
+        yield required(path / "type")
+    elif column.type not in _TYPES:
+        types = ", ".join(_TYPES)
+        yield invalid(path / "type", column.type, f"must be one of {types}")
+    if column.json_path and not column.json_path.startswith("."):
+        yield invalid(
+            path / "jsonPath",
+            column.json_path,
+            "must be a simple JSONPath that begins with .",
+        )
+
+
+def _column(column: PrinterColumn) -> Column:
+    json_path = column.json_path
+    # An unsupported path gives a warning where the definition is read.
+    find = value_finder(json_path) if is_supported(json_path) else None
+
+    def cell(obj: JSONObject, now: datetime) -> JSON:
+        value = find(obj) if find else None
+        if value is None or isinstance(value, Absent):
+            return None
+        return _cell_value(value, column.type, now)
+
     return Column(
-        one.name,
-        partial(_cell, find, one.type),
-        one.type,
-        one.priority,
-        one.format,
-        description,
+        name=column.name,
+        cell=cell,
+        type=column.type,
+        priority=column.priority,
+        format=column.format,
+        description=column.description
+        or f"Custom resource definition column (in JSONPath format): {json_path}",
     )
 
 
-def _nothing(_value: JSON) -> Absent:
-    return ABSENT
-
-
-def _cell(find: Find, kind: str, obj: JSONObject, now: datetime) -> JSON:
-    value = find(obj)
-    if value is None or isinstance(value, Absent):
-        return None
-    return time_since(value, now) if kind == "date" else _SHOWN[kind](value)
-
-
-def _text(value: JSON) -> JSON:
-    return (
-        codec.encode(value).decode()
-        if isinstance(value, dict | list)
-        else printed(value)
-    )
-
-
-def _integer(value: JSON) -> JSON:
-    return (
-        int(value)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else None
-    )
-
-
-def _number(value: JSON) -> JSON:
-    return (
-        value
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else None
-    )
-
-
-def _boolean(value: JSON) -> JSON:
-    return value if isinstance(value, bool) else None
-
-
-_SHOWN: Final[dict[str, Callable[[JSON], JSON]]] = {
-    "boolean": _boolean,
-    "integer": _integer,
-    "number": _number,
-    "string": _text,
-}
+def _cell_value(value: JSON, json_type: str, now: datetime) -> JSON:
+    """Return a value as a column of a type shows it, or None if it cannot."""
+    if json_type == "date":
+        return time_since(value, now)
+    if json_type == "string":
+        is_scalar = not isinstance(value, dict | list)
+        return printed(value) if is_scalar else codec.encode(value).decode()
+    # In Python a boolean is a number, too.
+    if isinstance(value, bool):
+        return value if json_type == "boolean" else None
+    if isinstance(value, int | float) and json_type == "number":
+        return value
+    if isinstance(value, int | float) and json_type == "integer":
+        return int(value)
+    return None

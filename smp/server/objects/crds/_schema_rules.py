@@ -1,8 +1,19 @@
-"""What the schema of a custom resource has to be: structural, and without the words
-that are forbidden in it.
+"""The rules for the schema of a custom resource: structural, and no forbidden keywords.
+
+A schema is structural if it states all types outside of ``allOf``, ``anyOf``, ``oneOf``
+and ``not``, so that the fields of an object are known without evaluating conditions.
+Inside of these four, a schema only restricts what is stated outside:
+
+    type: object                         # structure
+    properties:
+      port: {type: integer}              # structure
+    anyOf:
+    - properties:
+        port: {minimum: 1024}            # a condition; "type" would be forbidden here
 
 Source: "Extend the Kubernetes API with CustomResourceDefinitions" in the Kubernetes
-documentation ("Specifying a structural schema", "Validation").
+documentation ("Specifying a structural schema", "Validation"). Go: the functions named
+below, in k8s.io/apiextensions-apiserver, pkg/apiserver/schema.
 """
 
 from __future__ import annotations
@@ -10,22 +21,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.sources.extensions import facets
 from smp.server.errors import forbidden, invalid, required
-from smp.server.objects.crds.validation import is_readable, violations
-from smp.values import JSON, JSONObject, as_list
+from smp.server.objects.crds._keywords import compiled_pattern
+from smp.server.objects.crds.validation import violations
+from smp.values import JSON, JSONObject, as_list, as_object
 from smp.violations import Violation, unsupported
 
 _FORBIDDEN: Final = ("$ref", "definitions", "dependencies", "id", "patternProperties")
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
-_FREE: Final = "x-kubernetes-preserve-unknown-fields"
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
-_EITHER: Final = ("integer", "string")
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
+# Keywords that state the structure of an object, so they are forbidden in conditions.
 _STRUCTURE: Final = (
     "additionalProperties",
     "default",
@@ -36,8 +49,16 @@ _STRUCTURE: Final = (
 )
 
 
+class _Inner(msgspec.Struct, frozen=True):
+    """A schema inside of another one; a condition is one below allOf, anyOf .."""
+
+    schema: JSON
+    path: Path
+    is_condition: bool
+
+
 def schema_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
-    """Yield what is wrong with the schema of a version, and with the schemas inside it."""
+    """Yield what is wrong with the schema of a version, and with those inside of it."""
     if schema.get("type") not in {None, "", "object"}:
         yield invalid(path / "type", schema.get("type"), "must be object at the root")
     if "additionalProperties" in schema:
@@ -46,65 +67,76 @@ def schema_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
 
 
 def unevaluated(schema: JSON, path: Path) -> Iterator[Path]:
-    """Yield the places of a schema whose rules nobody here evaluates: those in the
-    Common Expression Language.
+    """Yield the places of the rules that this server does not evaluate.
+
+    These are rules in the Common Expression Language.
     """
     if not isinstance(schema, dict):
         return
     if "x-kubernetes-validations" in schema:
         yield path / "x-kubernetes-validations"
-    for node, place, _ in _inner(schema, path):
-        yield from unevaluated(node, place)
+    for inner in _inner_schemas(schema, path):
+        yield from unevaluated(inner.schema, inner.path)
 
 
 def _problems(schema: JSON, path: Path, *, structural: bool) -> Iterator[Violation]:
+    """Yield what is wrong with a schema, which is a condition if not ``structural``."""
     if not isinstance(schema, dict):
         return
-    yield from _word_problems(schema, path)
+    yield from _keyword_problems(schema, path)
     if structural:
         yield from _type_problems(schema, path)
-        yield from _default_problems(schema, path)
-    for node, place, is_structural in _inner(schema, path):
-        yield from _problems(node, place, structural=structural and is_structural)
-        if structural and not is_structural:
-            yield from _combined_problems(
-                node, place, typed=schema.get(_INT_OR_STRING) is True
+        # A default is a value like any other. A null default is none.
+        default = schema.get("default")
+        if default is not None:
+            for violation in violations(default, schema):
+                steps = (*path.steps, "default", *violation.path.steps)
+                yield replace(violation, path=Path(steps))
+    for inner in _inner_schemas(schema, path):
+        is_structural = structural and not inner.is_condition
+        yield from _problems(inner.schema, inner.path, structural=is_structural)
+        # At the outermost condition; the walk below goes on to those inside of it.
+        if structural and inner.is_condition:
+            yield from _condition_problems(
+                inner, int_or_string=schema.get(_INT_OR_STRING) is True
             )
 
 
-def _inner(schema: JSONObject, path: Path) -> Iterator[tuple[JSON, Path, bool]]:
-    """Yield the schemas inside a schema, where they are, and whether they say what an
-    object consists of.
+def _inner_schemas(schema: JSONObject, path: Path) -> Iterator[_Inner]:
+    """Yield the schemas directly inside of a schema."""
+    for name, node in as_object(schema.get("properties")).items():
+        yield _Inner(node, path / "properties" / name, is_condition=False)
+    for keyword in ("additionalProperties", "items"):
+        yield _Inner(schema.get(keyword), path / keyword, is_condition=False)
+    yield _Inner(schema.get("not"), path / "not", is_condition=True)
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for index, node in enumerate(as_list(schema.get(keyword))):
+            yield _Inner(node, path / keyword / index, is_condition=True)
+
+
+def _keyword_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
+    """Yield the keywords that are forbidden or malformed, in any schema.
+
+    Go: ValidateCustomResourceDefinitionOpenAPISchema, in pkg/apis/apiextensions.
     """
-    properties = schema.get("properties")
-    for name, node in properties.items() if isinstance(properties, dict) else ():
-        yield node, path / "properties" / name, True
-    for word in ("additionalProperties", "items", "not"):
-        yield schema.get(word), path / word, word != "not"
-    for word in ("allOf", "anyOf", "oneOf"):
-        for index, node in enumerate(as_list(schema.get(word))):
-            yield node, path / word / index, False
-
-
-def _word_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
-    for word in _FORBIDDEN:
-        if word in schema:
-            yield forbidden(path / word, f"{word} is not supported")
+    for keyword in _FORBIDDEN:
+        if keyword in schema:
+            yield forbidden(path / keyword, f"{keyword} is not supported")
+    # Its cost is quadratic; a list of the type "set" is the replacement.
     if schema.get("uniqueItems") is True:
         yield forbidden(path / "uniqueItems", "uniqueItems cannot be set to true")
-    if (
-        schema.get("properties")
-        and schema.get("additionalProperties", True) is not True
-    ):
+    others = schema.get("additionalProperties", True)
+    if schema.get("properties") and others is not True:
         yield forbidden(
             path / "additionalProperties",
             "additionalProperties and properties are mutual exclusive",
         )
-    if schema.get(_FREE) is False:
-        yield invalid(path / _FREE, schema[_FREE], "must be true or undefined")
+    if schema.get(_PRESERVE) is False:
+        yield invalid(path / _PRESERVE, schema[_PRESERVE], "must be true or undefined")
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and not is_readable(pattern):
+    if isinstance(pattern, str) and compiled_pattern(pattern) is None:
         yield invalid(path / "pattern", pattern, "must be a valid regular expression")
+    # List types, map keys and the like are read as for any other schema.
     try:
         facets({word: value for word, value in schema.items() if word != "enum"})
     except SchemaError as error:
@@ -116,51 +148,57 @@ def _word_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
 
 
 def _type_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
-    """Yield what is wrong with the type: it is stated, unless values of several types
-    are allowed.
+    """Yield what is wrong with the type that a structural schema states.
+
+    Go: validateStructuralInvariants.
     """
-    kind = schema.get("type")
-    if (
-        not kind
-        and schema.get(_FREE) is not True
-        and schema.get(_INT_OR_STRING) is not True
-    ):
-        yield required(path / "type", "must not be empty for specified object fields")
-    elif kind and kind not in _TYPES:
-        yield unsupported(path / "type", kind, _TYPES)
-    if kind == "array" and not isinstance(schema.get("items"), dict):
+    type_name = schema.get("type")
+    preserves = schema.get(_PRESERVE) is True
+    if not type_name:
+        # Values of several types are allowed by these two keywords only.
+        if not preserves and schema.get(_INT_OR_STRING) is not True:
+            yield required(
+                path / "type", "must not be empty for specified object fields"
+            )
+    elif type_name not in _TYPES:
+        yield unsupported(path / "type", type_name, _TYPES)
+    if type_name == "array" and not isinstance(schema.get("items"), dict):
         yield required(path / "items", "must be specified")
-    if schema.get(_EMBEDDED) is True and kind != "object":
-        yield invalid(path / "type", kind, f"must be object if {_EMBEDDED} is true")
-    if (
-        schema.get(_EMBEDDED) is True
-        and schema.get(_FREE) is not True
-        and not schema.get("properties")
-    ):
-        yield required(
-            path / "properties",
-            f"must not be empty if {_EMBEDDED} is true without {_FREE}",
-        )
+    if schema.get(_EMBEDDED) is True:
+        if type_name != "object":
+            yield invalid(
+                path / "type", type_name, f"must be object if {_EMBEDDED} is true"
+            )
+        # Otherwise all fields of the embedded object would be pruned.
+        if not preserves and not schema.get("properties"):
+            yield required(
+                path / "properties",
+                f"must not be empty if {_EMBEDDED} is true without {_PRESERVE}",
+            )
 
 
-def _combined_problems(schema: JSON, path: Path, *, typed: bool) -> Iterator[Violation]:
-    """Yield what a schema below allOf, anyOf, oneOf or not states beside conditions:
-    types are for int-or-string.
+def _condition_problems(
+    condition: _Inner, *, int_or_string: bool
+) -> Iterator[Violation]:
+    """Yield the keywords of a condition, and of those in it, that state structure.
+
+    ``int_or_string`` is true below a schema of that kind. Go:
+    validateNestedValueValidation.
     """
+    schema = condition.schema
     if not isinstance(schema, dict):
         return
-    for word in _STRUCTURE:
-        if word in schema and not (
-            typed and word == "type" and schema[word] in _EITHER
+    for keyword in _STRUCTURE:
+        # "anyOf: [{type: integer}, {type: string}]" is how int-or-string is published.
+        if (
+            keyword == "type"
+            and int_or_string
+            and schema.get("type") in ("integer", "string")
         ):
-            yield forbidden(path / word, "must be undefined to be structural")
-    for node, place, _ in _inner(schema, path):
-        yield from _combined_problems(node, place, typed=typed)
-
-
-def _default_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
-    default = schema.get("default")
-    for violation in violations(default, schema) if default is not None else ():
-        yield replace(
-            violation, path=Path((*path.steps, "default", *violation.path.steps))
-        )
+            continue
+        if keyword in schema:
+            yield forbidden(
+                condition.path / keyword, "must be undefined to be structural"
+            )
+    for inner in _inner_schemas(schema, condition.path):
+        yield from _condition_problems(inner, int_or_string=int_or_string)

@@ -1,5 +1,6 @@
-"""The parts of a CustomResourceDefinition, typed; what is left out is empty, for rules
-to complain about.
+"""The parts of a CustomResourceDefinition, typed.
+
+A field that is left out is empty: _rules.py knows which ones are required.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from smp.errors import DepthError
+from smp.errors import bounded
 from smp.server.errors import StatusError
 from smp.values import JSON, JSONObject
 
@@ -17,7 +18,7 @@ _SCHEMA: Final = "openAPIV3Schema"
 
 
 class Names(msgspec.Struct, frozen=True, rename="camel"):
-    """What a resource and its kind are called."""
+    """The names of a resource and of its kind."""
 
     plural: str = ""
     singular: str = ""
@@ -28,7 +29,7 @@ class Names(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Scale(msgspec.Struct, frozen=True, rename="camel"):
-    """Where the scale of an object is: JSON paths."""
+    """The JSON paths of the parts of a Scale."""
 
     spec_replicas_path: str = ""
     status_replicas_path: str = ""
@@ -54,7 +55,7 @@ class PrinterColumn(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Keywords(msgspec.Struct, frozen=True, rename="camel"):
-    """The keywords of a schema, typed; only their types are checked here."""
+    """The keywords of a schema, to check their types; their values are not used."""
 
     description: str | None = None
     title: str | None = None
@@ -86,7 +87,7 @@ class Keywords(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class VersionSchema(msgspec.Struct, frozen=True):
-    """Where a version has its schema."""
+    """The schema of a version, one level down."""
 
     openapi: dict[str, Any] | None = msgspec.field(default=None, name=_SCHEMA)
 
@@ -103,13 +104,13 @@ class Version(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Conversion(msgspec.Struct, frozen=True, rename="camel"):
-    """How objects get from one version to another."""
+    """How objects are converted between versions."""
 
     strategy: str = "None"
 
 
 class Spec(msgspec.Struct, frozen=True, rename="camel"):
-    """What a definition defines."""
+    """The spec of a definition."""
 
     group: str = ""
     names: Names = Names()
@@ -120,10 +121,10 @@ class Spec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    """Of the metadata, what matters here."""
+    """The metadata that rules look at."""
 
     name: str = ""
-    annotations: dict[str, str] = {}
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Crd(msgspec.Struct, frozen=True, rename="camel"):
@@ -135,37 +136,42 @@ class Crd(msgspec.Struct, frozen=True, rename="camel"):
     spec: Spec = Spec()
 
 
+@bounded("the CustomResourceDefinition")
 def read(document: JSONObject) -> Crd:
     """Read a CustomResourceDefinition, and complete its names as a server does.
 
-    Raises StatusError for values of other types, and DepthError.
+    Raises StatusError for values of wrong types, and DepthError.
     """
     try:
         crd = msgspec.convert(_without_nulls(document), Crd)
         for version in crd.spec.versions:
             msgspec.convert(version.schema.openapi, Keywords | None)
     except msgspec.ValidationError as error:
-        raise StatusError(f"this is no CustomResourceDefinition: {error}") from None
-    except RecursionError:
-        raise DepthError("the CustomResourceDefinition is nested too deeply") from None
+        raise StatusError(f"invalid CustomResourceDefinition: {error}") from None
+    # Go: SetDefaults_CustomResourceDefinitionSpec in pkg/apis/apiextensions/v1.
     names = crd.spec.names
-    list_kind = names.list_kind or (f"{names.kind}List" if names.kind else "")
-    completed = replace(
+    list_kind = names.list_kind
+    if not list_kind and names.kind:
+        list_kind = f"{names.kind}List"
+    names = replace(
         names, singular=names.singular or names.kind.lower(), list_kind=list_kind
     )
-    return replace(crd, spec=replace(crd.spec, names=completed))
+    return replace(crd, spec=replace(crd.spec, names=names))
 
 
 def _without_nulls(value: JSON) -> JSON:
-    """Drop nulls, which are as good as nothing here; a schema keeps them, for its
-    defaults and enums.
+    """Drop null fields, which count as absent; a schema keeps its own.
+
+    In a schema a null may be a default or a value of an enum.
     """
     if isinstance(value, list):
         return [_without_nulls(element) for element in value]
     if not isinstance(value, dict):
         return value
-    kept = ((name, member) for name, member in value.items() if member is not None)
-    return {
-        name: member if name == _SCHEMA else _without_nulls(member)
-        for name, member in kept
-    }
+    kept: JSONObject = {}
+    for name, field in value.items():
+        if name == _SCHEMA and field is not None:
+            kept[name] = field
+        elif field is not None:
+            kept[name] = _without_nulls(field)
+    return kept

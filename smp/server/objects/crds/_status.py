@@ -1,137 +1,146 @@
-"""The state of a CustomResourceDefinition: whether its names are accepted, and whether
-it is established. Pure.
+"""The status of a CustomResourceDefinition: are its names accepted, is it established.
 
-Source: the API of CustomResourceDefinitionStatus, and the controllers in
-k8s.io/apiextensions-apiserver, pkg/controller/status and pkg/controller/establish.
+Go: NamingConditionController.calculateNamesAndConditions in
+k8s.io/apiextensions-apiserver, pkg/controller/status, and pkg/controller/establish.
+There two controllers set the status some time after the definition is stored; here it
+is stored with its status.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
-from smp.server.objects.crds._spec import Crd, Names, read
+from smp.server.objects.crds._spec import Names, read
+from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import timestamp
 from smp.server.objects.resources import Resources
-from smp.values import JSON, JSONObject, as_list
+from smp.values import JSON, JSONObject, as_list, as_object
 
 
 def with_status(
     document: JSONObject, resources: Resources, *, now: datetime
 ) -> JSONObject:
-    """Return a CustomResourceDefinition as a server stores it: its names completed, and
-    its state as of now.
+    """Return a CustomResourceDefinition as a server stores it.
 
-    Names that another of the resources has are not accepted, and then the definition is
-    not established. Raises StatusError and DepthError.
+    Its names are completed and its status is set. Names that another one of the
+    resources has are not accepted; then a new definition is not established. Raises
+    StatusError and DepthError.
     """
-    crd, old = read(document), _members(document.get("status"))
-    conflict = _conflict(crd, resources)
-    accepted: JSON = _names(crd.spec.names)
+    crd = read(document)
+    old = as_object(document.get("status"))
+    names: JSONObject = {
+        "plural": crd.spec.names.plural,
+        "singular": crd.spec.names.singular,
+        "kind": crd.spec.names.kind,
+        "listKind": crd.spec.names.list_kind,
+    }
+    if crd.spec.names.short_names:
+        names["shortNames"] = [*crd.spec.names.short_names]
+    if crd.spec.names.categories:
+        names["categories"] = [*crd.spec.names.categories]
+    conflict = _find_conflict(crd.spec.names, crd.spec.group, resources)
+
+    # Names that were accepted before stay accepted while the new ones are not.
+    accepted: JSON = as_object(old.get("acceptedNames")) if conflict else names
+
+    # Objects may still be stored in versions that were storage versions before: a
+    # version stays in the list until the administrator removes it.
+    stored: list[JSON] = []
+    for version in as_list(old.get("storedVersions")):
+        if str(version) not in stored:
+            stored.append(str(version))
+    for defined in crd.spec.versions:
+        if defined.storage and defined.name not in stored:
+            stored.append(defined.name)
+
+    status: JSONObject = {
+        "acceptedNames": accepted,
+        "conditions": [*_conditions(conflict, document, timestamp(now))],
+        "storedVersions": stored,
+    }
     spec: JSONObject = {
         "conversion": {"strategy": "None"},
-        **_members(document.get("spec")),
-        "names": accepted,
-    }
-    stored: list[JSON] = [one.name for one in crd.spec.versions if one.storage]
-    status: JSONObject = {
-        "acceptedNames": _members(old.get("acceptedNames")) if conflict else accepted,
-        "conditions": [
-            *_conditions(conflict, as_list(old.get("conditions")), timestamp(now))
-        ],
-        "storedVersions": [
-            *dict.fromkeys([*map(str, as_list(old.get("storedVersions"))), *stored])
-        ],
+        **as_object(document.get("spec")),
+        "names": names,
     }
     return {**document, "spec": spec, "status": status}
 
 
 def is_established(document: JSONObject) -> bool:
-    """Tell whether a CustomResourceDefinition is in force: its names were accepted
-    once.
+    """Tell whether a CustomResourceDefinition is in force.
+
+    It is as soon as its names were accepted once, and then for good.
     """
-    found = _condition(
-        as_list(_members(document.get("status")).get("conditions")), "Established"
-    )
-    return found.get("status") == "True"
+    return _condition(document, "Established").get("status") == "True"
 
 
-def _conflict(crd: Crd, resources: Resources) -> tuple[str, str] | None:
-    """Find the first name that another resource of the group has: the reason of a
-    condition, and its message.
+def _find_conflict(
+    defined: Names, group: str, resources: Resources
+) -> tuple[str, str] | None:
+    """Return the first name that another resource of the group has, or None.
+
+    A conflict is the reason and the message of a condition.
     """
-    own, group = crd.spec.names, crd.spec.group
-    others = [
-        one for one in resources if one.group == group and one.plural != own.plural
-    ]
-    names = {
-        name for one in others for name in (one.plural, one.singular, *one.short_names)
-    }
-    kinds = {name for one in others for name in (one.kind, one.list_kind)}
-    wanted = (
-        ("SingularConflict", names, (own.singular,)),
-        ("ShortNamesConflict", names, own.short_names),
-        ("KindConflict", kinds, (own.kind,)),
-        ("ListKindConflict", kinds, (own.list_kind,)),
-        ("PluralConflict", names, (own.plural,)),
-    )
-    found = (
-        (reason, f'"{name}" is already in use')
-        for reason, taken, asked in wanted
-        for name in asked
-        if name in taken
-    )
-    return next(found, None)
+    taken_names: set[str] = set()
+    taken_kinds: set[str] = set()
+    for other in resources:
+        # A resource with the same plural name is the one that is defined here.
+        if other.group == group and other.plural != defined.plural:
+            taken_names |= {other.plural, other.singular, *other.short_names}
+            taken_kinds |= {other.kind, other.list_kind}
+    for reason, names, taken in (
+        ("SingularConflict", (defined.singular,), taken_names),
+        ("ShortNamesConflict", defined.short_names, taken_names),
+        ("KindConflict", (defined.kind,), taken_kinds),
+        ("ListKindConflict", (defined.list_kind,), taken_kinds),
+        ("PluralConflict", (defined.plural,), taken_names),
+    ):
+        for name in names:
+            if name in taken:
+                return reason, f'"{name}" is already in use'
+    return None
 
 
 def _conditions(
-    conflict: tuple[str, str] | None, old: list[JSON], now: str
-) -> Iterator[JSONObject]:
-    was_established = _condition(old, "Established").get("status") == "True"
-    names = conflict or ("NoConflicts", "no conflicts found")
-    established = ("InitialNamesAccepted", "the initial names have been accepted")
-    if conflict and not was_established:
-        established = ("NotAccepted", "not all names are accepted")
-    for kind, is_true, (reason, message) in (
-        ("NamesAccepted", not conflict, names),
-        ("Established", was_established or not conflict, established),
+    conflict: tuple[str, str] | None, document: JSONObject, now: str
+) -> list[JSONObject]:
+    """Return the conditions NamesAccepted and Established."""
+    names_reason = conflict or ("NoConflicts", "no conflicts found")
+    # A definition that is established stays so, whatever becomes of its names.
+    established = is_established(document) or not conflict
+    established_reason = ("NotAccepted", "not all names are accepted")
+    if established:
+        established_reason = (
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+        )
+    conditions: list[JSONObject] = []
+    for condition_type, is_true, (reason, message) in (
+        ("NamesAccepted", not conflict, names_reason),
+        ("Established", established, established_reason),
     ):
         status = "True" if is_true else "False"
-        before = _condition(old, kind)
-        since = (
-            before.get("lastTransitionTime", now)
-            if before.get("status") == status
-            else now
+        # "lastTransitionTime: last time the condition transitioned from one status to
+        # another" (CustomResourceDefinitionCondition).
+        before = _condition(document, condition_type)
+        since: JSON = now
+        if before.get("status") == status:
+            since = before.get("lastTransitionTime", now)
+        conditions.append(
+            {
+                "type": condition_type,
+                "status": status,
+                "lastTransitionTime": since,
+                "reason": reason,
+                "message": message,
+            }
         )
-        about: JSONObject = {
-            "type": kind,
-            "status": status,
-            "lastTransitionTime": since,
-        }
-        yield {**about, "reason": reason, "message": message}
+    return conditions
 
 
-def _condition(conditions: list[JSON], kind: str) -> JSONObject:
-    return next(
-        (
-            one
-            for one in conditions
-            if isinstance(one, dict) and one.get("type") == kind
-        ),
-        {},
-    )
-
-
-def _names(names: Names) -> JSONObject:
-    lists = {"shortNames": names.short_names, "categories": names.categories}
-    texts = {
-        "plural": names.plural,
-        "singular": names.singular,
-        "kind": names.kind,
-        "listKind": names.list_kind,
-    }
-    return {**texts, **{word: [*values] for word, values in lists.items() if values}}
-
-
-def _members(value: JSON) -> JSONObject:
-    return value if isinstance(value, dict) else {}
+def _condition(document: JSONObject, condition_type: str) -> JSONObject:
+    """Return a condition of a definition, or an empty object."""
+    for condition in objects_in(value_at(document, ("status", "conditions"))):
+        if condition.get("type") == condition_type:
+            return condition
+    return {}

@@ -1,56 +1,127 @@
-"""The simple JSONPath that columns and scales of custom resources use: members,
-elements, a filter by equality.
+r"""The simple JSONPath of the columns and scales of custom resources.
 
-Source: "JSONPath Support" in the Kubernetes documentation.
+A path is a chain of terms, and each turns a list of values into another:
+
+====================  =========================================================
+``.name`` ``['name']``  the member with a name; a backslash escapes a dot in it
+``[2]`` ``[-1]``        the element at an index
+``[*]`` ``.*``          all elements or members
+``[?(@.a == "b")]``     the elements of which the member ``a`` equals a value
+====================  =========================================================
+
+So ``.status.conditions[?(@.type=="Ready")].status`` goes from an object to its status,
+from there to the list of conditions, on to those of the type Ready, and to their
+statuses, of which the first is the result. Source: "JSONPath Support" in the
+Kubernetes documentation; what is not in the table is not supported.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Final, TypeAlias
+
+import msgspec
 
 from smp import codec
 from smp.errors import SmpError
 from smp.values import ABSENT, JSON, Absent, as_list, same
 
+# Finds the first value at a path.
 Find: TypeAlias = "Callable[[JSON], JSON | Absent]"
-Step: TypeAlias = Callable[[JSON], list[JSON]]
 
 _TERM: Final = re.compile(
     r"\.(?P<member>(?:[^.\[\]\\*\s]|\\.)+)"
     r"|\['(?P<key>[^']*)'\]"
     r"|\[(?P<index>-?[0-9]{1,9})\]"
     r"|(?P<all>\[\*\]|\.\*)"
-    r"|\[\?\(\s*@(?P<path>(?:\.[^.\[\]\s=!<>()]+)+)\s*==\s*(?P<value>\"[^\"]*\"|'[^']*'|[^\s()'\"]+)\s*\)\]"
+    r"|\[\?\(\s*@(?P<path>(?:\.[^.\[\]\s=!<>()]+)+)\s*==\s*"
+    r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s()'\"]+)\s*\)\]"
 )
 
 
 class JSONPathError(SmpError):
-    """A JSONPath that is none, or that asks for more than is supported."""
+    """A JSONPath that is malformed, or that uses what is not supported."""
 
     default_code = "invalid-jsonpath"
     status = 422
 
 
+class _Member(msgspec.Struct, frozen=True):
+    """``.name``: the member of an object."""
+
+    name: str
+
+    def select(self, value: JSON) -> list[JSON]:
+        if isinstance(value, dict) and self.name in value:
+            return [value[self.name]]
+        return []
+
+
+class _Element(msgspec.Struct, frozen=True):
+    """``[2]``: the element of a list."""
+
+    index: int
+
+    def select(self, value: JSON) -> list[JSON]:
+        try:
+            return [as_list(value)[self.index]]
+        except IndexError:
+            return []
+
+
+class _All(msgspec.Struct, frozen=True):
+    """``[*]``: all elements of a list, or all members of an object."""
+
+    def select(self, value: JSON) -> list[JSON]:
+        return [*value.values()] if isinstance(value, dict) else as_list(value)
+
+
+class _Filter(msgspec.Struct, frozen=True):
+    """``[?(@.a == "b")]``: the elements of which a value inside equals another."""
+
+    find: Find
+    wanted: JSON
+
+    def select(self, value: JSON) -> list[JSON]:
+        return [
+            element
+            for element in as_list(value)
+            if same(self.find(element), self.wanted)
+        ]
+
+
+Step: TypeAlias = _Member | _Element | _All | _Filter
+
+
 def value_finder(path: str) -> Find:
-    """Return what finds the first value at a path such as
-    ``.status.conditions[?(@.type=="Ready")].status``.
+    """Return a function that finds the first value at a path, or ABSENT.
 
     Raises JSONPathError.
     """
-    return partial(_first, [_step(term) for term in _terms(path)])
+    steps = [_step(term) for term in _terms(path)]
+
+    def find(value: JSON) -> JSON | Absent:
+        values = [value]
+        for step in steps:
+            selected: list[JSON] = []
+            for outer in values:
+                selected += step.select(outer)
+            values = selected
+        return values[0] if values else ABSENT
+
+    return find
 
 
 def member_names(path: str) -> tuple[str, ...]:
-    """Return the names in a path of members such as ``.spec.replicas``. Raises
-    JSONPathError.
+    """Return the names in a path of members only, such as ``.spec.replicas``.
+
+    Raises JSONPathError.
     """
-    names = [_name(term) for term in _terms(path)]
-    if "" in names or not names:
+    names = tuple(_member_name(term) for term in _terms(path))
+    if not names or "" in names:
         raise JSONPathError(f"a path of members is expected, not {path!r}")
-    return tuple(names)
+    return names
 
 
 def _terms(path: str) -> Iterator[re.Match[str]]:
@@ -65,48 +136,26 @@ def _terms(path: str) -> Iterator[re.Match[str]]:
         position = term.end()
 
 
-def _name(term: re.Match[str]) -> str:
-    return re.sub(r"\\(.)", r"\1", term["member"] or "") or term["key"] or ""
+def _member_name(term: re.Match[str]) -> str:
+    """Return the name in a term that selects a member, or ""."""
+    if term["member"]:
+        return re.sub(r"\\(.)", r"\1", term["member"])
+    return term["key"] or ""
 
 
 def _step(term: re.Match[str]) -> Step:
     if term["index"]:
-        return partial(_element, int(term["index"]))
+        return _Element(int(term["index"]))
     if term["all"]:
-        return _all
-    if term["path"]:
-        return partial(_equal, value_finder(term["path"]), _literal(term["value"]))
-    return partial(_member, _name(term))
-
-
-def _literal(text: str) -> JSON:
+        return _All()
+    if not term["path"]:
+        return _Member(_member_name(term))
+    # A filter: the text that it compares with is a quoted string or a JSON scalar.
+    text = term["value"]
     if text[0] in "'\"":
-        return text[1:-1]
+        return _Filter(value_finder(term["path"]), text[1:-1])
     try:
-        return codec.decode(text)
+        wanted = codec.decode(text)
     except SmpError:
-        raise JSONPathError(f"this is no value to compare with: {text}") from None
-
-
-def _first(steps: list[Step], value: JSON) -> JSON | Absent:
-    found = [value]
-    for step in steps:
-        found = [inner for outer in found for inner in step(outer)]
-    return found[0] if found else ABSENT
-
-
-def _member(name: str, value: JSON) -> list[JSON]:
-    return [value[name]] if isinstance(value, dict) and name in value else []
-
-
-def _element(index: int, value: JSON) -> list[JSON]:
-    elements = as_list(value)
-    return [elements[index]] if -len(elements) <= index < len(elements) else []
-
-
-def _all(value: JSON) -> list[JSON]:
-    return [*value.values()] if isinstance(value, dict) else as_list(value)
-
-
-def _equal(find: Find, wanted: JSON, value: JSON) -> list[JSON]:
-    return [element for element in as_list(value) if same(find(element), wanted)]
+        raise JSONPathError(f"not a value to compare with: {text}") from None
+    return _Filter(value_finder(term["path"]), wanted)

@@ -1,8 +1,9 @@
-"""Structural schemas of custom resources: the defaults that they put into an object.
-Pure.
+"""The defaults that the structural schema of a custom resource adds to an object.
 
 Source: "Extend the Kubernetes API with CustomResourceDefinitions" in the Kubernetes
-documentation ("Defaulting", "Defaulting and Nullable").
+documentation ("Defaulting", "Defaulting and Nullable"). Go: Default and
+PruneNonNullableNullsWithoutDefaults in k8s.io/apiextensions-apiserver,
+pkg/apiserver/schema/defaulting.
 """
 
 from __future__ import annotations
@@ -10,81 +11,82 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Final
 
-from smp.errors import DepthError
+from smp.errors import bounded
 from smp.handler import TooLargeError
-from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.wire import encode
 
-# bytes, as much as a body may have: each element of a list gets all its defaults
+# In bytes, as many as the body of a request may have. The defaults of the elements of a
+# list are added to each of them, so a small object could become a very large one.
 MAX_ADDED: Final = 3 * 1024 * 1024
 
 
+@bounded("the object")
 def with_schema_defaults(obj: JSONObject, schema: JSONObject) -> JSONObject:
-    """Put the defaults of a schema where values are missing.
+    """Return an object with the defaults of a schema where values are missing.
 
-    A null is a missing value where the schema does not say that it is nullable. Raises
-    DepthError, and TooLargeError where the defaults are more than MAX_ADDED bytes.
+    A null counts as missing where the schema is not nullable: an API server prunes
+    such nulls before defaulting, and keeps the others. Raises DepthError, and
+    TooLargeError where the defaults are more than MAX_ADDED bytes.
     """
-    try:
-        return _Filling().members(obj, schema)
-    except RecursionError:
-        raise DepthError("the object is nested too deeply") from None
+    return _Defaulting().object(obj, schema)
 
 
-class _Filling:
-    """One walk, which counts what it adds."""
+class _Defaulting:
+    """One walk along an object and its schema, which counts the bytes that it adds."""
+
+    __slots__ = ("_bytes_left",)
 
     def __init__(self) -> None:
-        self._left = MAX_ADDED
+        self._bytes_left = MAX_ADDED
 
-    def value(self, value: JSON | Absent, schema: JSON) -> JSON:
+    def object(self, obj: JSONObject, schema: JSONObject) -> JSONObject:
+        """Return an object with defaults, in it and in its fields."""
+        properties = as_object(schema.get("properties"))
+        others = schema.get("additionalProperties")
+
+        # A field is added if it has a default, so that the default of a field in a
+        # missing object has no effect.
+        fields: dict[str, JSON | Absent] = {**obj}
+        for name, field_schema in properties.items():
+            if name not in obj and "default" in as_object(field_schema):
+                fields[name] = ABSENT
+
+        filled: JSONObject = {}
+        for name, value in fields.items():
+            field_schema = properties.get(name, others)
+            filled_value = self._value(value, field_schema)
+            # Nulls that no default has replaced are removed.
+            if not _is_unwanted_null(filled_value, field_schema):
+                filled[name] = filled_value
+        return filled
+
+    def _value(self, value: JSON | Absent, schema: JSON) -> JSON:
+        # Without a schema there are no defaults; only fields with one are absent.
         if not isinstance(schema, dict):
             return None if isinstance(value, Absent) else value
-        if isinstance(value, Absent) or _is_missing(value, schema):
+        if isinstance(value, Absent) or _is_unwanted_null(value, schema):
             value = self._default(schema)
+        # A default may have fields with defaults of their own.
         if isinstance(value, dict):
-            return self.members(value, schema)
+            return self.object(value, schema)
         if isinstance(value, list):
-            return [self.value(element, schema.get("items")) for element in value]
+            return [self._value(element, schema.get("items")) for element in value]
         return value
 
-    def members(self, obj: JSONObject, schema: JSONObject) -> JSONObject:
-        properties, others = (
-            schema.get("properties"),
-            schema.get("additionalProperties"),
-        )
-        known = properties if isinstance(properties, dict) else {}
-        lacking = dict.fromkeys(
-            (name for name in known if name not in obj and _has_default(known[name])),
-            ABSENT,
-        )
-        filled = {
-            name: self.value(value, known.get(name, others))
-            for name, value in {**obj, **lacking}.items()
-        }
-        return {
-            name: value
-            for name, value in filled.items()
-            if not _is_missing(value, known.get(name, others))
-        }
-
     def _default(self, schema: JSONObject) -> JSON:
+        """Return a copy of the default of a schema, or None. Raises TooLargeError."""
         default = schema.get("default")
-        self._left -= len(encode(default))
-        if self._left < 0:
+        self._bytes_left -= len(encode(default))
+        if self._bytes_left < 0:
             raise TooLargeError(
-                f"the defaults of its definition add more than {MAX_ADDED} bytes"
+                f"the defaults of the schema add more than {MAX_ADDED} bytes"
             )
         return deepcopy(default)
 
 
-def _has_default(schema: JSON) -> bool:
-    return isinstance(schema, dict) and "default" in schema
-
-
-def _is_missing(value: JSON, schema: JSON) -> bool:
-    return (
-        value is None
-        and isinstance(schema, dict)
-        and schema.get("nullable") is not True
-    )
+def _is_unwanted_null(value: JSON, schema: JSON) -> bool:
+    """Tell whether a value is null and its schema does not allow that."""
+    if value is not None or not isinstance(schema, dict):
+        return False
+    return schema.get("nullable") is not True

@@ -1,0 +1,165 @@
+"""What a CustomResourceDefinition becomes: resources, schemas and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from smp.errors import SchemaError
+from smp.paths import Path
+from smp.schema.catalog import Catalog
+from smp.schema.openapi_writer import REFERENCE_PREFIX
+from smp.schema.sources.crd import to_openapi
+from smp.server.errors import (
+    InvalidError,
+    UnknownResourceError,
+    invalid,
+    raise_invalid,
+)
+from smp.server.objects.crds._printer_columns import columns, is_supported
+from smp.server.objects.crds._rules import problems
+from smp.server.objects.crds._schema_rules import unevaluated
+from smp.server.objects.crds._spec import Crd, Version, read
+from smp.server.objects.crds.json_path import member_names
+from smp.server.objects.fields import value_at
+from smp.server.objects.resources import Resource, ScalePaths
+from smp.server.objects.tables.columns import Column
+from smp.values import JSONObject, as_object
+
+_KINDS: Final = "x-kubernetes-group-version-kind"
+_LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+
+
+class DefinedVersion(msgspec.Struct, frozen=True):
+    """One served version of a custom resource.
+
+    ``schema`` is the OpenAPI schema of its objects, ``columns`` are those of its table,
+    and ``components`` the schemas that are published, by name: that of an object and
+    that of a list.
+    """
+
+    resource: Resource
+    schema: JSONObject
+    columns: tuple[Column, ...]
+    components: dict[str, JSONObject]
+
+
+class Definition:
+    """A valid CustomResourceDefinition; compared by identity.
+
+    ``catalog`` has the schemas of its served versions, as the handler needs them;
+    ``warnings`` list the parts of the definition that this server does not evaluate.
+    """
+
+    def __init__(self, crd: Crd, document: JSONObject) -> None:
+        self.name = crd.metadata.name
+        self.catalog = Catalog.from_crd(document)
+        self.warnings = tuple(_warnings(crd))
+        schemas = as_object(value_at(to_openapi(document), ("components", "schemas")))
+        self._versions: dict[str, DefinedVersion] = {}
+        for version in crd.spec.versions:
+            if version.served:
+                self._versions[version.name] = _defined_version(crd, version, schemas)
+        self.resources = tuple(version.resource for version in self._versions.values())
+
+    @classmethod
+    def read(cls, document: JSONObject) -> Definition:
+        """Read a CustomResourceDefinition.
+
+        Raises InvalidError, StatusError and DepthError.
+        """
+        crd = read(document)
+        raise_invalid(problems(crd))
+        try:
+            return cls(crd, document)
+        # The schema follows all rules of Kubernetes, and yet no catalog can be made of
+        # it: list map keys without a list, for example.
+        except SchemaError as error:
+            path = Path(("spec", "versions"))
+            raise InvalidError([invalid(path, crd.metadata.name, str(error))]) from None
+
+    def version(self, name: str) -> DefinedVersion:
+        """Return a served version. Raises UnknownResourceError."""
+        if name not in self._versions:
+            raise UnknownResourceError(f"version {name} of {self.name} not found")
+        return self._versions[name]
+
+
+def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> DefinedVersion:
+    """Return a version, with its component out of those of all versions."""
+    resource = _resource(crd, version)
+    kind: JSONObject = {
+        "group": resource.group,
+        "version": resource.version,
+        "kind": resource.kind,
+    }
+    # A component is found by its kind: how it is named is the business of the reader.
+    name, schema = next(
+        (name, as_object(schema))
+        for name, schema in schemas.items()
+        if as_object(schema).get(_KINDS) == [kind]
+    )
+    list_schema: JSONObject = {
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"$ref": REFERENCE_PREFIX + _LIST_META},
+            "items": {"type": "array", "items": {"$ref": REFERENCE_PREFIX + name}},
+        },
+        _KINDS: [{**kind, "kind": resource.list_kind}],
+    }
+    return DefinedVersion(
+        resource=resource,
+        schema=version.schema.openapi or {},
+        columns=columns(version.additional_printer_columns),
+        components={name: schema, f"{name}List": list_schema},
+    )
+
+
+def _resource(crd: Crd, version: Version) -> Resource:
+    names = crd.spec.names
+    scale_paths = None
+    if scale := version.subresources.scale:
+        scale_paths = ScalePaths(
+            spec_replicas=member_names(scale.spec_replicas_path),
+            status_replicas=member_names(scale.status_replicas_path),
+            selector=(
+                member_names(scale.label_selector_path)
+                if scale.label_selector_path
+                else ()
+            ),
+        )
+    storage_versions = [one.name for one in crd.spec.versions if one.storage]
+    return Resource(
+        group=crd.spec.group,
+        version=version.name,
+        kind=names.kind,
+        plural=names.plural,
+        namespaced=crd.spec.scope == "Namespaced",
+        singular=names.singular,
+        list_kind=names.list_kind,
+        short_names=names.short_names,
+        categories=names.categories,
+        status=version.subresources.status is not None,
+        scale=scale_paths,
+        # The rules allow exactly one.
+        storage_version=storage_versions[0],
+        custom=True,
+    )
+
+
+def _warnings(crd: Crd) -> Iterator[str]:
+    """Yield the parts of a definition that this server does not evaluate."""
+    for index, version in enumerate(crd.spec.versions):
+        path = Path(("spec", "versions", index))
+        schema = version.schema.openapi or {}
+        for place in unevaluated(schema, path / "schema" / "openAPIV3Schema"):
+            yield f"{place}: not evaluated by this server"
+        for number, column in enumerate(version.additional_printer_columns):
+            if not is_supported(column.json_path):
+                place = path / "additionalPrinterColumns" / number / "jsonPath"
+                yield f"{place}: not supported by this server, the column stays empty"

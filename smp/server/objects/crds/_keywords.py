@@ -1,0 +1,149 @@
+"""The keywords of schemas that Kubernetes evaluates in another way than jsonschema.
+
+Each function has the signature that jsonschema asks for, (validator, value of the
+keyword, value, schema), and yields an error without a message: validation.py words it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import re2
+from jsonschema import ValidationError
+
+from smp.values import JSON, JSONObject, as_list, same
+
+Errors: TypeAlias = Iterator[ValidationError]
+
+_RE2_OPTIONS: Final = re2.Options()
+_RE2_OPTIONS.log_errors = False
+
+
+def is_integer(_checker: Any, value: JSON) -> bool:
+    """Tell whether a value is an integer; 1.0 is one in JSON Schema, true is none."""
+    if isinstance(value, float):
+        return value.is_integer()
+    return type(value) is int
+
+
+def json_type(
+    validator: Any, type_name: str, value: JSON, schema: JSONObject
+) -> Errors:
+    """Check the type of a value."""
+    if not validator.is_type(value, type_name) and not _is_nullable(value, schema):
+        yield ValidationError("")
+
+
+def int_or_string(
+    _validator: Any, enabled: JSON, value: JSON, schema: JSONObject
+) -> Errors:
+    """Check that a value is an integer or a string."""
+    if enabled is not True or _is_nullable(value, schema):
+        return
+    if type(value) not in {int, str}:
+        yield ValidationError("")
+
+
+def _is_nullable(value: JSON, schema: JSONObject) -> bool:
+    """Tell whether a value is null and its schema allows that, beside any type."""
+    return value is None and schema.get("nullable") is True
+
+
+def enum(
+    _validator: Any, allowed: list[JSON], value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that a value is one of those listed; true is not 1, as it is in Python."""
+    if not any(same(value, candidate) for candidate in allowed):
+        yield ValidationError("")
+
+
+def multiple_of(
+    _validator: Any, divisor: float, value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that a number is a multiple, exactly: 0.3 is one of 0.1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if _exact(value) % _exact(divisor):
+        yield ValidationError("")
+
+
+def _exact(number: float) -> Fraction:
+    """Return the number that was written, not the nearest binary fraction."""
+    return Fraction(number) if isinstance(number, int) else Fraction(str(number))
+
+
+def pattern(
+    _validator: Any, expression: str, value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that a string matches a pattern somewhere.
+
+    A pattern that cannot be read never gets here: it is an error in the definition.
+    """
+    compiled = compiled_pattern(expression)
+    if isinstance(value, str) and compiled and not compiled.search(value):
+        yield ValidationError("")
+
+
+@lru_cache(maxsize=1024)
+def compiled_pattern(expression: str) -> Any:
+    """Compile a regular expression in the dialect of Go; None if it is malformed."""
+    try:
+        return re2.compile(expression, _RE2_OPTIONS)
+    except (re2.error, UnicodeError):
+        return None
+
+
+def required(
+    _validator: Any, names: list[str], value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that an object has fields; the error is at the field that is missing."""
+    if isinstance(value, dict):
+        for name in names:
+            if name not in value:
+                yield ValidationError("", path=(name,))
+
+
+def embedded_resource(
+    validator: Any, enabled: JSON, value: JSON, schema: JSONObject
+) -> Errors:
+    """Check that an object in an object has an apiVersion and a kind."""
+    if enabled is True:
+        yield from required(validator, ["apiVersion", "kind"], value, schema)
+
+
+def list_type(
+    _validator: Any, semantics: str, value: JSON, schema: JSONObject
+) -> Errors:
+    """Check that no element of a set, and no key of an element of a map, occurs twice.
+
+    The error is at the second occurrence, and there is none at the third.
+    """
+    if semantics not in {"map", "set"}:
+        return
+    keys = as_list(schema.get("x-kubernetes-list-map-keys"))
+    times: dict[str, int] = {}
+    for index, element in enumerate(as_list(value)):
+        identity = element
+        if semantics == "map" and isinstance(element, dict):
+            identity = [element.get(str(key)) for key in keys]
+        # As JSON, so that 1, 1.0 and true differ.
+        text = json.dumps(identity, sort_keys=True)
+        times[text] = times.get(text, 0) + 1
+        if times[text] == 2:  # noqa: PLR2004  # the second occurrence
+            yield ValidationError("", path=(index,))
+
+
+KEYWORDS: Final[dict[str, Callable[..., Errors]]] = {
+    "enum": enum,
+    "multipleOf": multiple_of,
+    "pattern": pattern,
+    "required": required,
+    "type": json_type,
+    "x-kubernetes-embedded-resource": embedded_resource,
+    "x-kubernetes-int-or-string": int_or_string,
+    "x-kubernetes-list-type": list_type,
+}
