@@ -1,13 +1,13 @@
-"""What differs between two objects, as a reader would say it: fields by path, list
-elements by their key.
+"""What differs between two objects: fields by path, list elements by their key.
 
-A generic differ pairs list elements by position, or by likeness; the schema knows
-better.
+A generic differ pairs list elements by position, or by likeness; the schema knows the
+key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -15,10 +15,13 @@ from smp.paths import Element, Path
 from smp.schema.model import OPAQUE, Field, ListType, Type
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same, scalar_key
 
+_ROOT: Final = Path()
+
 
 class Change(msgspec.Struct, frozen=True):
-    """A value that appeared, went (``ABSENT``) or changed; or the keys of a list in
-    another order.
+    """A value that was added, removed or changed; the missing side is ``ABSENT``.
+
+    With ``is_order`` the sides are the keys of a list, which has another order now.
     """
 
     path: Path
@@ -28,87 +31,88 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def changes(
-    old: JSONObject, new: JSONObject, known: Type, path: Path = Path()
+    old: JSONObject, new: JSONObject, type_: Type, path: Path = _ROOT
 ) -> Iterator[Change]:
     """Yield the differences, in the order of the fields of old and then of new."""
     for name in {**old, **new}:
-        yield from _of_value(
-            old.get(name, ABSENT), new.get(name, ABSENT), known.field(name), path / name
+        yield from _value_changes(
+            old.get(name, ABSENT), new.get(name, ABSENT), type_.field(name), path / name
         )
 
 
-def _of_value(
+def _value_changes(
     old: JSON | Absent, new: JSON | Absent, field: Field | None, path: Path
 ) -> Iterator[Change]:
-    known = field.type if field else OPAQUE
     if same(old, new):
         return
+    type_ = field.type if field else OPAQUE
     if isinstance(old, dict) and isinstance(new, dict):
-        yield from changes(old, new, known, path)
-    elif (
-        isinstance(old, list)
-        and isinstance(new, list)
-        and (key := _key(field, old, new))
-    ):
-        yield from _of_elements(old, new, key, known.items, path)
-    else:
-        yield Change(path, old, new)
+        yield from changes(old, new, type_, path)
+        return
+    if isinstance(old, list) and isinstance(new, list):
+        key = _pairing_key(field, old, new)
+        if key:
+            yield from _element_changes(old, new, key, type_.items, path)
+            return
+    yield Change(path, old, new)
 
 
-def _of_elements(
-    old: JSONArray, new: JSONArray, key: str, known: Type, path: Path
+def _element_changes(
+    old: JSONArray, new: JSONArray, key: str, type_: Type, path: Path
 ) -> Iterator[Change]:
     before, after = _by_key(old, key), _by_key(new, key)
     for identity in {**before, **after}:
-        left, right = before.get(identity, ABSENT), after.get(identity, ABSENT)
-        index, element = (before if right is ABSENT else after)[identity]
-        step = path / Element(index, key, element[key])
-        if left is ABSENT or right is ABSENT:
-            yield Change(
-                step,
-                left if left is ABSENT else element,
-                right if right is ABSENT else element,
-            )
+        # An element that is left has its index in new, one that is gone that in old.
+        index, element = after[identity] if identity in after else before[identity]
+        element_path = path / Element(index, key, element[key])
+        if identity not in before:
+            yield Change(element_path, ABSENT, element)
+        elif identity not in after:
+            yield Change(element_path, element, ABSENT)
         else:
-            yield from changes(left[1], element, known, step)
-    stayed = [identity for identity in before if identity in after]
-    if stayed != [identity for identity in after if identity in before]:
-        yield Change(
-            path,
-            [e[key] for _, e in before.values()],
-            [e[key] for _, e in after.values()],
-            is_order=True,
-        )
+            _old_index, old_element = before[identity]
+            yield from changes(old_element, element, type_, element_path)
+
+    # Added and removed elements are reported above; only the others can be reordered.
+    old_order = [identity for identity in before if identity in after]
+    new_order = [identity for identity in after if identity in before]
+    if old_order != new_order:
+        old_keys = [element[key] for _, element in before.values()]
+        new_keys = [element[key] for _, element in after.values()]
+        yield Change(path, old_keys, new_keys, is_order=True)
 
 
-def _by_key(elements: JSONArray, key: str) -> dict[object, tuple[int, JSONObject]]:
-    return {
-        scalar_key(e[key]): (index, e)
-        for index, e in enumerate(elements)
-        if isinstance(e, dict)
-    }
+# Which element of a list is which: by the first key that all elements have and no two
+# share, else the list is compared as a whole.
 
 
-def _key(field: Field | None, *lists: JSONArray) -> str:
-    """Return what names the elements of both lists without doubt, or the empty string."""
-    for key in _candidates(field):
+def _pairing_key(field: Field | None, *lists: JSONArray) -> str:
+    """Return the key that identifies the elements of all lists, or the empty string."""
+    if field is None:
+        return ""
+    candidates = [field.merge_key] if field.merge_key else []
+    if isinstance(field.type, ListType):
+        candidates += field.type.map_keys
+    for key in candidates:
         if all(_identifies(key, elements) for elements in lists):
             return key
     return ""
 
 
-def _candidates(field: Field | None) -> Iterator[str]:
-    if field is not None and field.merge_key:
-        yield field.merge_key
-    if field is not None and isinstance(field.type, ListType):
-        yield from field.type.map_keys
-
-
 def _identifies(key: str, elements: JSONArray) -> bool:
-    values = [e.get(key, ABSENT) if isinstance(e, dict) else ABSENT for e in elements]
-    scalars = [
-        scalar_key(value)
-        for value in values
-        if value is not ABSENT and not isinstance(value, dict | list)
-    ]
-    return len(set(scalars)) == len(elements)
+    values = set()
+    for element in elements:
+        value = element.get(key, ABSENT) if isinstance(element, dict) else ABSENT
+        if value is ABSENT or isinstance(value, dict | list):
+            return False
+        values.add(scalar_key(value))
+    return len(values) == len(elements)
+
+
+def _by_key(elements: JSONArray, key: str) -> dict[object, tuple[int, JSONObject]]:
+    """Return index and element by key; every element is an object that has the key."""
+    return {
+        scalar_key(element[key]): (index, element)
+        for index, element in enumerate(elements)
+        if isinstance(element, dict)
+    }

@@ -8,9 +8,9 @@ from typing import IO, Any, Final, Protocol, TypeVar
 
 import click
 
+from smp.codec import encode
 from smp.errors import ConflictError, DocumentError, SmpError
 from smp.values import ABSENT, JSON, Absent
-from smp.wire import encode
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,8 +27,8 @@ _MORE_HINTS: Final = {
 }
 
 
-class Place(Protocol):
-    """A place in a text: a document, a case."""
+class Located(Protocol):
+    """A part of a text: a document, a case."""
 
     @property
     def source(self) -> str:
@@ -36,16 +36,16 @@ class Place(Protocol):
 
     @property
     def line(self) -> int:
-        """The line on which it starts."""
+        """The line on which the part starts."""
 
 
 class Failure(click.ClickException):
-    """One error of the library or more, each with the document that it is about."""
+    """One or more errors of the library, each with the document that caused it."""
 
     exit_code = 2
 
     def __init__(
-        self, error: SmpError, document: Place | None = None, label: str = ""
+        self, error: SmpError, document: Located | None = None, label: str = ""
     ) -> None:
         super().__init__(str(error))
         self.blocks = [_block(error, document, label)]
@@ -57,8 +57,8 @@ class Failure(click.ClickException):
 
 
 @contextmanager
-def concerning(document: Place, label: str = "") -> Iterator[None]:
-    """Say of an error which document it is about."""
+def concerning(document: Located, label: str = "") -> Iterator[None]:
+    """Add to an error the document, and the object in it, that it is about."""
     try:
         yield
     except SmpError as error:
@@ -66,19 +66,22 @@ def concerning(document: Place, label: str = "") -> Iterator[None]:
 
 
 def all_or_nothing(operation: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Run an operation on each item; if any fails, raise one Failure with what is wrong
-    with all of them.
+    """Run an operation on each item and return the results.
+
+    If some of them fail, raises one Failure with the errors of all.
     """
     results: list[R] = []
-    failures: list[Failure] = []
+    blocks: list[str] = []
+    first: Failure | None = None
     for item in items:
         try:
             results.append(operation(item))
         except Failure as failure:
-            failures.append(failure)
-    if failures:
-        failures[0].blocks = [block for failure in failures for block in failure.blocks]
-        raise failures[0]
+            first = first or failure
+            blocks += failure.blocks
+    if first is not None:
+        first.blocks = blocks
+        raise first
     return results
 
 
@@ -95,17 +98,26 @@ def inline(value: JSON | Absent) -> str:
     return "absent" if value is ABSENT else printable(encode(value).decode())
 
 
-def _block(error: SmpError, document: Place | None, label: str) -> str:
-    facts = [
-        ("path", str(error.path)),
-        ("file", _place(error, document)),
-        ("object", label),
-    ]
+def _block(error: SmpError, document: Located | None, label: str) -> str:
+    # A problem of several lines lists details that the lines below show as well.
+    headline = error.problem.split("\n")[0]
+    lines = [f"smp: error: {printable(headline)}"]
+    if isinstance(error, ConflictError):
+        for conflict in error.conflicts:
+            sides = {
+                "last applied": conflict.base,
+                "new": conflict.ours,
+                "live": conflict.theirs,
+            }
+            shown = [f"{name} {inline(value)}" for name, value in sides.items()]
+            lines.append(f"  {printable(str(conflict.path))}")
+            lines.append(f"    {', '.join(shown)}")
+
+    file = f"{document.source}:{document.line}" if document else ""
+    if isinstance(error, DocumentError) and error.source:
+        file = error.place
+    facts = [("path", str(error.path)), ("file", file), ("object", label)]
     facts += [("hint", hint) for hint in _hints(error)]
-    lines = [
-        f"smp: error: {printable(error.problem.partition(chr(10))[0])}",
-        *_conflicts(error),
-    ]
     lines += [f"  {name + ':':<8}{printable(text)}" for name, text in facts if text]
     return "\n".join(lines)
 
@@ -116,19 +128,3 @@ def _hints(error: SmpError) -> Iterator[str]:
     if option is not None and (option.name, option.value) in _FLAGS:
         yield f"{_FLAGS[option.name, option.value]} {option.effect}"
     yield _MORE_HINTS.get(error.code, "")
-
-
-def _place(error: SmpError, document: Place | None) -> str:
-    if isinstance(error, DocumentError) and error.source:
-        return ":".join(
-            str(part)
-            for part in (error.source, error.line, error.column)
-            if part is not None
-        )
-    return f"{document.source}:{document.line}" if document else ""
-
-
-def _conflicts(error: SmpError) -> Iterator[str]:
-    for conflict in error.conflicts if isinstance(error, ConflictError) else ():
-        yield f"  {printable(str(conflict.path))}"
-        yield f"    last applied {inline(conflict.base)}, new {inline(conflict.ours)}, live {inline(conflict.theirs)}"

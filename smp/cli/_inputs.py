@@ -1,4 +1,4 @@
-"""Reading documents: files, directories, standard input; and which of them take part."""
+"""Reading documents from files, directories and standard input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from io import BytesIO
 from typing import Final
 
 import click
-import msgspec
 
 from smp.cli._errors import printable
 from smp.cli._objects import Object, is_object
@@ -17,73 +16,80 @@ from smp.documents import Document, read, read_one
 from smp.errors import DocumentError
 
 STDIN: Final = "-"
-_CLOSED: Final = BytesIO()  # sys.stdin is None where the caller closed it
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-_NO_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
+_NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
 
 
-class Inputs(msgspec.Struct):
-    """What one run of the command reads, and what of it was passed over and why."""
+class Inputs:
+    """What one run of a command reads.
 
-    skipped: list[tuple[Document, str]] = []
-    definitions: list[Document] = []
-    stdin_is_read: bool = False
+    ``skipped`` are the documents that take no part, each with the reason;
+    ``definitions`` the CustomResourceDefinitions among the objects.
+    """
+
+    def __init__(self) -> None:
+        self.skipped: list[tuple[Document, str]] = []
+        self.definitions: list[Document] = []
+        self._stdin_is_read = False
 
     def data(self, path: str) -> bytes:
         """Read a file or standard input. Raises DocumentError."""
         try:
-            return self._stdin() if path == STDIN else _content(path)
+            if path == STDIN:
+                return self._stdin()
+            with open(path or ".", "rb") as file:  # noqa: PTH123  # without pathlib
+                return file.read()
+        # open() raises ValueError for a path with a null character.
         except (OSError, ValueError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else "") or str(
-                error
-            )
+            reason = str(error)
+            if isinstance(error, OSError) and error.strerror:
+                reason = error.strerror
             raise DocumentError(
                 f"cannot read it: {reason}", code="unreadable", source=name_of(path)
             ) from None
 
     def _stdin(self) -> bytes:
-        if self.stdin_is_read:
+        if self._stdin_is_read:
             raise DocumentError(
                 "standard input can be read only once",
                 code="unreadable",
                 source=name_of(STDIN),
             )
-        self.stdin_is_read = True
-        data: bytes = getattr(sys.stdin, "buffer", _CLOSED).read()
+        self._stdin_is_read = True
+        # sys.stdin is None where the caller closed it.
+        data: bytes = getattr(sys.stdin, "buffer", BytesIO()).read()
         return data
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
-        """List the files of a directory, at any depth; a file is its own list. Raises
-        DocumentError for none.
-        """
-        if path == STDIN or not os.path.isdir(path or "."):
-            return [path]
-        from pathlib import Path
+        """List the files of a directory, at any depth; a file is its own list.
 
-        found = [
+        Raises DocumentError for a directory without files of these suffixes.
+        """
+        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # as above
+            return [path]
+        from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file
+
+        files = [
             str(Path(folder) / name)
             for folder, _, names in os.walk(path)
             for name in names
+            if Path(name).suffix in suffixes
         ]
-        wanted = sorted(name for name in found if Path(name).suffix in suffixes)
-        if not wanted:
-            hint = "files end in " + ", ".join(sorted(suffixes))
+        if not files:
             raise DocumentError(
                 "there is no document in the directory",
                 code="no-documents",
                 source=path,
-                hint=hint,
+                hint="files end in " + ", ".join(sorted(suffixes)),
             )
-        return wanted
+        return sorted(files)
 
     def one(self, path: str) -> Document:
         """Read the only document of a file. Raises DocumentError."""
         return read_one(self.data(path), source=name_of(path))
 
     def documents(self, paths: Iterable[str]) -> list[Document]:
-        """Read every document of files and directories. Raises DocumentError, also
-        where a named file has none.
-        """
+        """Read every document of files and directories. Raises DocumentError."""
         return [document for path in paths for document in self._documents(path)]
 
     def _documents(self, path: str) -> Iterator[Document]:
@@ -92,57 +98,52 @@ class Inputs(msgspec.Struct):
             try:
                 yield from read(self.data(file), source=name_of(file))
             except DocumentError as error:
-                # A file of a directory was not asked for by name; it may be empty.
+                # A file in a directory may be empty; one that is named may not.
                 if error.code != "empty-document" or files == [path]:
                     raise
                 self.skipped.append((Document(None, file, 1), error.problem))
 
     def objects(self, paths: Iterable[str]) -> list[Object]:
-        """Read every Kubernetes object; other documents are passed over. Raises
-        DocumentError where none is left.
+        """Read every Kubernetes object; other documents are skipped.
+
+        Raises DocumentError, also for a path without objects.
         """
-        return [each for path in paths for each in self._objects(path)]
+        return [obj for path in paths for obj in self._objects(path)]
 
     def _objects(self, path: str) -> list[Object]:
-        documents = self.documents([path])
-        found = [Object.of(each) for each in documents if is_object(each)]
-        if not found:
-            hint = "an object has apiVersion and kind"
+        objects: list[Object] = []
+        skipped: list[tuple[Document, str]] = []
+        for document in self.documents([path]):
+            if is_object(document):
+                objects.append(Object.of(document))
+            else:
+                skipped.append((document, _NOT_AN_OBJECT))
+        if not objects:
             raise DocumentError(
                 "no Kubernetes object in it",
                 code="no-objects",
                 source=name_of(path),
-                hint=hint,
+                hint="an object has apiVersion and kind",
             )
-        self.skipped += [
-            (each, _NO_OBJECT) for each in documents if not is_object(each)
-        ]
-        self.definitions += [
-            each.document
-            for each in found
-            if each.group_kind[1] == "CustomResourceDefinition"
-        ]
-        return found
+        self.skipped += skipped
+        for obj in objects:
+            _group, kind = obj.group_kind
+            if kind == "CustomResourceDefinition":
+                self.definitions.append(obj.document)
+        return objects
 
     def skip(self, objects: Iterable[Object], reason: str) -> None:
         """Remember objects that take no part."""
-        self.skipped += [(each.document, f"{each.label}: {reason}") for each in objects]
+        self.skipped += [(obj.document, f"{obj.label}: {reason}") for obj in objects]
 
     def report_skipped(self) -> None:
-        """Count and name on standard error what was passed over."""
+        """Count and name on standard error what was skipped."""
         if self.skipped:
             plural = "s" if len(self.skipped) > 1 else ""
             click.echo(f"smp: skipped {len(self.skipped)} document{plural}:", err=True)
         for document, reason in self.skipped:
-            click.echo(
-                f"  {printable(f'{document.source}:{document.line}: {reason}')}",
-                err=True,
-            )
-
-
-def _content(path: str) -> bytes:
-    with open(path or ".", "rb") as file:
-        return file.read()
+            line = f"{document.source}:{document.line}: {reason}"
+            click.echo(f"  {printable(line)}", err=True)
 
 
 def name_of(path: str) -> str:

@@ -1,12 +1,20 @@
-"""Kubernetes objects among documents, and what they are called."""
+"""Kubernetes objects among documents: their names, and which of two inputs are one."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TypeAlias
+
 import msgspec
 
+from smp.cli._errors import Failure
 from smp.documents import Document
 from smp.errors import ObjectError
-from smp.values import JSON, JSONObject, type_name
+from smp.values import JSONObject, as_object, as_text, type_name
+
+# The API group and the kind, and the name: what identifies an object in a namespace.
+Key: TypeAlias = tuple[tuple[str, str], str]
 
 
 class Object(msgspec.Struct, frozen=True):
@@ -17,7 +25,7 @@ class Object(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, document: Document) -> Object:
-        """Take the document for an object. Raises ObjectError where it is none."""
+        """Read a document as an object. Raises ObjectError for another JSON type."""
         if not isinstance(document.value, dict):
             raise ObjectError(
                 f"a Kubernetes object is expected, not {type_name(document.value)}",
@@ -27,63 +35,153 @@ class Object(msgspec.Struct, frozen=True):
 
     @property
     def group_kind(self) -> tuple[str, str]:
-        """The API group and the kind: what a change of version leaves alone."""
-        group, slash, _ = _text(self.value, "apiVersion").partition("/")
-        return group if slash else "", _text(self.value, "kind")
+        """The API group and the kind, which all versions of an object share."""
+        group, slash, _version = as_text(self.value.get("apiVersion")).partition("/")
+        # The apiVersion of the core group is a version alone.
+        return group if slash else "", as_text(self.value.get("kind"))
 
     @property
     def namespace(self) -> str:
         """The namespace, or the empty string."""
-        return _text(self.value.get("metadata"), "namespace")
+        return as_text(self._metadata.get("namespace"))
 
     @property
     def name(self) -> str:
         """The name, or the empty string."""
-        return _text(self.value.get("metadata"), "name")
+        return as_text(self._metadata.get("name"))
 
     @property
     def is_generated(self) -> bool:
-        """Whether a server would make up the name, so that the object is a new one each
-        time.
-        """
-        return not self.name and bool(_text(self.value.get("metadata"), "generateName"))
+        """Whether a server generates the name, and so a new object each time."""
+        return not self.name and bool(as_text(self._metadata.get("generateName")))
 
     @property
     def label(self) -> str:
-        """Name the object for a reader: ``apps/v1 Deployment shop/web``."""
-        generated = (
-            f"{_text(self.value.get('metadata'), 'generateName')}*"
-            if self.is_generated
-            else ""
-        )
-        name = "/".join(filter(None, (self.namespace, self.name or generated)))
-        return " ".join(
-            filter(
-                None, (_text(self.value, "apiVersion"), _text(self.value, "kind"), name)
-            )
-        )
+        """The object for a reader: ``apps/v1 Deployment shop/web``."""
+        name = self.name
+        if self.is_generated:
+            name = f"{as_text(self._metadata.get('generateName'))}*"
+        if self.namespace and name:
+            name = f"{self.namespace}/{name}"
+        parts = [
+            as_text(self.value.get("apiVersion")),
+            as_text(self.value.get("kind")),
+            name or self.namespace,
+        ]
+        return " ".join(part for part in parts if part)
+
+    @property
+    def place(self) -> str:
+        """The text and the line that the object is in."""
+        return f"{self.document.source}:{self.document.line}"
+
+    @property
+    def key(self) -> Key:
+        """What identifies the object in its namespace."""
+        return self.group_kind, self.name
+
+    @property
+    def _metadata(self) -> JSONObject:
+        return as_object(self.value.get("metadata"))
 
 
 def is_object(document: Document) -> bool:
-    """Tell whether the document means to be an object.
+    """Tell whether a document is meant to be an object.
 
-    One of both words alone makes a broken one, which whoever looks for its schema will
-    say.
+    apiVersion or kind alone is enough; looking for the schema reports what is missing.
     """
-    return isinstance(document.value, dict) and (
-        "apiVersion" in document.value or "kind" in document.value
+    value = document.value
+    return isinstance(value, dict) and ("apiVersion" in value or "kind" in value)
+
+
+def label_of(document: Document) -> str:
+    """Name the object in a document, or the document where it has none."""
+    if is_object(document):
+        return Object.of(document).label
+    return f"{document.source}:{document.line}"
+
+
+def partners(
+    objects: Iterable[Object], others: Iterable[Object]
+) -> list[Object | None]:
+    """Find for each object the one of the others that is the same object, or None.
+
+    A namespace that one side leaves out matches where there is only one candidate.
+    Raises Failure where there are several, and for two documents with one object.
+    """
+    left, right = list(objects), list(others)
+    _require_distinct(left)
+    _require_distinct(right)
+    candidates = _by_key(right)
+    rivals = _by_key(left)
+    return [_partner(obj, candidates[obj.key], rivals[obj.key]) for obj in left]
+
+
+def unpaired(
+    objects: Iterable[Object], paired: Iterable[Object | None]
+) -> list[Object]:
+    """Return the objects that are not among those paired."""
+    identities = {id(obj) for obj in paired}
+    return [obj for obj in objects if id(obj) not in identities]
+
+
+def _require_distinct(objects: Iterable[Object]) -> None:
+    first_by_key: dict[tuple[Key, str], Object] = {}
+    for obj in objects:
+        first = first_by_key.setdefault((obj.key, obj.namespace), obj)
+        if first is not obj and not obj.is_generated:
+            error = ObjectError(
+                f"the same object is also in {first.place}", code="duplicate-object"
+            )
+            raise Failure(error, obj.document, obj.label)
+
+
+def _by_key(objects: Iterable[Object]) -> defaultdict[Key, list[Object]]:
+    by_key: defaultdict[Key, list[Object]] = defaultdict(list)
+    for obj in objects:
+        if not obj.is_generated:
+            by_key[obj.key].append(obj)
+    return by_key
+
+
+def _partner(
+    obj: Object, candidates: list[Object], rivals: list[Object]
+) -> Object | None:
+    """Choose among the candidates of the same group, kind and name.
+
+    ``rivals`` are the objects, this one included, that have the same candidates.
+    """
+    if obj.is_generated:
+        return None
+    for candidate in candidates:
+        if candidate.namespace == obj.namespace:
+            return candidate
+
+    # What another object matches exactly is that object.
+    matched_exactly = {rival.namespace for rival in rivals}
+    possible = [
+        candidate
+        for candidate in candidates
+        if candidate.namespace not in matched_exactly and _may_be_same(obj, candidate)
+    ]
+    if not possible:
+        return None
+    claimants = [
+        rival
+        for rival in rivals
+        if any(_may_be_same(rival, candidate) for candidate in possible)
+    ]
+    if len(possible) == 1 and len(claimants) == 1:
+        return possible[0]
+
+    places = [other.place for other in (*possible, *claimants) if other is not obj]
+    error = ObjectError(
+        f"several objects match without a namespace: {', '.join(places)}",
+        code="ambiguous-object",
+        hint="set metadata.namespace",
     )
+    raise Failure(error, obj.document, obj.label)
 
 
-def label(document: Document) -> str:
-    """Name what is in a document: the object, if it is one, else the document."""
-    return (
-        Object.of(document).label
-        if is_object(document)
-        else f"{document.source}:{document.line}"
-    )
-
-
-def _text(value: JSON, name: str) -> str:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+def _may_be_same(left: Object, right: Object) -> bool:
+    return not (left.namespace and right.namespace)

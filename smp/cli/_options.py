@@ -1,9 +1,9 @@
-"""The options that commands share, and the schemas that they lead to."""
+"""The options that commands share, and the schemas that they select."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial, reduce, wraps
+from functools import wraps
 from typing import Any, Final, TypeAlias
 
 import click
@@ -28,7 +28,9 @@ Handler: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Handler], Handler]
 
 FILE: Final = click.Path(allow_dash=True)
-_COMPILED: Final = b"\x78\xda"  # how zlib begins at its highest level, and no text does
+
+# How zlib begins at its highest level; no YAML or JSON text begins so.
+_COMPILED: Final = b"\x78\xda"
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -45,51 +47,55 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Schemas:
-    """The schemas of the objects of one run; CustomResourceDefinitions among the inputs
-    serve their own kinds.
+    """The schemas of the objects of one run.
+
+    CustomResourceDefinitions among the inputs describe their kinds as well.
     """
 
     def __init__(self, settings: Settings, inputs: Inputs) -> None:
         self._inputs = inputs
-        described = [_from_openapi(inputs, path) for path in settings.openapi]
-        described += map(_from_crd, inputs.documents(settings.crd))
-        self.catalog = reduce(
-            Catalog.merged, described, kubernetes(settings.kubernetes)
-        )
+        catalog = kubernetes(settings.kubernetes)
+        for path in settings.openapi:
+            catalog = catalog.merged(_from_openapi(inputs, path))
+        for definition in inputs.documents(settings.crd):
+            catalog = catalog.merged(_from_crd(definition))
+        self.catalog = catalog
+        self._catalog_with_inputs: Catalog | None = None
 
-    def of(self, each: Object) -> Schema:
-        """Return the schema of an object. Raises UnknownKindError, and ObjectError for
-        half a kind.
+    def of(self, obj: Object) -> Schema:
+        """Return the schema of an object.
+
+        Raises UnknownKindError, and ObjectError where apiVersion or kind is missing.
         """
         try:
-            return self.catalog.schema_of(each.value)
+            return self.catalog.schema_of(obj.value)
         except UnknownKindError:
             if not self._inputs.definitions:
                 raise
-        return self._with_definitions.schema_of(each.value)
+        if self._catalog_with_inputs is None:
+            self._catalog_with_inputs = self._with_inputs()
+        return self._catalog_with_inputs.schema_of(obj.value)
 
-    @cached_property
-    def _with_definitions(self) -> Catalog:
-        # What the command line names counts more than what happens to lie among the
-        # inputs.
-        return reduce(
-            Catalog.merged, [*map(_from_crd, self._inputs.definitions), self.catalog]
-        )
+    def _with_inputs(self) -> Catalog:
+        first, *others = [_from_crd(each) for each in self._inputs.definitions]
+        catalog = first
+        for other in others:
+            catalog = catalog.merged(other)
+        # Merged last, so that a kind that an option describes keeps that description.
+        return catalog.merged(self.catalog)
 
 
 def _from_openapi(inputs: Inputs, path: str) -> Catalog:
     data = inputs.data(path)
-    document = Document(None, path, 1)
-    with concerning(document):
-        compiled = data.startswith(_COMPILED)
-        described = (
-            read_compiled(data)
-            if compiled
-            else Catalog.from_openapi([each.value for each in read(data, source=path)])
-        )
-        # A server publishes the same gaps and errors in its unions as the bundled
-        # versions do.
-        return described.with_overlay(bundled_overlay())
+    with concerning(Document(None, path, 1)):
+        if data.startswith(_COMPILED):
+            catalog = read_compiled(data)
+        else:
+            documents = read(data, source=path)
+            catalog = Catalog.from_openapi([document.value for document in documents])
+        # The unions that a server publishes have the same gaps and errors as those of
+        # the bundled versions.
+        return catalog.with_overlay(bundled_overlay())
 
 
 def _from_crd(document: Document) -> Catalog:
@@ -120,7 +126,8 @@ _SCHEMA: Final[tuple[Decorator, ...]] = (
         "--openapi",
         type=FILE,
         multiple=True,
-        help="OpenAPI v2 or v3 document, or what `smp schema compile` wrote. Repeatable.",
+        help="OpenAPI v2 or v3 document, or what `smp schema compile` wrote. "
+        "Repeatable.",
     ),
 )
 _MERGE: Final[tuple[Decorator, ...]] = (
@@ -130,7 +137,8 @@ _MERGE: Final[tuple[Decorator, ...]] = (
         type=click.Choice(["error", "merge"]),
         default="error",
         show_default=True,
-        help="Below a field that the schema does not know: refuse, or merge by RFC 7396 and warn.",
+        help="Below a field that the schema does not know: refuse, or merge by RFC "
+        "7396 and warn.",
     ),
     click.option(
         "--show-secrets", is_flag=True, help="Do not mask the values of Secrets."
@@ -149,37 +157,31 @@ profile_option: Final[Decorator] = click.option(
     type=click.Choice(list(PROFILES)),
     default="kep1027",
     show_default=True,
-    help="How mutually exclusive fields (unions) are cleared and checked; off: not at all.",
+    help="How mutually exclusive fields (unions) are cleared and checked; off: not at "
+    "all.",
 )
 
 
 def schema_options(*outputs: str) -> Decorator:
-    """Add the options of a command that looks at schemas; the first output is the
-    default.
+    """Add the options of a command that reads schemas.
+
+    The first output is the default.
     """
-    return partial(_adding, _SCHEMA, outputs)
+    return _with_settings(_SCHEMA, outputs)
 
 
 def merge_options(*outputs: str) -> Decorator:
-    """Add the options of a command that patches objects; the first output is the
-    default.
+    """Add the options of a command that patches objects.
+
+    The first output is the default.
     """
-    return partial(_adding, _MERGE, outputs)
+    return _with_settings(_MERGE, outputs)
 
 
-def _adding(
-    options: tuple[Decorator, ...], outputs: tuple[str, ...], function: Handler
-) -> Handler:
-    """Wrap the function of a command so that it gets its shared options as one
-    ``settings``.
-    """
-    names = frozenset(Settings.__struct_fields__)
-
-    @wraps(function)
-    def handler(**values: Any) -> None:
-        shared = {name: values.pop(name) for name in names & values.keys()}
-        function(**values, settings=Settings(**shared))
-
+def _with_settings(
+    options: tuple[Decorator, ...], outputs: tuple[str, ...]
+) -> Decorator:
+    """Make a decorator by which a command gets shared options as its ``settings``."""
     output = click.option(
         "-o",
         "--output",
@@ -187,8 +189,22 @@ def _adding(
         default=outputs[0],
         show_default=True,
     )
-    decorators: list[Decorator] = [output, *options]
-    decorated: Handler = handler
-    for decorate in reversed(decorators):
-        decorated = decorate(decorated)
-    return decorated
+
+    def decorate(command: Handler) -> Handler:
+        @wraps(command)
+        def with_settings(**values: Any) -> None:
+            shared = {
+                name: values.pop(name)
+                for name in Settings.__struct_fields__
+                if name in values
+            }
+            command(**values, settings=Settings(**shared))
+
+        # click shows the option that was added last first.
+        decorators: list[Decorator] = [output, *options]
+        decorated: Handler = with_settings
+        for add_option in reversed(decorators):
+            decorated = add_option(decorated)
+        return decorated
+
+    return decorate

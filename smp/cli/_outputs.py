@@ -1,21 +1,24 @@
-"""Printing outcomes: as YAML, as JSON, or as a report that has colours on a terminal."""
+"""Printing outcomes: as YAML, as JSON, or as a report with colours on a terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
 from smp.cli._errors import printable
-from smp.cli._outcome import Outcome
+from smp.cli._options import Settings
+from smp.cli._outcomes import Outcome
 from smp.documents import dump_json, dump_yaml
 from smp.values import JSON
 
 if TYPE_CHECKING:
     from smp.cli._report import Line
+
+Writer: TypeAlias = Callable[[list[Outcome]], None]
 
 
 def write_bytes(data: bytes) -> None:
@@ -30,10 +33,10 @@ def write(text: str) -> None:
 
 def write_yaml(values: Iterable[tuple[str, JSON]]) -> None:
     """Write YAML documents, each under its comment where it has one."""
-    texts = (
-        f"# {printable(comment)}\n{dump_yaml([v])}" if comment else dump_yaml([v])
-        for comment, v in values
-    )
+    texts = []
+    for comment, value in values:
+        heading = f"# {printable(comment)}\n" if comment else ""
+        texts.append(heading + dump_yaml([value]))
     write("---\n".join(texts))
 
 
@@ -42,25 +45,14 @@ def write_json(values: Iterable[JSON]) -> None:
     write("".join(f"{dump_json(value)}\n" for value in values))
 
 
-def write_report(outcomes: Iterable[Outcome], *, color: str) -> None:
-    """Write the report."""
-    from smp.cli._report import report
-
-    write_lines(report(outcomes), color=color)
-
-
 def write_lines(lines: Iterable[Line], *, color: str) -> None:
-    """Write styled lines, with their styles where that is wanted."""
-    (_write_styled if _has_colours(color) else _write_plain)(lines)
-
-
-def _write_plain(lines: Iterable[Line]) -> None:
-    write("".join("".join(text for text, _ in line) + "\n" for line in lines))
-
-
-def _write_styled(lines: Iterable[Line]) -> None:
-    from rich.console import Console
-    from rich.text import Text
+    """Write styled lines, with their styles where colours are wanted."""
+    if not _has_colours(color):
+        write("".join("".join(text for text, _ in line) + "\n" for line in lines))
+        return
+    # rich takes longer to load than most commands take to run.
+    from rich.console import Console  # noqa: PLC0415  # see above
+    from rich.text import Text  # noqa: PLC0415  # see above
 
     console = Console(
         file=sys.stdout,
@@ -74,61 +66,69 @@ def _write_styled(lines: Iterable[Line]) -> None:
 
 
 def _has_colours(color: str) -> bool:
-    """See no-color.org: any content of NO_COLOR switches colours off, unless the
-    command line asks for them.
-    """
     if color != "auto":
         return color == "always"
-    # it is None where the caller closed it
-    is_terminal: bool = getattr(sys.stdout, "isatty", bool)()
-    return (
-        is_terminal
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-    )
+    # It is None where the caller closed it.
+    if sys.stdout is None or not sys.stdout.isatty():
+        return False
+    # no-color.org: any content of NO_COLOR switches colours off, unless the command
+    # line asks for them.
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _patches_as_yaml(outcomes: list[Outcome]) -> None:
-    changed = (each for each in outcomes if each.differs)
-    write_yaml(
-        (f"{each.label}{' (to be created)' if each.creates else ''}", each.patch)
-        for each in changed
-    )
+    patches: list[tuple[str, JSON]] = []
+    for outcome in outcomes:
+        if outcome.differs:
+            suffix = " (to be created)" if outcome.creates else ""
+            patches.append((f"{outcome.label}{suffix}", outcome.patch))
+    write_yaml(patches)
 
 
-def _operations_of(outcomes: list[Outcome]) -> None:
-    write_json(each.operations for each in outcomes)
+def _patches_as_json(outcomes: list[Outcome]) -> None:
+    write_json(outcome.patch for outcome in outcomes)
 
 
-# What each output format makes of outcomes: those that print patches, and those that
-# print objects.
-PATCHES: Final[dict[str, Callable[[list[Outcome]], None]]] = {
+def _objects_as_yaml(outcomes: list[Outcome]) -> None:
+    write_yaml(("", outcome.after) for outcome in outcomes)
+
+
+def _objects_as_json(outcomes: list[Outcome]) -> None:
+    write_json(outcome.after for outcome in outcomes)
+
+
+def _json_patches(outcomes: list[Outcome]) -> None:
+    write_json(outcome.operations for outcome in outcomes)
+
+
+# What each output format prints, for a command whose result is a patch and for one
+# whose result is an object.
+PATCHES: Final[Mapping[str, Writer]] = {
     "yaml": _patches_as_yaml,
-    "json": lambda outcomes: write_json(each.patch for each in outcomes),
-    "jsonpatch": _operations_of,
+    "json": _patches_as_json,
+    "jsonpatch": _json_patches,
 }
-OBJECTS: Final[dict[str, Callable[[list[Outcome]], None]]] = {
-    "yaml": lambda outcomes: write_yaml(("", each.after) for each in outcomes),
-    "json": lambda outcomes: write_json(each.after for each in outcomes),
-    "jsonpatch": _operations_of,
+OBJECTS: Final[Mapping[str, Writer]] = {
+    "yaml": _objects_as_yaml,
+    "json": _objects_as_json,
+    "jsonpatch": _json_patches,
     "patch": _patches_as_yaml,
 }
 
 
 def write_outcomes(
-    outcomes: list[Outcome],
-    writers: dict[str, Callable[[list[Outcome]], None]],
-    *,
-    output: str,
-    color: str,
+    outcomes: list[Outcome], writers: Mapping[str, Writer], settings: Settings
 ) -> None:
-    """Write outcomes in a format; where that is no report, the warnings go to standard
-    error.
+    """Write outcomes in the format that the settings ask for.
+
+    A report contains the warnings; otherwise they go to standard error.
     """
-    if output == "report":
-        write_report(outcomes, color=color)
+    if settings.output == "report":
+        from smp.cli._report import report  # noqa: PLC0415  # loads difflib
+
+        write_lines(report(outcomes), color=settings.color)
         return
-    writers[output](outcomes)
+    writers[settings.output](outcomes)
     for outcome in outcomes:
         for warning in outcome.warnings:
             click.echo(printable(f"smp: warning: {outcome.label}: {warning}"), err=True)

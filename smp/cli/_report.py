@@ -1,6 +1,4 @@
-"""The report: what happens to each object, for a human eye. Lines of styled spans;
-nothing here prints.
-"""
+"""The report: what happens to each object, as lines of styled text for a reader."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Final, TypeAlias
 
 from smp.cli._changes import Change, changes
 from smp.cli._errors import inline, printable
-from smp.cli._outcome import Outcome
+from smp.cli._outcomes import Outcome
 from smp.documents import dump_yaml
 from smp.paths import Path
 from smp.three_way import LAST_APPLIED
@@ -24,27 +22,27 @@ _HEADING: Final = "bold"
 _NOTE: Final = "dim"
 _WARNING: Final = "yellow"
 _STYLES: Final = {"+": "green", "-": "red", "~": "cyan"}
+
+# The longest list, as JSON, that is shown on the line of its path.
 _SHORT: Final = 100
+# The lines around a change in a text of several lines.
 _CONTEXT: Final = 2
-_AT_THE_TOP: Final = ("@@ -1 ", "@@ -1,")
-_BOOKKEEPING: Final = Path(("metadata", "annotations", LAST_APPLIED))
+
+_ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
 def report(outcomes: Iterable[Outcome]) -> Iterator[Line]:
-    """Tell of each object what changes in it and what it rests on, and count the
-    objects at the end.
-    """
+    """Yield what changes in each object and why, and at the end how many change."""
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
         verdict = _verdict(outcome)
         verdicts[verdict] += 1
         yield [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
-        yield from ([(f"  {printable(note)}", _NOTE)] for note in outcome.notes)
+        for note in outcome.notes:
+            yield [(f"  {printable(note)}", _NOTE)]
         yield from _changes(outcome)
-        yield from (
-            [(f"  warning: {printable(warning)}", _WARNING)]
-            for warning in outcome.warnings
-        )
+        for warning in outcome.warnings:
+            yield [(f"  warning: {printable(warning)}", _WARNING)]
         yield []
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
     plural = "s" if verdicts.total() != 1 else ""
@@ -58,59 +56,64 @@ def _verdict(outcome: Outcome) -> str:
 
 
 def _changes(outcome: Outcome) -> Iterator[Line]:
+    before, after = outcome.before, outcome.after
     if outcome.creates:
-        yield from _block("+", outcome.after)
-    elif isinstance(outcome.before, dict) and isinstance(outcome.after, dict):
-        for change in changes(outcome.before, outcome.after, outcome.known):
-            yield from _change(change, outcome.pruned)
+        yield from _block("+", after)
+    elif isinstance(before, dict) and isinstance(after, dict):
+        pruned = _pruned(outcome)
+        for change in changes(before, after, outcome.type_):
+            yield from _change(change, is_pruned=str(change.path) in pruned)
     elif outcome.differs:
-        yield from _change(
-            Change(Path(), outcome.before, outcome.after), outcome.pruned
-        )
+        yield from _change(Change(Path(), before, after), is_pruned=False)
 
 
-def _change(change: Change, pruned: frozenset[str]) -> Iterator[Line]:
-    sign = "+" if change.old is ABSENT else "-" if change.new is ABSENT else "~"
+def _pruned(outcome: Outcome) -> set[str]:
+    """Return the paths that the new configuration lacks and the last one has."""
+    if outcome.last_applied is None or outcome.configuration is None:
+        return set()
+    differences = changes(outcome.last_applied, outcome.configuration, outcome.type_)
+    return {str(change.path) for change in differences if change.new is ABSENT}
+
+
+def _change(change: Change, *, is_pruned: bool) -> Iterator[Line]:
+    if change.old is ABSENT:
+        sign, block = "+", _block("+", change.new)
+    elif change.new is ABSENT:
+        sign, block = "-", _block("-", change.old)
+    else:
+        sign, block = "~", _differing_lines(change)
+
+    note = ""
+    if change.is_order:
+        note = " (order)"
+    elif is_pruned and sign == "-":
+        note = " (pruned)"
+
     style = _STYLES[sign]
     where = printable(str(change.path)) or "the whole document"
-    note = (
-        " (order)"
-        if change.is_order
-        else " (pruned)"
-        if sign == "-" and str(change.path) in pruned
-        else ""
-    )
-    head: Line = [(f"  {sign} ", style), (where, _HEADING), (note, _NOTE)]
-    if change.path == _BOOKKEEPING and sign == "~":
-        yield [*head, (": updated", _NOTE)]
+    heading: Line = [(f"  {sign} ", style), (where, _HEADING), (note, _NOTE)]
+    if change.path == _ANNOTATION and sign == "~":
+        # It repeats the configuration, so its text would show every change twice.
+        yield [*heading, (": updated", _NOTE)]
     elif _is_short(change.old) and _is_short(change.new):
-        yield [*head, (f": {_inline(change)}", style)]
+        values = [change.old, change.new]
+        shown = [inline(value) for value in values if value is not ABSENT]
+        yield [*heading, (f": {' -> '.join(shown)}", style)]
     else:
-        yield [*head, (":", "")]
-        yield from (
-            _block(sign, change.new if sign == "+" else change.old)
-            if sign != "~"
-            else _differing_lines(change)
-        )
-
-
-def _inline(change: Change) -> str:
-    return " -> ".join(
-        inline(value) for value in (change.old, change.new) if value is not ABSENT
-    )
+        yield [*heading, (":", "")]
+        yield from block
 
 
 def _is_short(value: JSON | Absent) -> bool:
-    if isinstance(value, str) and "\n" in value.rstrip("\n"):
-        return False
-    return not isinstance(value, dict | list) or not value or _is_short_list(value)
-
-
-def _is_short_list(value: JSON) -> bool:
-    scalars = isinstance(value, list) and not any(
-        isinstance(element, dict | list) for element in value
-    )
-    return scalars and len(inline(value)) <= _SHORT
+    """Tell whether a value can be shown on the line of its path."""
+    if isinstance(value, str):
+        return "\n" not in value.rstrip("\n")
+    if isinstance(value, dict):
+        return not value
+    if isinstance(value, list):
+        is_nested = any(isinstance(element, dict | list) for element in value)
+        return not is_nested and len(inline(value)) <= _SHORT
+    return True
 
 
 def _block(sign: str, value: JSON | Absent) -> Iterator[Line]:
@@ -120,15 +123,21 @@ def _block(sign: str, value: JSON | Absent) -> Iterator[Line]:
 
 def _differing_lines(change: Change) -> Iterator[Line]:
     old, new = _lines(change.old), _lines(change.new)
-    for line in list(unified_diff(old, new, lineterm="", n=_CONTEXT))[2:]:
+    difference = unified_diff(old, new, lineterm="", n=_CONTEXT)
+    # The first two lines name the files.
+    for line in list(difference)[2:]:
+        if line.startswith(("@@ -1 ", "@@ -1,")):
+            continue  # Nothing is left out before a hunk that starts at the top.
         if line.startswith("@@"):
-            yield from [] if line.startswith(_AT_THE_TOP) else [[("      ...", _NOTE)]]
+            yield [("      ...", _NOTE)]
         else:
-            yield [(f"      {line[:1]} {line[1:]}", _STYLES.get(line[:1], ""))]
+            sign, text = line[:1], line[1:]
+            yield [(f"      {sign} {text}", _STYLES.get(sign, ""))]
 
 
 def _lines(value: JSON | Absent) -> list[str]:
     if value is ABSENT:
         return []
-    text = value if isinstance(value, str) and "\n" in value else dump_yaml([value])
+    is_text = isinstance(value, str) and "\n" in value
+    text = str(value) if is_text else dump_yaml([value])
     return [printable(line) for line in text.removesuffix("\n").split("\n")]

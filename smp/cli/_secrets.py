@@ -1,107 +1,134 @@
-"""Masking what a Secret holds, so that equal values stay equal and different ones stay
-different.
+"""Masking the values of a Secret.
 
-Operations run on masked objects just as on the real ones; so their patches, reports and
-error messages are masked without knowing it.
+An operation treats the masked versions of a Secret as it would the real ones: in one
+place equal values have equal masks, and different values have different masks. So its
+patch, its report and its error messages are masked without further care, and where the
+values are asked for, its result is unmasked afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias, overload
 
 from smp.three_way import LAST_APPLIED
-from smp.values import JSON, JSONObject, same
+from smp.values import JSON, JSONObject, as_object, same
 
+# A section of a Secret and the name of a value in it.
 Place: TypeAlias = tuple[str, str]
-Versions: TypeAlias = dict[str, JSONObject | None]
 
 _MASK: Final = "***"
 _SECTIONS: Final = ("data", "stringData")
 
+# The annotation holds the values of the section as text.
+_ANNOTATION: Final[Place] = ("metadata.annotations", LAST_APPLIED)
 
-def masked(versions: Versions) -> Versions:
-    """Mask the values of a Secret, given in versions by role: ``*** (live)`` where
-    versions differ, else ``***``.
 
-    What is no Secret is returned as it is.
+class Masks:
+    """The masks for the values of one object, made of its versions by role.
+
+    A value of a Secret is masked as ``***`` where all versions have the same value, and
+    otherwise as ``*** (live)``, after the role of the first version that has it. Other
+    objects have no masks, and with ``show_secrets`` none has.
     """
-    present = {
-        role: version for role, version in versions.items() if version is not None
-    }
-    if not any(map(_is_secret, present.values())):
-        return versions
-    names = _names(present)
-    hidden = {role: _hidden(version, names) for role, version in present.items()}
-    return {role: hidden.get(role) for role in versions}
 
+    def __init__(
+        self, versions: Mapping[str, JSONObject | None], *, show_secrets: bool
+    ) -> None:
+        self._masks: dict[Place, list[tuple[JSON, str]]] = {}
+        present = {
+            role: version for role, version in versions.items() if version is not None
+        }
+        is_secret = any(_is_secret(version) for version in present.values())
+        if is_secret and not show_secrets:
+            for role, version in present.items():
+                self._add(role, version)
+        for masks in self._masks.values():
+            if len(masks) == 1:
+                [(value, _)] = masks
+                masks[:] = [(value, _MASK)]
 
-_Names: TypeAlias = dict[Place, list[tuple[JSON, str]]]
-
-
-def _names(versions: Mapping[str, JSONObject]) -> _Names:
-    """Name each different value at a place after the first version that has it."""
-    names: _Names = {}
-    for role, version in versions.items():
+    def _add(self, role: str, version: JSONObject) -> None:
         for place, value in _confidential(version):
-            known = names.setdefault(place, [])
-            if not any(same(value, other) for other, _ in known):
-                known.append((value, f"{_MASK} ({role})"))
-    return names
+            # An absent value and a null have nothing to hide.
+            if value is None:
+                continue
+            masks = self._masks.setdefault(place, [])
+            if not any(same(value, other) for other, _ in masks):
+                masks.append((value, f"{_MASK} ({role})"))
 
+    @overload
+    def mask(self, version: JSONObject) -> JSONObject: ...
 
-def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
-    for section in _SECTIONS:
-        values = secret.get(section)
-        for name, value in (
-            values.items() if isinstance(values, dict) else [("", values)]
-        ):
-            if value is not None:
-                yield (section, name), value
-    annotations = _annotations(secret)
-    if LAST_APPLIED in annotations:
-        yield ("", LAST_APPLIED), annotations[LAST_APPLIED]
+    @overload
+    def mask(self, version: None) -> None: ...
 
+    def mask(self, version: JSONObject | None) -> JSONObject | None:
+        """Return one of the versions with masks in place of its values."""
+        if version is None or not self._masks:
+            return version
+        return _replace(version, self._masked)
 
-def _hidden(secret: JSONObject, names: _Names) -> JSONObject:
-    shown = dict(secret)
-    for section in _SECTIONS:
-        if section in secret:
-            shown[section] = _section(secret[section], section, names)
-    annotations, metadata = _annotations(secret), secret.get("metadata")
-    if LAST_APPLIED in annotations and isinstance(metadata, dict):
-        mask = _mask(annotations[LAST_APPLIED], ("", LAST_APPLIED), names)
-        shown["metadata"] = {
-            **metadata,
-            "annotations": {**annotations, LAST_APPLIED: mask},
-        }
-    return shown
+    def unmask(self, masked: JSON) -> JSON:
+        """Return a masked object, or a patch of one, with the values."""
+        if not self._masks or not isinstance(masked, dict):
+            return masked
+        return _replace(masked, self._unmasked)
 
+    def _masked(self, place: Place, value: JSON) -> JSON:
+        if value is None:
+            return None
+        return next(mask for other, mask in self._masks[place] if same(value, other))
 
-def _section(values: JSON, section: str, names: _Names) -> JSON:
-    if isinstance(values, dict):
-        return {
-            name: _mask(value, (section, name), names) for name, value in values.items()
-        }
-    return _mask(values, (section, ""), names)
-
-
-def _mask(value: JSON, place: Place, names: _Names) -> JSON:
-    if value is None:
-        return None
-    known = names[place]
-    return (
-        _MASK
-        if len(known) == 1
-        else next(name for other, name in known if same(value, other))
-    )
+    def _unmasked(self, place: Place, value: JSON) -> JSON:
+        for original, mask in self._masks.get(place, []):
+            if value == mask:
+                return original
+        # A null, or a directive of a patch.
+        return value
 
 
 def _is_secret(value: JSONObject) -> bool:
     return value.get("apiVersion") == "v1" and value.get("kind") == "Secret"
 
 
+def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
+    """Yield every value that is to be masked."""
+    for section in _SECTIONS:
+        values = secret.get(section)
+        if isinstance(values, dict):
+            for name, value in values.items():
+                yield (section, name), value
+        else:
+            # Not the object that it should be, but no less confidential.
+            yield (section, ""), values
+    yield _ANNOTATION, _annotations(secret).get(LAST_APPLIED)
+
+
 def _annotations(secret: JSONObject) -> JSONObject:
-    metadata = secret.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
+    return as_object(as_object(secret.get("metadata")).get("annotations"))
+
+
+def _replace(
+    secret: JSONObject, replacement: Callable[[Place, JSON], JSON]
+) -> JSONObject:
+    """Return a Secret with another value in every confidential place."""
+    replaced = dict(secret)
+    for section in _SECTIONS:
+        values = secret.get(section)
+        if isinstance(values, dict):
+            replaced[section] = {
+                name: replacement((section, name), value)
+                for name, value in values.items()
+            }
+        elif section in secret:
+            replaced[section] = replacement((section, ""), values)
+
+    annotations = _annotations(secret)
+    if LAST_APPLIED in annotations:
+        text = replacement(_ANNOTATION, annotations[LAST_APPLIED])
+        replaced["metadata"] = {
+            **as_object(secret["metadata"]),
+            "annotations": {**annotations, LAST_APPLIED: text},
+        }
+    return replaced

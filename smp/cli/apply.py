@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 import click
+import msgspec
 
 from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object
+from smp.cli._objects import Object, partners, unpaired
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
-from smp.cli._outcome import Outcome
+from smp.cli._outcomes import Outcome, Versions, applied_outcome, created_outcome
 from smp.cli._outputs import OBJECTS, write_outcomes
-from smp.cli._pairs import partners, unpaired
-from smp.cli._secrets import Versions, masked
-from smp.cli._three_way import brought, created
-from smp.schema.model import Schema
+from smp.cli._secrets import Masks
 from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
-from smp.values import JSONObject
-
-Row: TypeAlias = tuple[Object, Object | None, Object | None]
+from smp.values import JSONObject, as_object
 
 _NOTHING: Final = (
     "last applied: none, neither a file nor an annotation of the live object"
 )
 _NOT_IN_FILE: Final = "last applied: none, as the file does not have the object"
 _ANNOTATION: Final = "last applied: from the annotation of the live object"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """An object of the new configuration, and the same object in the other inputs."""
+
+    new: Object
+    live: Object | None
+    last: Object | None
 
 
 @click.command(
@@ -47,21 +51,24 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
 )
 @click.option(
     "--last-applied",
-    "olds",
+    "lasts",
     type=FILE,
     multiple=True,
-    help="What was applied last. Repeatable. [default: the annotation of the live object]",
+    help="What was applied last. Repeatable. [default: the annotation of the live "
+    "object]",
 )
 @click.option(
     "--overwrite/--no-overwrite",
     default=True,
     show_default=True,
-    help="Whether the new configuration wins over changes made to the live object, or they are an error.",
+    help="Whether the new configuration wins over changes made to the live object, or "
+    "they are an error.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 1 where the result lacks something that the new configuration asks for.",
+    help="Exit with 1 where the result lacks something that the new configuration "
+    "asks for.",
 )
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
@@ -71,7 +78,7 @@ def command(
     *,
     news: tuple[str, ...],
     lives: tuple[str, ...],
-    olds: tuple[str, ...],
+    lasts: tuple[str, ...],
     overwrite: bool,
     strict: bool,
     settings: Settings,
@@ -81,151 +88,117 @@ def command(
     What `kubectl apply` and a server do together, without either. Objects are paired
     with the live ones by group, kind, namespace and name; one without a live object is
     printed as it would be created. The annotation with the last-applied configuration
-    is updated where the live object has it. -o jsonpatch prints what changes
-    the live object (RFC 6902), -o patch what kubectl would send, -o report what changes
-    and why. Only the report masks the values of Secrets.
+    is updated where the live object has it. -o jsonpatch prints what changes the live
+    object (RFC 6902), -o patch what kubectl would send, -o report what changes and why.
+    Only the report masks the values of Secrets.
     """
     inputs = Inputs()
-    configuration, live, last = (
-        inputs.objects(news),
-        inputs.objects(lives),
-        inputs.objects(olds),
-    )
+    new_objects = inputs.objects(news)
+    live_objects = inputs.objects(lives)
+    last_objects = inputs.objects(lasts)
     schemas = Schemas(settings, inputs)
-    rows = list(
-        zip(
-            configuration,
-            partners(configuration, live),
-            partners(configuration, last),
-            strict=True,
-        )
-    )
-    run = partial(
+    live_partners = partners(new_objects, live_objects)
+    last_partners = partners(new_objects, last_objects)
+    rows = [
+        Row(*row) for row in zip(new_objects, live_partners, last_partners, strict=True)
+    ]
+    apply_row = partial(
         _outcome,
         schemas=schemas,
         settings=settings,
         overwrite=overwrite,
-        has_file=bool(olds),
+        has_file=bool(lasts),
     )
-    outcomes = all_or_nothing(run, rows)
+    outcomes = all_or_nothing(apply_row, rows)
     inputs.skip(
-        unpaired(live, [each for _, each, _ in rows]),
-        "live, but not in the new configuration",
+        unpaired(live_objects, live_partners), "live, but not in the new configuration"
     )
     inputs.skip(
-        unpaired(last, [each for _, _, each in rows]),
+        unpaired(last_objects, last_partners),
         "applied last, but not in the new configuration",
     )
-    write_outcomes(outcomes, OBJECTS, output=settings.output, color=settings.color)
+    write_outcomes(outcomes, OBJECTS, settings)
     inputs.report_skipped()
-    ctx.exit(int(strict and any(each.unmet for each in outcomes)))
+    is_unmet = any(outcome.unmet for outcome in outcomes)
+    ctx.exit(1 if strict and is_unmet else 0)
 
 
 def _outcome(
     row: Row, *, schemas: Schemas, settings: Settings, overwrite: bool, has_file: bool
 ) -> Outcome:
-    each, live, last = row
-    with concerning(each.document, each.label):
-        schema = schemas.of(each)
-        if live is None:
-            new = (
-                _masked({"new": each.value}, settings)["new"]
-                if settings.output == "report"
-                else each.value
+    obj = row.new
+    with concerning(obj.document, obj.label):
+        schema = schemas.of(obj)
+        if row.live is None:
+            masks = Masks({"new": obj.value}, show_secrets=settings.show_secrets)
+            outcome = created_outcome(obj.label, masks.mask(obj.value), schema)
+        else:
+            last_applied, note = _last_applied(row.live, row.last, has_file=has_file)
+            versions = _annotated(last_applied, obj.value, row.live.value)
+            masks = Masks(
+                {
+                    "live": versions.live,
+                    "last applied": versions.last_applied,
+                    "new": versions.modified,
+                },
+                show_secrets=settings.show_secrets,
             )
-            return created(each, new or {}, schema)
-        base, note = _last_applied(live, last, has_file=has_file)
-        versions = _versions(live.value, base, each.value)
-        # The masked objects come first: an error tells nothing of a Secret either.
-        shown = _masked(versions, settings)
-        run = partial(
-            _brought,
-            each,
-            schema,
-            settings=settings,
-            overwrite=overwrite,
-            notes=(note,),
-        )
-        outcome = run(shown)
-        return (
-            outcome
-            if shown is versions or settings.output == "report"
-            else run(versions)
-        )
+            masked = Versions(
+                last_applied=masks.mask(versions.last_applied),
+                modified=masks.mask(versions.modified),
+                live=masks.mask(versions.live),
+            )
+            outcome = applied_outcome(
+                obj.label, masked, schema, settings, overwrite=overwrite, notes=[note]
+            )
+    if settings.output == "report":
+        return outcome
+    # The other formats print the object with its values. They are put back only here,
+    # so that no error of the operation can show one.
+    return msgspec.structs.replace(
+        outcome,
+        before=masks.unmask(outcome.before),
+        after=masks.unmask(outcome.after),
+        patch=masks.unmask(outcome.patch),
+    )
 
 
 def _last_applied(
     live: Object, last: Object | None, *, has_file: bool
 ) -> tuple[JSONObject | None, str]:
-    """Find the last-applied configuration, and say where: in the file if there is one,
-    else in the annotation.
+    """Return the last-applied configuration, and a note on where it comes from.
+
+    A file takes precedence over the annotation of the live object.
     """
     if last is not None:
-        return (
-            last.value,
-            f"last applied: from {last.document.source}:{last.document.line}",
-        )
+        return last.value, f"last applied: from {last.place}"
     if has_file:
         return None, _NOT_IN_FILE
     with concerning(live.document, live.label):
-        found = last_applied_configuration(live.value)
-    return found, _NOTHING if found is None else _ANNOTATION
+        configuration = last_applied_configuration(live.value)
+    return configuration, _NOTHING if configuration is None else _ANNOTATION
 
 
-def _versions(live: JSONObject, base: JSONObject | None, new: JSONObject) -> Versions:
-    """Put the annotation where kubectl has it: in what was applied, as it is in live,
-    and up to date in what is.
+def _annotated(
+    last_applied: JSONObject | None, modified: JSONObject, live: JSONObject
+) -> Versions:
+    """Put the annotation into the configurations, if the live object has it.
+
+    kubectl apply computes its patch from configurations with the annotation: the one
+    last applied has the text of the live object, the modified one its own.
     """
     text = _annotations(live).get(LAST_APPLIED)
     if not isinstance(text, str):
-        return {"live": live, "last applied": base, "new": new}
-    annotated = None if base is None else _annotated(base, text)
-    return {"live": live, "last applied": annotated, "new": with_last_applied(new)}
+        return Versions(last_applied, modified, live)
+    if last_applied is not None:
+        metadata = as_object(last_applied.get("metadata"))
+        annotations = {**_annotations(last_applied), LAST_APPLIED: text}
+        last_applied = {
+            **last_applied,
+            "metadata": {**metadata, "annotations": annotations},
+        }
+    return Versions(last_applied, with_last_applied(modified), live)
 
 
 def _annotations(value: JSONObject) -> JSONObject:
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
-
-
-def _annotated(value: JSONObject, text: str) -> JSONObject:
-    metadata = value.get("metadata")
-    members = metadata if isinstance(metadata, dict) else {}
-    return {
-        **value,
-        "metadata": {
-            **members,
-            "annotations": {**_annotations(value), LAST_APPLIED: text},
-        },
-    }
-
-
-def _masked(versions: Versions, settings: Settings) -> Versions:
-    return versions if settings.show_secrets else masked(versions)
-
-
-def _brought(
-    each: Object,
-    schema: Schema,
-    versions: Versions,
-    *,
-    settings: Settings,
-    overwrite: bool,
-    notes: tuple[str, ...],
-) -> Outcome:
-    live, base, new = (
-        versions["live"] or {},
-        versions["last applied"],
-        versions["new"] or {},
-    )
-    return brought(
-        each,
-        base,
-        new,
-        live,
-        schema,
-        settings=settings,
-        overwrite=overwrite,
-        notes=notes,
-    )
+    return as_object(as_object(value.get("metadata")).get("annotations"))

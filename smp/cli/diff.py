@@ -1,28 +1,36 @@
-"""``smp diff``: the patch between two states of objects, or the one that brings live
-objects to a new state.
-"""
+"""``smp diff``: the patch between two states of objects, or from live to new ones."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TypeAlias
 
 import click
+import msgspec
 
 from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object
+from smp.cli._objects import Object, partners, unpaired
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
-from smp.cli._outcome import Outcome
+from smp.cli._outcomes import (
+    Outcome,
+    Versions,
+    applied_outcome,
+    created_outcome,
+    unknown_field_messages,
+)
 from smp.cli._outputs import PATCHES, write_outcomes
-from smp.cli._pairs import partners, unpaired
-from smp.cli._secrets import Versions, masked
-from smp.cli._three_way import brought, created, merged_anyway
+from smp.cli._secrets import Masks
 from smp.schema.model import Schema
 from smp.strategic import two_way_patch
 from smp.values import JSONObject
 
-Row: TypeAlias = tuple[Object, Object | None, Object | None]
+
+class Row(msgspec.Struct, frozen=True):
+    """An object of MODIFIED, and the same object in the other inputs."""
+
+    modified: Object
+    original: Object | None
+    live: Object | None
 
 
 @click.command(
@@ -57,46 +65,61 @@ def command(
     values of Secrets are masked.
     """
     inputs = Inputs()
-    olds, news = inputs.objects([original]), inputs.objects([modified])
+    originals = inputs.objects([original])
+    modifieds = inputs.objects([modified])
     lives = inputs.objects(live)
     schemas = Schemas(settings, inputs)
-    rows = list(zip(news, partners(news, olds), partners(news, lives), strict=True))
-    run = partial(_outcome, schemas=schemas, settings=settings, three_way=bool(live))
-    outcomes = all_or_nothing(run, rows)
-    gone = unpaired(olds, [old for _, old, _ in rows])
-    inputs.skip(gone, "only in ORIGINAL")
-    inputs.skip(unpaired(lives, [it for _, _, it in rows]), "live, but not in MODIFIED")
-    write_outcomes(outcomes, PATCHES, output=settings.output, color=settings.color)
+    original_partners = partners(modifieds, originals)
+    live_partners = partners(modifieds, lives)
+    rows = [
+        Row(*row)
+        for row in zip(modifieds, original_partners, live_partners, strict=True)
+    ]
+    is_three_way = bool(live)
+    diff_row = partial(
+        _outcome, schemas=schemas, settings=settings, is_three_way=is_three_way
+    )
+    outcomes = all_or_nothing(diff_row, rows)
+
+    removed = unpaired(originals, original_partners)
+    inputs.skip(removed, "only in ORIGINAL")
+    inputs.skip(unpaired(lives, live_partners), "live, but not in MODIFIED")
+    write_outcomes(outcomes, PATCHES, settings)
     inputs.report_skipped()
-    ctx.exit(int(any(each.differs for each in outcomes) or (bool(gone) and not live)))
+
+    differs = any(outcome.differs for outcome in outcomes)
+    # A three-way patch changes live objects; one that was removed earlier has no part.
+    if removed and not is_three_way:
+        differs = True
+    ctx.exit(1 if differs else 0)
 
 
 def _outcome(
-    row: Row, *, schemas: Schemas, settings: Settings, three_way: bool
+    row: Row, *, schemas: Schemas, settings: Settings, is_three_way: bool
 ) -> Outcome:
-    each, old, live = row
-    versions: Versions = {
-        "live": live.value if live else None,
-        "original": old.value if old else None,
-        "modified": each.value,
-    }
-    shown = versions if settings.show_secrets else masked(versions)
-    new, before = shown["modified"] or {}, shown["live" if three_way else "original"]
-    with concerning(each.document, each.label):
-        schema = schemas.of(each)
-        if before is None:
-            return created(each, new, schema)
-        if three_way:
-            return brought(
-                each, shown["original"], new, before, schema, settings=settings
-            )
-        return _between(each, before, new, schema, settings)
+    obj = row.modified
+    original = row.original.value if row.original else None
+    live = row.live.value if row.live else None
+    masks = Masks(
+        {"live": live, "original": original, "modified": obj.value},
+        show_secrets=settings.show_secrets,
+    )
+    original, live = masks.mask(original), masks.mask(live)
+    modified = masks.mask(obj.value)
+    with concerning(obj.document, obj.label):
+        schema = schemas.of(obj)
+        if is_three_way and live is not None:
+            versions = Versions(last_applied=original, modified=modified, live=live)
+            return applied_outcome(obj.label, versions, schema, settings)
+        if not is_three_way and original is not None:
+            return _between(obj.label, original, modified, schema, settings)
+        return created_outcome(obj.label, modified, schema)
 
 
 def _between(
-    each: Object, old: JSONObject, new: JSONObject, schema: Schema, settings: Settings
+    label: str, old: JSONObject, new: JSONObject, schema: Schema, settings: Settings
 ) -> Outcome:
     lenient = schema.with_unknown_fields(settings.unknown_fields)
     patch = two_way_patch(old, new, lenient)
-    warnings = merged_anyway(patch, schema, settings)
-    return Outcome(each.label, old, new, lenient.type, patch, warnings=warnings)
+    warnings = unknown_field_messages(patch, schema, settings)
+    return Outcome(label, old, new, lenient.type, patch, warnings=warnings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Final
 
@@ -16,27 +16,30 @@ from smp.cli._outputs import write, write_json, write_yaml
 from smp.errors import SmpError, UnknownFieldError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.union_groups import UnionGroup
+from smp.schema.union_groups import Member, UnionGroup
 from smp.values import JSON, JSONObject
 
 _COLUMNS: Final = ("field", "type", "strategy", "merge_key", "list_type", "map_keys")
+
+# The index or the key of an element, as error messages write it: containers[name=app].
 _INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 
 def _complete_api_version(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    return _items({api_version for api_version, _ in _bundled_kinds(ctx)}, incomplete)
+    api_versions = {api_version for api_version, _ in _bundled_kinds(ctx)}
+    return _completions(api_versions, incomplete)
 
 
 def _complete_kind(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    wanted = ctx.params.get("api_version")
-    return _items(
-        {kind for api_version, kind in _bundled_kinds(ctx) if api_version == wanted},
-        incomplete,
-    )
+    selected = ctx.params.get("api_version")
+    kinds = {
+        kind for api_version, kind in _bundled_kinds(ctx) if api_version == selected
+    }
+    return _completions(kinds, incomplete)
 
 
 def _complete_path(
@@ -44,17 +47,14 @@ def _complete_path(
 ) -> list[CompletionItem[str]]:
     parent = incomplete.rpartition(".")[0]
     try:
-        schema = kubernetes(ctx.params.get("kubernetes")).schema(
-            ctx.params["api_version"], ctx.params["kind"]
-        )
-        fields = _fields(
-            schema.descend(*_steps(parent)).type if parent else schema.type
-        )
+        catalog = kubernetes(ctx.params.get("kubernetes"))
+        schema = catalog.schema(ctx.params["api_version"], ctx.params["kind"])
+        type_ = _type_at(schema, _names(parent))
     except SmpError:
         return []
-    return _items(
-        {f"{parent}.{field.name}".lstrip(".") for field in fields}, incomplete
-    )
+    prefix = f"{parent}." if parent else ""
+    paths = {f"{prefix}{field.name}" for field in _fields(type_)}
+    return _completions(paths, incomplete)
 
 
 def _bundled_kinds(ctx: click.Context) -> tuple[tuple[str, str], ...]:
@@ -64,7 +64,7 @@ def _bundled_kinds(ctx: click.Context) -> tuple[tuple[str, str], ...]:
         return ()
 
 
-def _items(words: set[str], incomplete: str) -> list[CompletionItem[str]]:
+def _completions(words: set[str], incomplete: str) -> list[CompletionItem[str]]:
     return [
         CompletionItem(word) for word in sorted(words) if word.startswith(incomplete)
     ]
@@ -87,175 +87,172 @@ def command(api_version: str, kind: str, path: str, settings: Settings) -> None:
     an error message will do.
     """
     schema = Schemas(settings, Inputs()).catalog.schema(api_version, kind)
-    field = _at(schema, path) if path else None
     facts: JSONObject = {
         "api_version": api_version,
         "kind": kind,
         "source": schema.source,
     }
-    facts |= {**_facts(field), "field": path} if field else {}
-    known = field.type if field else schema.type
-    rows = [_facts(each) for each in _fields(known)]
-    _WRITERS[settings.output]({**facts, "unions": [*map(_union, _unions(known))]}, rows)
+    type_ = schema.type
+    if path:
+        field = _field_at(schema, path)
+        facts |= {**_facts(field), "field": path}
+        type_ = field.type
+    unions = _unions(type_)
+    rows = [_facts(field) for field in _fields(type_)]
 
-
-def _unions(known: Type) -> tuple[UnionGroup, ...]:
-    if isinstance(known, ListType):
-        return _unions(known.items)
-    return known.unions if isinstance(known, ObjectType) else ()
-
-
-def _union(union: UnionGroup) -> JSON:
-    """Tell of one union what a user has to know, and where it comes from."""
-    return {
-        "discriminator": union.discriminator,
-        "members": {member.name: member.value for member in union.members},
-        "optional": [member.name for member in union.members if member.optional],
-        "no_member": [*sorted(union.empty | union.none)],
-        "how_many": "exactly one" if union.required else "at most one",
-        "profile": union.profile,
-        "source": union.source,
+    if settings.output == "report":
+        write(_report(facts, unions, rows))
+        return
+    document: JSONObject = {
+        **facts,
+        "unions": [_union_facts(union) for union in unions],
+        "fields": [*rows],
     }
+    if settings.output == "yaml":
+        write_yaml([("", document)])
+    else:
+        write_json([document])
 
 
-def _steps(path: str) -> list[str]:
-    return [step for step in _INDEX.sub("", path).split(".") if step]
+def _names(path: str) -> list[str]:
+    return [name for name in _INDEX.sub("", path).split(".") if name]
 
 
-def _at(schema: Schema, path: str) -> Field:
-    steps = _steps(path)
+def _type_at(schema: Schema, names: list[str]) -> Type:
+    return schema.descend(*names).type if names else schema.type
+
+
+def _field_at(schema: Schema, path: str) -> Field:
+    """Return the field at a path. Raises UnknownFieldError, with similar names."""
+    names = _names(path)
     try:
-        return schema.descend(*steps)
+        return schema.descend(*names)
     except UnknownFieldError as error:
-        depth = len(error.path.steps)
-        siblings = [
-            each.name
-            for each in _fields(
-                schema.descend(*steps[: depth - 1]).type if depth > 1 else schema.type
-            )
-        ]
-        close = get_close_matches(steps[depth - 1], siblings) if steps else []
-        hint = f"did you mean {' or '.join(close)}?" if close else ""
+        hint = ""
+        # A path of brackets alone names no field.
+        if names:
+            *parents, unknown = names[: len(error.path.steps)]
+            siblings = [field.name for field in _fields(_type_at(schema, parents))]
+            similar = get_close_matches(unknown, siblings)
+            if similar:
+                hint = f"did you mean {' or '.join(similar)}?"
         raise UnknownFieldError(
             "the schema does not know this field", path=error.path, hint=hint
         ) from None
 
 
-def _fields(known: Type) -> Iterator[Field]:
-    """Yield the fields of an object or of a list's elements; ``*`` stands for the keys
-    of a map.
+def _fields(type_: Type) -> Iterator[Field]:
+    """Yield the fields of an object or of a list's elements.
+
+    The field ``*`` stands for the keys of a map.
     """
-    if isinstance(known, ListType):
-        yield from _fields(known.items)
-    elif isinstance(known, ObjectType):
-        yield from known
-        if known.others is not None:
-            yield known.others
+    if isinstance(type_, ListType):
+        yield from _fields(type_.items)
+    elif isinstance(type_, ObjectType):
+        yield from type_
+        if type_.others is not None:
+            yield type_.others
+
+
+def _unions(type_: Type) -> tuple[UnionGroup, ...]:
+    if isinstance(type_, ListType):
+        return _unions(type_.items)
+    return type_.unions if isinstance(type_, ObjectType) else ()
 
 
 def _facts(field: Field) -> JSONObject:
-    known = field.type
-    lists = known if isinstance(known, ListType) else None
-    return {
+    type_ = field.type
+    facts: JSONObject = {
         "field": field.name,
-        "type": _described(known),
+        "type": _description(type_),
         "strategy": str(field.strategy),
         "merge_key": field.merge_key,
-        "list_type": lists.list_type if lists else "",
-        "map_keys": [*lists.map_keys] if lists else [],
-        "enum": [*known.enum] if isinstance(known, ScalarType) else [],
+        "list_type": "",
+        "map_keys": [],
+        "enum": [],
     }
+    if isinstance(type_, ListType):
+        facts |= {"list_type": type_.list_type, "map_keys": [*type_.map_keys]}
+    elif isinstance(type_, ScalarType):
+        facts["enum"] = [*type_.enum]
+    return facts
 
 
-def _described(known: Type) -> str:
-    if isinstance(known, ListType):
-        return f"list of {_described(known.items)}"
-    if isinstance(known, ScalarType):
-        return known.name
-    if isinstance(known, ObjectType):
-        is_map = known.others is not None and not any(
-            True for each in known if each.name != "*"
-        )
-        return (
-            f"map of {_described(known.others.type)}"
-            if is_map and known.others
-            else _short(known)
-        )
+def _description(type_: Type) -> str:
+    if isinstance(type_, ListType):
+        return f"list of {_description(type_.items)}"
+    if isinstance(type_, ScalarType):
+        return type_.name
+    if isinstance(type_, ObjectType):
+        declares_fields = any(field.name != "*" for field in type_)
+        if type_.others is not None and not declares_fields:
+            return f"map of {_description(type_.others.type)}"
+        # The last part of a name such as io.k8s.api.core.v1.Volume.
+        return type_.name.rpartition(".")[2] or "object"
     return "any"
 
 
-def _short(known: ObjectType) -> str:
-    return known.name.rpartition(".")[2] or "object"
-
-
-def _write_table(facts: JSONObject, rows: list[JSONObject]) -> None:
-    stated = {
-        name: value for name, value in facts.items() if value and name != "unions"
+def _union_facts(union: UnionGroup) -> JSON:
+    return {
+        "discriminator": union.discriminator,
+        "members": {member.name: member.value for member in union.members},
+        "optional": [member.name for member in union.members if member.optional],
+        "no_member": [*_values_without_member(union)],
+        "how_many": _how_many(union),
+        "profile": union.profile,
+        "source": union.source,
     }
-    about = "".join(
-        f"{name.replace('_', ' ') + ':':<13} {_text(value)}\n"
-        for name, value in stated.items()
-    )
-    about += "".join(
-        f"{'union:':<13} {_sentence(union)}\n" for union in _dicts(facts["unions"])
-    )
-    if not rows:
-        write(about)
-        return
-    cells = [
-        [name.replace("_", " ").upper() for name in _COLUMNS],
-        *([_text(row[name]) for name in _COLUMNS] for row in rows),
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        "  ".join(
-            text.ljust(width) for text, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in cells
-    )
-    write(about + "\n" + "\n".join(lines) + "\n")
 
 
-def _dicts(value: JSON) -> list[JSONObject]:
-    return (
-        [each for each in value if isinstance(each, dict)]
-        if isinstance(value, list)
-        else []
-    )
+def _values_without_member(union: UnionGroup) -> list[str]:
+    return sorted(union.empty | union.none)
 
 
-def _sentence(union: JSONObject) -> str:
-    """Say a union in one line: ``type: RollingUpdate -> rollingUpdate (optional),
-    Recreate; at most one [source]``.
+def _how_many(union: UnionGroup) -> str:
+    return "exactly one" if union.required else "at most one"
+
+
+def _report(
+    facts: JSONObject, unions: Iterable[UnionGroup], rows: list[JSONObject]
+) -> str:
+    """Return the facts one to a line, and the rows as a table."""
+    labelled = {name.replace("_", " "): _text(value) for name, value in facts.items()}
+    lines = [f"{name + ':':<13} {text}" for name, text in labelled.items() if text]
+    lines += [f"{'union:':<13} {_sentence(union)}" for union in unions]
+    if rows:
+        lines += ["", *_table(rows)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(rows: list[JSONObject]) -> Iterator[str]:
+    cells = [[name.replace("_", " ").upper() for name in _COLUMNS]]
+    cells += [[_text(row[name]) for name in _COLUMNS] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_COLUMNS))]
+    for row in cells:
+        padded = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        yield "  ".join(padded).rstrip()
+
+
+def _sentence(union: UnionGroup) -> str:
+    """Describe a union in one line.
+
+    With a discriminator ``type: RollingUpdate -> rollingUpdate (optional), Recreate
+    [source]``, without one ``emptyDir, hostPath; at most one [source]``.
     """
-    members, optional, none = union["members"], union["optional"], union["no_member"]
-    if not (
-        isinstance(members, dict)
-        and isinstance(optional, list)
-        and isinstance(none, list)
-    ):
-        return ""
-    choices = [
-        _choice(name, value, union["discriminator"], optional)
-        for name, value in members.items()
-    ]
-    choices += [str(value) or '""' for value in none]
-    prefix = f"{union['discriminator']}: " if union["discriminator"] else ""
-    count = "" if union["discriminator"] else f"; {union['how_many']}"
-    return f"{prefix}{', '.join(choices)}{count} [{union['source']}]"
+    choices = [_choice(union, member) for member in union.members]
+    choices += [value or '""' for value in _values_without_member(union)]
+    listing = ", ".join(choices)
+    if union.discriminator:
+        return f"{union.discriminator}: {listing} [{union.source}]"
+    return f"{listing}; {_how_many(union)} [{union.source}]"
 
 
-def _choice(name: str, value: JSON, discriminator: JSON, optional: list[JSON]) -> str:
-    mark = " (optional)" if name in optional else ""
-    return (f"{value} -> {name}" if discriminator else name) + mark
+def _choice(union: UnionGroup, member: Member) -> str:
+    text = f"{member.value} -> {member.name}" if union.discriminator else member.name
+    return f"{text} (optional)" if member.optional else text
 
 
 def _text(value: JSON) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-_WRITERS: Final[dict[str, Callable[[JSONObject, list[JSONObject]], None]]] = {
-    "report": _write_table,
-    "yaml": lambda facts, rows: write_yaml([("", {**facts, "fields": [*rows]})]),
-    "json": lambda facts, rows: write_json([{**facts, "fields": [*rows]}]),
-}
+    if isinstance(value, list):
+        return ", ".join(str(element) for element in value)
+    return str(value)

@@ -15,7 +15,6 @@ from smp.cli._options import FILE
 from smp.cli._outputs import write_json, write_yaml
 from smp.enums import without_enums
 from smp.errors import SchemaError
-from smp.paths import Path
 from smp.schema.conversion import to_v2, to_v3
 from smp.unions import PROFILES
 from smp.values import JSON
@@ -56,24 +55,20 @@ def convert(document: str, version: str, *, defaults: bool, output: str) -> None
     Enums, unions and patch strategies survive both ways. What the other version cannot
     say is named on standard error.
     """
-    read = Inputs().one(document)
-    with concerning(read):
-        converted = (
-            to_v3(read.value)
-            if version == "v3"
-            else to_v2(read.value, keep_defaults=defaults)
-        )
+    original = Inputs().one(document)
+    with concerning(original):
+        if version == "v3":
+            converted = to_v3(original.value)
+        else:
+            converted = to_v2(original.value, keep_defaults=defaults)
     _write(converted.document, output)
-    lost = Counter(_kind_of(path) for path in converted.lost)
-    for what, count in sorted(lost.items()):
-        click.echo(
-            f"smp: not converted: {what}, {count} time{'s' if count != 1 else ''}",
-            err=True,
-        )
 
-
-def _kind_of(path: Path) -> str:
-    return str(path.steps[-1]) if path.steps else "the document"
+    lost = Counter(
+        str(path.steps[-1]) if path.steps else "the document" for path in converted.lost
+    )
+    for name, count in sorted(lost.items()):
+        plural = "s" if count != 1 else ""
+        click.echo(f"smp: not converted: {name}, {count} time{plural}", err=True)
 
 
 @command.command(
@@ -83,9 +78,9 @@ def _kind_of(path: Path) -> str:
 @_OUTPUT
 def prune_enums(document: str, output: str) -> None:
     """Print an OpenAPI document as it was before enums were published (KEP-2887)."""
-    read = Inputs().one(document)
-    with concerning(read):
-        pruned = without_enums(read.value)
+    original = Inputs().one(document)
+    with concerning(original):
+        pruned = without_enums(original.value)
     _write(pruned, output)
 
 
@@ -113,21 +108,20 @@ def generate(paths: tuple[str, ...], profile: str, version: str, output: str) ->
     PATHS are Go files, or directories of them. A marker that is misused is an error
     with its file and line.
     """
-    sources = _golang("files").read_sources(paths)
-    document = _golang("").generate(sources, profile=profile)
-    _write(document if version == "v3" else to_v2(document).document, output)
-
-
-def _golang(module: str) -> Any:
     # Only this command needs the Go grammar, which is an extra.
     try:
-        return import_module(f"smp.schema.sources.golang.{module}".rstrip("."))
+        golang: Any = import_module("smp.schema.sources.golang")
+        files: Any = import_module("smp.schema.sources.golang.files")
     except ImportError as error:
         raise SchemaError(
             f"Go types need the package {error.name!r}",
             code="missing-extra",
             hint="pip install 'strategic-merge-patch[go]'",
         ) from None
+    document = golang.generate(files.read_sources(paths), profile=profile)
+    if version == "v2":
+        document = to_v2(document).document
+    _write(document, output)
 
 
 def _write(document: JSON, output: str) -> None:
@@ -135,4 +129,5 @@ def _write(document: JSON, output: str) -> None:
         write_yaml([("", document)])
     else:
         write_json([document])
+    # The notes on standard error come after the document.
     sys.stdout.flush()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 import click
+import msgspec
 
 from smp import json_patch, merge_patch
 from smp.cli._errors import Failure, all_or_nothing
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object, label
+from smp.cli._objects import Object, label_of
 from smp.cli._options import FILE, Schemas, Settings, merge_options
-from smp.cli._outcome import Outcome
+from smp.cli._outcomes import Outcome, unknown_field_messages
 from smp.cli._outputs import OBJECTS, write_outcomes
-from smp.cli._secrets import masked
-from smp.cli._three_way import merged_anyway
+from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError
 from smp.schema.model import ANY, Type
@@ -24,12 +24,51 @@ from smp.strategic import apply_patch
 from smp.values import JSON, type_name
 
 
-class Patched(NamedTuple):
-    """The result, the type that it was read by, and warnings."""
+class Patched(msgspec.Struct, frozen=True):
+    """The result, the type by which it is compared, and warnings."""
 
     value: JSON
-    known: Type = ANY
+    type_: Type = ANY
     warnings: tuple[str, ...] = ()
+
+
+Engine: TypeAlias = Callable[[Document, JSON, Schemas, Settings], Patched]
+
+
+def _apply_strategic(
+    target: Document, patch: JSON, schemas: Schemas, settings: Settings
+) -> Patched:
+    obj = Object.of(target)
+    schema = schemas.of(obj)
+    lenient = schema.with_unknown_fields(settings.unknown_fields)
+    if not isinstance(patch, dict):
+        raise PatchError(
+            f"a strategic merge patch is an object, not {type_name(patch)}"
+        )
+    return Patched(
+        apply_patch(obj.value, patch, lenient),
+        lenient.type,
+        unknown_field_messages(patch, schema, settings),
+    )
+
+
+def _apply_merge(
+    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
+) -> Patched:
+    return Patched(merge_patch.apply(target.value, patch))
+
+
+def _apply_json(
+    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
+) -> Patched:
+    return Patched(json_patch.apply(target.value, patch))
+
+
+_ENGINES: Final[Mapping[str, Engine]] = {
+    "strategic": _apply_strategic,
+    "merge": _apply_merge,
+    "json": _apply_json,
+}
 
 
 @click.command(
@@ -42,15 +81,19 @@ class Patched(NamedTuple):
 )
 @click.option(
     "--type",
-    "kind",
-    type=click.Choice(["strategic", "merge", "json"]),
+    "patch_type",
+    type=click.Choice(list(_ENGINES)),
     default="strategic",
     show_default=True,
     help="Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch (RFC 6902).",
 )
 @merge_options("yaml", "json", "jsonpatch", "report")
 def command(
-    target: str, patch_file: str | None, text: str | None, kind: str, settings: Settings
+    target: str,
+    patch_file: str | None,
+    text: str | None,
+    patch_type: str,
+    settings: Settings,
 ) -> None:
     """Print every object of TARGET with the patch applied.
 
@@ -58,73 +101,26 @@ def command(
     document. Only the report masks the values of Secrets.
     """
     inputs = Inputs()
-    patch = _read_patch(inputs, patch_file, text)
-    targets = (
-        [each.document for each in inputs.objects([target])]
-        if kind == "strategic"
-        else inputs.documents([target])
-    )
-    run = partial(
+    if text is not None and patch_file is None:
+        patch = read_one(text, source="--patch")
+    elif patch_file is not None and text is None:
+        patch = inputs.one(patch_file)
+    else:
+        raise click.UsageError("give the patch either in --patch-file or in --patch")
+
+    if patch_type == "strategic":
+        targets = [obj.document for obj in inputs.objects([target])]
+    else:
+        targets = inputs.documents([target])
+    patch_target = partial(
         _outcome,
         patch=patch,
-        engine=_ENGINES[kind],
+        engine=_ENGINES[patch_type],
         schemas=Schemas(settings, inputs),
         settings=settings,
     )
-    write_outcomes(
-        all_or_nothing(run, targets),
-        OBJECTS,
-        output=settings.output,
-        color=settings.color,
-    )
+    write_outcomes(all_or_nothing(patch_target, targets), OBJECTS, settings)
     inputs.report_skipped()
-
-
-def _read_patch(inputs: Inputs, path: str | None, text: str | None) -> Document:
-    if (path is None) == (text is None):
-        raise click.UsageError("give the patch either in --patch-file or in --patch")
-    return (
-        read_one(text, source="--patch") if text is not None else inputs.one(path or "")
-    )
-
-
-Engine = Callable[[Document, JSON, Schemas, Settings], Patched]
-
-
-def _strategic(
-    target: Document, patch: JSON, schemas: Schemas, settings: Settings
-) -> Patched:
-    each = Object.of(target)
-    schema = schemas.of(each)
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
-    if not isinstance(patch, dict):
-        raise PatchError(
-            f"a strategic merge patch is an object, not {type_name(patch)}"
-        )
-    return Patched(
-        apply_patch(each.value, patch, lenient),
-        lenient.type,
-        merged_anyway(patch, schema, settings),
-    )
-
-
-def _merge(
-    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
-) -> Patched:
-    return Patched(merge_patch.apply(target.value, patch))
-
-
-def _json(
-    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
-) -> Patched:
-    return Patched(json_patch.apply(target.value, patch))
-
-
-_ENGINES: Final[dict[str, Engine]] = {
-    "strategic": _strategic,
-    "merge": _merge,
-    "json": _json,
-}
 
 
 def _outcome(
@@ -135,22 +131,21 @@ def _outcome(
     schemas: Schemas,
     settings: Settings,
 ) -> Outcome:
-    name = label(target)
+    label = label_of(target)
     try:
-        result = engine(target, patch.value, schemas, settings)
+        patched = engine(target, patch.value, schemas, settings)
     except PatchError as error:
-        raise Failure(error, patch, name) from None
+        raise Failure(error, patch, label) from None
     except SmpError as error:
-        raise Failure(error, target, name) from None
-    before, after = target.value, result.value
-    if (
-        settings.output == "report"
-        and not settings.show_secrets
-        and isinstance(before, dict)
-        and isinstance(after, dict)
-    ):
-        shown = masked({"before": before, "after": after})
-        before, after = shown["before"], shown["after"]
+        raise Failure(error, target, label) from None
+
+    before, after = target.value, patched.value
+    is_report = settings.output == "report"
+    if is_report and isinstance(before, dict) and isinstance(after, dict):
+        masks = Masks(
+            {"before": before, "after": after}, show_secrets=settings.show_secrets
+        )
+        before, after = masks.mask(before), masks.mask(after)
     return Outcome(
-        name, before, after, result.known, patch.value, warnings=result.warnings
+        label, before, after, patched.type_, patch.value, warnings=patched.warnings
     )

@@ -1,4 +1,4 @@
-"""``smp schema``: the bundled Kubernetes versions, and the compiler that made them."""
+"""``smp schema``: the bundled Kubernetes versions, and compiling OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def list_versions() -> None:
 
 @command.command(
     "compile",
-    epilog="\b\nExample:\n  smp schema compile openapi.json -o cluster.types --source 'our cluster'",
+    epilog="\b\nExample:\n"
+    "  smp schema compile openapi.json -o cluster.types --source 'our cluster'",
 )
 @click.argument("document", type=FILE)
 @click.option(
@@ -52,8 +53,8 @@ def compile_document(document: str, output: str, source: str) -> None:
     """
     inputs = Inputs()
     with concerning(Document(None, document, 1)):
-        texts = read(inputs.data(document), source=document)
-        compiled = compile_openapi([each.value for each in texts], source=source)
+        parts = read(inputs.data(document), source=document)
+        compiled = compile_openapi([part.value for part in parts], source=source)
     if output == STDIN:
         write_bytes(compiled)
         return

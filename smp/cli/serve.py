@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import click
 from smp.cli._inputs import Inputs
 from smp.cli._options import profile_option
 from smp.errors import SmpError
-from smp.schema.catalog import Catalog, kubernetes
+from smp.schema.catalog import kubernetes
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(
-    epilog="\b\nExample:\n  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml"
+    epilog="\b\nExample:\n"
+    "  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml"
 )
 @click.option(
     "--host",
@@ -75,12 +77,15 @@ def command(**options: Any) -> None:
     URL is printed once requests are answered. SIGTERM or an interrupt ends the server
     after the requests in flight.
     """
-    server, settings = _server("run"), _server("settings")
-    _server("logs").configure(options["log_level"])
-    catalog, token = (
-        _catalog(options["kubernetes"], options["overlay"]),
-        _token(options["token_file"]),
-    )
+    server = _import_server("run")
+    settings = _import_server("settings")
+    _import_server("logs").configure(options["log_level"])
+
+    catalog = kubernetes(options["kubernetes"])
+    if options["overlay"]:
+        overlay = Inputs().one(str(options["overlay"]))
+        catalog = catalog.with_overlay(overlay.value)
+    token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token and not options["tls_cert"]:
         click.echo(
             "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)",
@@ -97,22 +102,15 @@ def command(**options: Any) -> None:
         ),
         options["store"],
         kubeconfig_path=options["kubeconfig"],
-        ready=lambda url: click.echo(
-            f"smp: serving Kubernetes {catalog.version} at {url}"
-        ),
+        ready=partial(_report_url, catalog.version),
     )
 
 
-def _catalog(version: str | None, overlay: Path | None) -> Catalog:
-    catalog = kubernetes(version)
-    return (
-        catalog.with_overlay(Inputs().one(str(overlay)).value) if overlay else catalog
-    )
+def _report_url(version: str, url: str) -> None:
+    click.echo(f"smp: serving Kubernetes {version} at {url}")
 
 
-def _token(path: Path | None) -> str:
-    if path is None:
-        return ""
+def _read_token(path: Path) -> str:
     token = Inputs().data(str(path)).decode("ascii", "replace").strip()
     if not token or not token.isprintable() or not token.isascii():
         raise SmpError(
@@ -123,7 +121,7 @@ def _token(path: Path | None) -> str:
     return token
 
 
-def _server(module: str) -> Any:
+def _import_server(module: str) -> Any:
     # Only this command needs the web framework, which is an extra.
     try:
         return import_module(f"smp.server.{module}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import groupby
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,7 +30,8 @@ R = TypeVar("R")
 
 
 @click.command(
-    epilog="\b\nExit codes: 0 all passed, 1 some failed, 2 an error.\n\n\b\nExample:\n  smp test cases.yaml"
+    epilog="\b\nExit codes: 0 all passed, 1 some failed, 2 an error.\n\n"
+    "\b\nExample:\n  smp test cases.yaml"
 )
 @click.argument("paths", metavar="PATH...", type=FILE, nargs=-1, required=True)
 @click.option(
@@ -48,39 +49,48 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None
     """
     errors: list[Failure] = []
     inputs = Inputs()
-    files = _attempted(lambda path: inputs.files(path, SUFFIXES), paths, errors)
-    names = dict.fromkeys(
-        name for names in files for name in names if Path(name).name != SCHEMA_NAME
-    )
-    cases = _attempted(lambda name: _cases(inputs, name), names, errors)
-    outcomes = _attempted(run, [case for file in cases for case in file], errors)
+    files = _attempt(partial(_case_files, inputs), paths, errors)
+    # A file may be named twice, or be in a directory that is named as well.
+    names = dict.fromkeys(name for listed in files for name in listed)
+    parsed = _attempt(partial(_cases, inputs), names, errors)
+    cases = [case for parsed_file in parsed for case in parsed_file]
+    outcomes = _attempt(run, cases, errors)
+
     failed = [outcome for outcome in outcomes if not outcome.passed]
-    write("".join(map(_shown, failed)))
+    write("".join(_shown(outcome) for outcome in failed))
     if update:
-        _attempted(
-            lambda group: _update(*group),
-            groupby(failed, lambda each: each.case.source),
-            errors,
-        )
-    write(
-        f"{len(outcomes) - len(failed)} passed, {len(failed)} {'updated' if update else 'failed'}\n"
-    )
+        by_source: dict[str, list[Outcome]] = {}
+        for outcome in failed:
+            by_source.setdefault(outcome.case.source, []).append(outcome)
+        _attempt(_update, by_source.items(), errors)
+    verb = "updated" if update else "failed"
+    write(f"{len(outcomes) - len(failed)} passed, {len(failed)} {verb}\n")
+
     for error in errors:
         error.show()
-    ctx.exit(2 if errors else int(bool(failed) and not update))
+    if errors:
+        ctx.exit(2)
+    ctx.exit(1 if failed and not update else 0)
 
 
-def _attempted(
+def _attempt(
     operation: Callable[[T], R], items: Iterable[T], errors: list[Failure]
 ) -> list[R]:
-    """Run an operation on each item and set the errors aside."""
+    """Run an operation on each item; add the errors to those that there are."""
     results: list[R] = []
     for item in items:
         try:
             results.append(operation(item))
         except SmpError as error:
-            errors.append(Failure(error, item if isinstance(item, SpecCase) else None))
+            case = item if isinstance(item, SpecCase) else None
+            errors.append(Failure(error, case))
     return results
+
+
+def _case_files(inputs: Inputs, path: str) -> list[str]:
+    files = inputs.files(path, SUFFIXES)
+    # The schema of the format may be in the directory that it describes.
+    return [name for name in files if Path(name).name != SCHEMA_NAME]
 
 
 def _cases(inputs: Inputs, name: str) -> list[SpecCase]:
@@ -100,14 +110,14 @@ def _text(inputs: Inputs, name: str) -> str:
 
 def _shown(outcome: Outcome) -> str:
     case = outcome.case
-    lines = [
-        f"{case.source}:{case.line}: {case.description}",
-        *("\n".join(d.text for d in outcome.differences)).split("\n"),
-    ]
-    return "\n    ".join(map(printable, lines)) + "\n"
+    differences = "\n".join(difference.text for difference in outcome.differences)
+    lines = [f"{case.source}:{case.line}: {case.description}"]
+    lines += differences.split("\n")
+    return "\n    ".join(printable(line) for line in lines) + "\n"
 
 
-def _update(source: str, outcomes: Iterable[Outcome]) -> None:
+def _update(failed: tuple[str, list[Outcome]]) -> None:
+    source, outcomes = failed
     text = _text(Inputs(), source)
     changes = {outcome.case.index: corrected(outcome) for outcome in outcomes}
     Path(source).write_text(

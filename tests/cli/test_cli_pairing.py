@@ -37,7 +37,7 @@ def test_a_missing_namespace_with_several_candidates_is_an_error() -> None:
     for new, live in ((config_map(), several), (several, config_map())):
         ran = applied_report(new, live)
         assert ran.exit_code == 2
-        assert "no telling which object it is" in ran.stderr
+        assert "several objects match without a namespace" in ran.stderr
         assert "hint:   set metadata.namespace" in ran.stderr
 
 

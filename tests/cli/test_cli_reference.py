@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from smp.cli._main import cli
+from smp.cli._group import cli
 from smp.cli._reference import reference
 from tests.support.command import run
 

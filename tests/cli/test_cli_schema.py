@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from smp.cli._main import cli
+from smp.cli._group import cli
 from tests.support.command import run, values
 
 

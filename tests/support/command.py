@@ -12,7 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from smp import documents
-from smp.cli._main import cli
+from smp.cli._group import cli
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:

@@ -1,12 +1,9 @@
-"""The group of commands, and the entry point that turns whatever ends a command into an
-exit code.
-"""
+"""The group of commands, and the exit code for each way in which a command can end."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,10 +13,10 @@ from smp import __version__
 from smp.cli._errors import Failure, printable
 from smp.errors import DepthError, SmpError
 
-# A command is imported when it is run: nobody waits for what the others need.
+# Each is a module that is imported when the command is run, so that no command waits
+# for what the others import.
 _COMMANDS: Final = (
     "apply",
-    "completion",
     "diff",
     "explain",
     "openapi",
@@ -28,23 +25,31 @@ _COMMANDS: Final = (
     "serve",
     "test",
 )
+
+# Where a signal ends a command, a shell reports 128 and the number of the signal.
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 _ERROR: Final = 2
+
 _STDOUT: Final = 1
 _STDERR: Final = 2
 
 
 class Commands(click.Group):
-    """The commands, each in the module of its name; at this boundary library errors
-    become click's.
+    """The commands, each in the module of its name.
+
+    Here errors of the library become errors of click.
     """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's
         """Name the commands."""
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002  # click's
+        cmd_name: str,
+    ) -> click.Command | None:
         """Import a command."""
         if cmd_name not in _COMMANDS:
             return None
@@ -55,9 +60,9 @@ class Commands(click.Group):
         """Run a command."""
         try:
             return super().invoke(ctx)
-        # click would say 1, which for diff means something else
         except BrokenPipeError:
-            ctx.exit(_nobody_reads())
+            # click would exit with 1, which for diff means that objects differ.
+            ctx.exit(_closed_pipe())
         except RecursionError:
             raise Failure(DepthError("a document is nested too deeply")) from None
         except SmpError as error:
@@ -67,7 +72,11 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\b\nExample:\n  smp apply -f new.yaml --live live.yaml -o report",
+    epilog="\b\nShell completion:\n"
+    '  bash  eval "$(_SMP_COMPLETE=bash_source smp)" in ~/.bashrc\n'
+    '  zsh   eval "$(_SMP_COMPLETE=zsh_source smp)" in ~/.zshrc\n'
+    "  fish  _SMP_COMPLETE=fish_source smp | source, in ~/.config/fish/config.fish\n"
+    "\n\b\nExample:\n  smp apply -f new.yaml --live live.yaml -o report",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
@@ -79,18 +88,19 @@ def cli() -> None:
     """
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(argv: list[str] | None) -> int:
     """Run the command line and return its exit code; see smp.cli.main."""
     try:
         return _run(argv)
     except BrokenPipeError:
-        return _nobody_reads()
+        return _closed_pipe()
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def _run(argv: list[str] | None) -> int:
     try:
         code = cli.main(args=argv, prog_name="smp", standalone_mode=False)
-        if sys.stdout is not None:  # which it is where the caller closed it
+        # It is None where the caller closed it.
+        if sys.stdout is not None:
             sys.stdout.flush()
     except click.Abort:
         return _INTERRUPTED
@@ -105,11 +115,12 @@ def _run(argv: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _nobody_reads() -> int:
-    """Let the interpreter flush what is left into nothing, or it would complain on its
-    way out.
+def _closed_pipe() -> int:
+    """Send the rest of the output nowhere, and return the exit code.
+
+    The interpreter flushes its streams when it ends, and reports what fails then.
     """
-    nothing = os.open(os.devnull, os.O_WRONLY)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (_STDOUT, _STDERR):
-        os.dup2(nothing, stream)
+        os.dup2(nowhere, stream)
     return _BROKEN_PIPE
