@@ -33,6 +33,8 @@ def create_app(store: Store, settings: Settings) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        # Requests are answered once the kinds of the store are known and the namespaces
+        # that every cluster has exist.
         try:
             revision = await state.kinds.load()
             await prepare(state)
@@ -48,6 +50,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
         exception_handlers={SmpError: _answer_error, HTTPException: _answer_error},
         lifespan=lifespan,
     )
+    # A path with a slash at its end names nothing, and is 404.
     app.router.redirect_slashes = False
     app.state.stopping = state.stopping
     return app
@@ -55,6 +58,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
 
 async def _answer_error(_request: Request, error: Exception) -> Response:
     """Answer an error of an endpoint or of the router."""
+    # Errors that concern an object are answered in ``dispatch``; these do not.
     if isinstance(error, SmpError):
         return error_response(error)
     # The router raises a HTTPException: 405 with the header Allow, or 404.

@@ -64,12 +64,14 @@ def write_kubeconfig(path: Path, config: JSONObject) -> None:
 
 def _may_overwrite(data: bytes) -> bool:
     """Tell whether a file is empty, or a kubeconfig with our one cluster."""
+    # An empty file may have been made by mktemp, for this purpose.
     if not data.strip():
         return True
     try:
         config = as_object(read_one(data).value)
     except SmpError:
         return False
+    # What was written before has our cluster and no other: nothing of value is lost.
     clusters = as_list(config.get("clusters"))
     names = [cluster.get("name") for cluster in clusters if isinstance(cluster, dict)]
     return names == [_NAME]

@@ -31,6 +31,7 @@ class JSONLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            # logging sets the members of ``extra`` as attributes of the record.
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
@@ -51,6 +52,7 @@ def configure(level: str) -> None:
     logging.config.dictConfig(
         {
             "version": 1,
+            # The loggers of the modules exist already.
             "disable_existing_loggers": False,
             "formatters": {"json": {"()": JSONLines}},
             "handlers": {

@@ -82,6 +82,7 @@ class Histogram:
 
     def observe(self, seconds: float, *labels: str) -> None:
         """Count one observation."""
+        # An observation equal to a bound belongs to its bucket: "le" is less or equal.
         buckets = self.values.get(labels)
         if buckets is None:
             buckets = self.values[labels] = _Buckets()
@@ -129,7 +130,8 @@ class Metrics:
         self.in_flight = Gauge(
             "apiserver_current_inflight_requests", "Requests being answered."
         )
-        self.in_flight.add(by=0)  # so that the gauge is exported before any request
+        # A gauge that was never changed would not be exported.
+        self.in_flight.add(by=0)
         self.watches = Gauge(
             "apiserver_longrunning_requests", "Watches being served.", _RESOURCE_LABELS
         )

@@ -39,6 +39,7 @@ def serve(
     StoreError, and OSError where the address cannot be bound or a file cannot be read.
     """
     listener.check(settings)
+    # Bound first: port 0 gets its number, which the kubeconfig needs.
     with _listening_socket(listener) as listening:
         url = listener.url(listening.getsockname()[1])
 
@@ -52,6 +53,7 @@ def serve(
             ready(url)
 
         async def run() -> None:
+            # Here, as the store and the application belong to the event loop.
             app = create_app(open_store(store), settings)
             server = _Server(_uvicorn_config(app, listener), app, on_ready)
             # The lifespan is ours, not uvicorn's: it ends after the last request.
@@ -67,6 +69,7 @@ class _Server(uvicorn.Server):
     def __init__(
         self, config: uvicorn.Config, app: Starlette, on_ready: Callable[[], None]
     ) -> None:
+        # startup and shutdown are the hooks that uvicorn has.
         super().__init__(config)
         self._app = app
         self._on_ready = on_ready

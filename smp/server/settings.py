@@ -63,6 +63,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
     authority: Path | None = None
 
     def __post_init__(self) -> None:
+        # Without a certificate the server speaks plain HTTP.
         if (self.certificate is None) != (self.key is None):
             raise SettingsError(
                 "a certificate needs its key, and a key its certificate"
@@ -74,6 +75,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self, settings: Settings) -> None:
         """Raise SettingsError where other machines could connect without a token."""
+        # Without a token every client may do everything.
         if not settings.token and not is_loopback(self.host):
             raise SettingsError(
                 f"listening on {self.host or 'every address'} needs a token",

@@ -36,6 +36,7 @@ class Guard:
 
     def check(self, path: str, headers: Headers) -> None:
         """Raise UnauthorizedError or NotLocalError for a request to refuse."""
+        # Probes of an orchestrator have no token, and may use the address of the pod.
         if path in _PUBLIC:
             return
         if not self._token:
@@ -56,8 +57,9 @@ def _check_local(headers: Headers) -> None:
     """
     host, origin = headers.get("host"), headers.get("origin")
     for url in (host and f"//{host}", origin):
-        if not url:
+        if not url:  # clients other than browsers need not send them
             continue
+        # What cannot be parsed is not known to be local.
         try:
             name = urlsplit(url).hostname or ""
         except ValueError:

@@ -14,6 +14,7 @@ from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
 from smp.server.registry.state import offload
 from smp.server.settings import Settings
 
+# Some `kubectl create` commands send protobuf; kubectl apply sends JSON.
 _PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 _PROTOBUF_HINT: Final = (
     "with kubectl, append: --dry-run=client -o yaml | kubectl apply -f -"
@@ -45,6 +46,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
         async with asyncio.timeout(settings.body_timeout):
             async for chunk in request.stream():
                 body += chunk
+                # A chunked body states no length, and a stated one may be wrong.
                 if len(body) > limit:
                     raise TooLargeError(f"limit is {limit}")
     except TimeoutError:
@@ -58,6 +60,7 @@ async def read_object(request: Request, settings: Settings) -> bytes:
     Raises UnsupportedMediaTypeError, DocumentError, and what ``read_body`` raises.
     """
     content_type = content_type_of(request)
+    # Without a Content-Type it is JSON, as for API servers.
     if content_type not in ("", JSON_TYPE, YAML_TYPE):
         raise UnsupportedMediaTypeError(
             "the body of the request was in an unknown format - accepted media types "

@@ -49,6 +49,7 @@ class Call:
     def options(self) -> Options:
         """The options of the handler. Raises InvalidError."""
         settings, defined = self.state.settings, self.kind.defined
+        # The defaults of built-in kinds are code in an API server: here they have none.
         default = None
         if defined:
             default = partial(with_schema_defaults, schema=defined.schema)

@@ -38,6 +38,7 @@ async def delete(call: Call) -> Response:
     )
     if not removal.is_deleted:
         return object_response(call, served(removal.stored, resource))
+    # The object is gone: the answer is a Status with its uid, as of an API server.
     details: JSONObject = {"name": call.target.name}
     if resource.group:
         details["group"] = resource.group
@@ -58,6 +59,7 @@ async def delete(call: Call) -> Response:
 async def delete_collection(call: Call) -> Response:
     """Delete the objects that are selected, and answer them as a list."""
     options = await _delete_options(call)
+    # limit and continue hold here, too: clients may delete page by page.
     list_options = ListOptions.parse(call.query)
     selected = await select(call.state.store, call.target, list_options)
     removed: list[Stored] = []
@@ -76,5 +78,6 @@ async def _delete_options(call: Call) -> DeleteOptions:
     body = await read_body(call.request, call.state.settings)
     if body and content_type_of(call.request) not in ("", JSON_TYPE):
         raise UnsupportedMediaTypeError(f"DeleteOptions must be {JSON_TYPE}")
+    # An empty body is none: the options are then those of the query.
     document = codec.decode(body) if body.strip() else None
     return DeleteOptions.read(document, call.query)

@@ -57,6 +57,7 @@ async def dispatch(
     Raises UnknownResourceError.
     """
     target = await state.kinds.locate(group, version, path)
+    # Errors are answered here, where the object that they concern is known.
     try:
         return await _execute(state, request, target)
     except MethodNotAllowedError as error:
@@ -79,7 +80,7 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
         )
     is_watch = verb == "list" and ListOptions.parse(request.query_params).watch
     call = Call(state, request, target, "watch" if is_watch else verb)
-    request.scope[CALL] = call
+    request.scope[CALL] = call  # for the log and the metrics
     # Watches take long, and have no deadline and no bound of their number.
     if is_watch:
         return watch(call)

@@ -76,7 +76,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def parse(cls, query: Mapping[str, str]) -> Self:
         """Parse a query. Raises StatusError and SelectorError."""
-        # An empty parameter counts as none.
+        # An empty parameter counts as an absent one.
         after = query.get("continue")
         revision = query.get("resourceVersion")
         options = cls(
@@ -91,43 +91,49 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
             initial_events=_flag(query, "sendInitialEvents"),
             timeout=_number(query, "timeoutSeconds"),
         )
-        match = query.get("resourceVersionMatch", "")
-        if match not in _MATCHES:
-            raise StatusError(
-                f'resourceVersionMatch: Unsupported value: "{match}": supported '
-                'values: "Exact", "NotOlderThan"'
-            )
-        has_initial_events = "sendInitialEvents" in query
-        if options.watch:
-            _check_watch(match, has_initial_events=has_initial_events)
-        else:
-            _check_list(options, match, has_initial_events=has_initial_events)
+        _check(
+            options,
+            match=query.get("resourceVersionMatch", ""),
+            has_initial_events="sendInitialEvents" in query,
+        )
         return options
 
 
-def _check_watch(match: str, *, has_initial_events: bool) -> None:
-    """Check the combinations of the options of a watch. Raises StatusError."""
-    if match and not has_initial_events:
-        raise StatusError(
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
-            "provided"
-        )
-    if has_initial_events and match != "NotOlderThan":
-        raise StatusError(
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        )
+def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> None:
+    """Check which options may stand together. Raises StatusError.
 
-
-def _check_list(options: ListOptions, match: str, *, has_initial_events: bool) -> None:
-    """Check the combinations of the options of a list. Raises StatusError."""
+    ``has_initial_events``: whether sendInitialEvents was given, be it as false.
+    """
+    if match not in _MATCHES:
+        raise StatusError(
+            f'resourceVersionMatch: Unsupported value: "{match}": supported values: '
+            '"Exact", "NotOlderThan"'
+        )
+    if options.watch:
+        # A watch matches a resourceVersion only in its initial events, which are never
+        # older than it.
+        if match and not has_initial_events:
+            raise StatusError(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents "
+                "is provided"
+            )
+        if has_initial_events and match != "NotOlderThan":
+            raise StatusError(
+                "sendInitialEvents requires setting resourceVersionMatch to "
+                "NotOlderThan"
+            )
+        return
     if has_initial_events:
         raise StatusError("sendInitialEvents is forbidden for list")
     if match and options.revision is None:
         raise StatusError(
             "resourceVersionMatch is forbidden unless resourceVersion is provided"
         )
+    # The continue token has the revision of the first page: another one would mix two
+    # snapshots.
     if match and options.after:
         raise StatusError("resourceVersionMatch is forbidden when continue is provided")
+    # "0" is any version, which cannot be matched exactly.
     if options.exact and not options.revision:
         raise StatusError(
             'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'

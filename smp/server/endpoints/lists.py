@@ -41,6 +41,7 @@ async def list_objects(call: Call) -> Response:
     """Answer a list."""
     options = ListOptions.parse(call.query)
     selected = await select(call.state.store, call.target, options)
+    # The usual form is joined from stored bytes.
     if call.format.is_stored_form:
         body = served_list(selected.items, selected.metadata, call.target.resource)
         return respond(body)
@@ -73,6 +74,8 @@ async def select(store: Store, target: Target, options: ListOptions) -> Selected
 
     Raises Expired and LostRevisionError.
     """
+    # A resourceVersion that is not to be matched exactly asks for a list that is not
+    # older. The newest always is, so revision 0, the newest, is read.
     after, revision = "", 0
     if options.after:
         after, revision = options.after.after, options.after.revision
@@ -91,6 +94,7 @@ async def select(store: Store, target: Target, options: ListOptions) -> Selected
     with lost_revisions():
         async with aclosing(pages):
             async for page in pages:
+                # "Not older than" a revision that this store never had cannot be met.
                 check_reached(options.revision or 0, page.revision)
                 for index, item in enumerate(page.items, 1):
                     if selects(item.value):

@@ -58,6 +58,7 @@ class RequestMiddleware:
             await send(message)
 
         try:
+            # What the guard refuses is answered here, and counted like all others.
             app = self._app
             try:
                 self._guard.check(scope["path"], Headers(scope=scope))
@@ -86,10 +87,12 @@ class RequestMiddleware:
             labels = (_VERBS.get(scope["method"], "other"), "", "", "", "")
         verb = labels[0]
         self._state.metrics.requests.add(*labels, str(code))
+        # A watch lasts as long as its client wants: it would only blur the histogram.
         if verb != "watch":
             self._state.metrics.durations.observe(seconds, *labels)
         if not _LOG.isEnabledFor(logging.INFO):
             return
+        # Neither headers nor bodies: they have tokens and Secrets.
         fields = {
             "method": scope["method"],
             "path": scope["path"],

@@ -62,6 +62,7 @@ class _MediaRange(msgspec.Struct, frozen=True):
 
 def negotiate(accept: str) -> AnswerFormat:
     """Choose the answer that an Accept header prefers. Raises NotAcceptableError."""
+    # Without an Accept header any type is acceptable (RFC 9110, 12.5.1).
     ranges = [_parse_range(text) for text in (accept or "*/*").split(",")]
     # The sort is stable: of equal qualities the first counts.
     ranges.sort(key=lambda media_range: media_range.quality, reverse=True)
@@ -71,6 +72,8 @@ def negotiate(accept: str) -> AnswerFormat:
             (parameters.get("as", ""), parameters.get("g", ""), parameters.get("v", ""))
         )
         content_type = _CONTENT_TYPES.get(media_range.media_type)
+        # Unknown forms and types are skipped: kubectl asks for a Table first and for
+        # plain JSON next. A quality of 0 means "not acceptable" (RFC 9110, 12.4.2).
         if media_range.quality > 0 and form and content_type:
             return AnswerFormat(form, content_type)
     raise NotAcceptableError(
@@ -91,6 +94,7 @@ def _parse_range(text: str) -> _MediaRange:
     for parameter in rest:
         key, _, value = parameter.partition("=")
         parameters[key.strip()] = value.strip()
+    # A quality that cannot be read makes the range unacceptable, not the request.
     try:
         quality = float(parameters.get("q", "1"))
     except ValueError:

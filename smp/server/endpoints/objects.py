@@ -68,16 +68,21 @@ async def create(call: Call) -> Response:
     A generateName gets another suffix where the name exists already.
     """
     body = await read_object(call.request, call.state.settings)
+    # An API server checks this in admission, before it validates: a missing namespace
+    # is reported rather than what is invalid in the object.
     await require_parents(call.state, call.target)
     for _ in range(_MAX_ATTEMPTS):
         draft = await offload(len(body), _admit, call, body)
         if isinstance(draft, Refused):
             return status_response(draft)
         target = call.target.named(_name(draft.object))
-        if call.options.dry_run:
-            stored = await _dry_insert(call, target, draft.object)
-        else:
+        stored: Stored | None = None
+        if not call.options.dry_run:
             stored = await _insert(call, target, draft.object)
+        elif await call.state.store.get(target.key) is None:
+            # A dry run answers the object without a resourceVersion (revision 0).
+            value = pack_within_limit(call.state, target, draft.object)
+            stored = Stored(target.key, value, 0)
         if stored:
             return object_response(
                 call,
@@ -85,6 +90,8 @@ async def create(call: Call) -> Response:
                 code=_CREATED,
                 warnings=draft.warnings,
             )
+        # A name that the client chose exists already; only a generated one is tried
+        # again, with another suffix.
         if not draft.has_generated_name:
             break
     return error_response(AlreadyExistsError("object already exists"), target)
@@ -109,13 +116,6 @@ def _admit(call: Call, body: bytes) -> _Draft | Refused:
     )
 
 
-async def _dry_insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
-    """Return what would be stored, with revision 0; None where it exists already."""
-    if await call.state.store.get(target.key):
-        return None
-    return Stored(target.key, pack_within_limit(call.state, target, obj), 0)
-
-
 async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
     """Store a new object; None where it exists already.
 
@@ -124,10 +124,12 @@ async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
     object already, so the object is removed again.
     """
     stored = await insert(call.state, target, obj)
+    # The first check, before the object was written, does not exclude that.
     try:
         await require_parents(call.state, target)
     except SmpError:
         if stored:
+            # NotFoundError: the sweep has deleted it as well.
             with suppress(NotFoundError):
                 await remove(call.state, target)
         raise

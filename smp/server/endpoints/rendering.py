@@ -21,6 +21,7 @@ def object_response(
     call: Call, body: bytes, *, code: int = 200, warnings: Iterable[str] = ()
 ) -> Response:
     """Answer an object, given as JSON."""
+    # The usual case needs no decoding.
     if call.format.is_stored_form:
         return respond(body, code=code, warnings=warnings)
     obj = render(call, as_object(codec.decode(body)))
@@ -38,6 +39,8 @@ def render(call: Call, obj: JSONObject) -> JSONObject:
     if call.format.form == "metadata":
         return metadata_only(obj)
     if call.format.form == "table":
+        # The Table of one object has its resourceVersion (Go:
+        # defaultTableConvertor.ConvertToTable).
         version = as_object(obj.get("metadata")).get("resourceVersion")
         metadata: JSONObject = {"resourceVersion": version} if version else {}
         return render_table(call, [obj], metadata)

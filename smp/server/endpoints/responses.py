@@ -13,7 +13,8 @@ from smp.server.endpoints.negotiation import JSON_TYPE
 from smp.server.registry.target import Target
 
 _UNAUTHORIZED: Final = 401
-_RETRY_AFTER: Final = {429: "1", 503: "1", 504: "1"}  # seconds
+# Seconds after which a client may try again; client-go obeys this header.
+_RETRY_AFTER: Final = {429: "1", 503: "1", 504: "1"}
 
 
 def respond(
@@ -26,6 +27,7 @@ def respond(
     """Make a response."""
     headers = {"cache-control": "no-cache, private"}
     response = Response(body, code, headers, content_type)
+    # Several headers of one name: Response takes a mapping, which cannot have them.
     for value in warning_headers(warnings):
         response.raw_headers.append((b"warning", value))
     return response

@@ -146,10 +146,12 @@ def _cacheable(
     RFC 9110, 13.1.2 (If-None-Match).
     """
     tag = f'"{digest}"'
+    # The header is a list of tags; a hash cannot be a part of another.
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={"etag": tag})
     response = respond(body, content_type=content_type)
     response.headers["etag"] = tag
+    # /apis answers another document where aggregated discovery is accepted.
     response.headers["vary"] = "Accept"
     return response
 

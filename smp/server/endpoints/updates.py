@@ -82,6 +82,7 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
     async def read() -> Stored:
         return await find(call.state, call.target)
 
+    # aretry calls this and gives its result to ``write``, which awaits it.
     def compute(stored: Stored) -> Awaitable[_Draft | Refused]:
         return offload(size + len(stored.value), _draft, call, stored, transform)
 
@@ -91,12 +92,25 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
         draft = await computed
         if isinstance(draft, Refused):
             return status_response(draft)
-        written = await _write(call, stored, draft.object)
+        written: Stored | None
+        if draft.object is None:
+            # Nothing changes: it is not written, and the resourceVersion stays.
+            written = stored
+        elif call.options.dry_run:
+            value = pack_within_limit(
+                call.state, call.target, draft.object, stored.value
+            )
+            written = Stored(stored.key, value, stored.revision)
+        else:
+            written = await replace(call.state, call.target, stored, draft.object)
         if written is None:
+            # Another writer was faster: read and compute again.
             return None
         body = subresource_body(call, written)
         return object_response(call, body, warnings=draft.warnings)
 
+    # The writers of one object wait for each other here, so that within this process
+    # none has to compute again; ``aretry`` is for those of other processes.
     async with call.state.key_locks.lock(call.target.key):
         return await aretry(read, compute, write)
 
@@ -118,6 +132,7 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
             resource=options.resource,
         )
         scale = subresources.scale_of(old, resource)
+        # The patch is of the Scale, and then the replicas are copied to the object.
         outcome = transform(scale, schema, scale_options)
         if isinstance(outcome, Refused):
             return outcome
@@ -140,19 +155,8 @@ def _draft(call: Call, stored: Stored, transform: Transform) -> _Draft | Refused
         call.target.subresource,
         call.state.admission_context(),
     )
-    # A change that changes nothing is not written, and the resourceVersion stays.
     is_unchanged = same(admitted.object, metadata.without_resource_version(old))
     return _Draft(
         None if is_unchanged else admitted.object,
         warnings=(*outcome.warnings, *admitted.warnings),
     )
-
-
-async def _write(call: Call, stored: Stored, obj: JSONObject | None) -> Stored | None:
-    """Replace the stored object; None where another writer was faster."""
-    if obj is None:
-        return stored
-    if call.options.dry_run:
-        value = pack_within_limit(call.state, call.target, obj, stored.value)
-        return Stored(stored.key, value, stored.revision)
-    return await replace(call.state, call.target, stored, obj)

@@ -60,9 +60,9 @@ async def _watch_events(
     watches.add(*labels)
     try:
         with lost_revisions():
-            # Without a resourceVersion a watch begins with the objects that exist, "Get
-            # State and Start at Any" in the Kubernetes documentation; sendInitialEvents
-            # asks for them with one (a streaming list).
+            # Without a resourceVersion a watch begins with the objects that exist ("Get
+            # State and Start at Most Recent" in the Kubernetes documentation). With
+            # one, sendInitialEvents asks for them (a streaming list).
             if options.initial_events or not since:
                 pages = snapshot(store, prefix)
                 async with aclosing(pages):
@@ -79,6 +79,7 @@ async def _watch_events(
                     for line in encoder.change(event):
                         yield line
     except SmpError as error:
+        # The status 200 was sent already, so the error is an event.
         yield _event_line("ERROR", to_status(error).body)
     finally:
         watches.add(*labels, by=-1)
@@ -111,6 +112,7 @@ class WatchEncoder:
         with the resourceVersion of its deletion.
         """
         if event.type == "progress":
+            # Bookmarks go only to clients that set allowWatchBookmarks.
             if self._bookmarks:
                 yield self._bookmark(event.revision, {})
             return
@@ -196,6 +198,7 @@ class Stream:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
+        # Whatever ends first ends the answer.
         sender = asyncio.create_task(send_lines())
         ends = [
             asyncio.create_task(wait_for_disconnect()),
@@ -211,7 +214,8 @@ class Stream:
             for task in (sender, *ends):
                 task.cancel()
             await asyncio.gather(sender, *ends, return_exceptions=True)
-        # TimeoutError: the client reads nothing, so the end cannot be sent either.
+        # The last chunk tells the client that the watch ended in order, and not by a
+        # broken connection. TimeoutError: it reads nothing, so it cannot be told.
         with suppress(TimeoutError):
             if not sender.cancelled():
                 sender.result()  # raises what went wrong

@@ -80,6 +80,7 @@ def admit_new(
         uid=context.uid,
         suffix=context.suffix,
     )
+    # A new object cannot set its status: the subresource does.
     obj = subresources.on_create(obj, resource)
     # A typed server always answers a status, even an empty one.
     if resource.status and not resource.custom and "status" not in obj:
@@ -103,6 +104,8 @@ def admit_change(
     resource = kind.resource
     if subresource == "status":
         obj = subresources.on_status_update(old, new)
+        # Here a client sets the status itself, as controllers do in a cluster: the
+        # state that the server keeps is not computed again.
         warnings: tuple[str, ...] = ()
         if resource.key == CRDS:
             warnings = crds.Definition.read(obj).warnings
@@ -112,6 +115,7 @@ def admit_change(
     obj = subresources.on_update(old, new, resource)
     admitted = _with_server_state(old, obj, resource, context)
     _check_custom(admitted.object, kind)
+    # Last, as the generation grows only where something is different in the end.
     obj = metadata.prepare_for_update(old, admitted.object, resource)
     return Admitted(obj, admitted.warnings)
 
@@ -130,6 +134,7 @@ def _with_server_state(
         return Admitted(_with_namespace_state(old, new))
     if resource.key != CRDS:
         return Admitted(new)
+    # Validation comes first: what is invalid has no state.
     definition = crds.Definition.read(new)
     if crds.is_established(old):
         changed = [
@@ -151,9 +156,11 @@ def _with_namespace_state(old: JSONObject, new: JSONObject) -> JSONObject:
     In a cluster a controller removes the finalizer when the namespace is empty; here
     the server deletes the namespace then.
     """
+    # The label cannot be changed (Kubernetes documentation: "Automatic labelling").
     labels = as_object(metadata_of(new).get("labels"))
     labels = {**labels, _NAME_LABEL: metadata_of(new).get("name")}
     finalizers = as_object(old.get("spec")).get("finalizers", ["kubernetes"])
     spec: JSONObject = {**as_object(new.get("spec")), "finalizers": finalizers}
+    # The phase changes by deletion only.
     status: JSON = old.get("status") or {"phase": "Active"}
     return {**with_metadata(new, labels=labels), "spec": spec, "status": status}

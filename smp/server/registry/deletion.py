@@ -87,6 +87,7 @@ async def remove(
         if marked.object is None:
             deleted = stored if dry_run else await delete(state, target, stored)
             return Removal(deleted, is_deleted=True) if deleted else None
+        # To delete an object again changes nothing.
         if marked.was_marked or dry_run:
             return Removal(stored, is_deleted=False)
         written = await replace(state, target, stored, marked.object)
@@ -113,6 +114,7 @@ async def prepare(state: ServerState) -> None:
     """Create the namespaces of every cluster, and resume unfinished deletions."""
     namespaces = Target(state.kinds.resources.find("", "v1", "namespaces"))
     kind = state.kinds.of(namespaces.resource)
+    # ``insert`` leaves those that exist already as they are.
     for name in _INITIAL:
         namespace: JSONObject = {
             "apiVersion": "v1",
@@ -138,6 +140,7 @@ async def sweep(state: ServerState) -> None:
         except NotFoundError:  # deleted by another process
             continue
         except SmpError as error:
+            # The store is unavailable, or another writer interfered.
             _LOG.warning(
                 "%s %s cannot be emptied yet",
                 parent.resource.singular,
@@ -160,6 +163,7 @@ async def _sweep(state: ServerState, parent: Target) -> None:
         async with aclosing(pages):
             async for page in pages:
                 for item in page.items:
+                    # NotFoundError: a client deleted it first.
                     with suppress(NotFoundError):
                         removal = await remove(state, collection.at(item.key))
                         if not removal.is_deleted:
@@ -169,4 +173,5 @@ async def _sweep(state: ServerState, parent: Target) -> None:
     if has_remaining or metadata.get("finalizers"):
         return
     if not await delete(state, parent, stored):
+        # Someone wrote the parent meanwhile: ``sweep`` tries again.
         raise ModifiedError

@@ -31,6 +31,7 @@ _METADATA: Final = b'"metadata":{'
 def pack(obj: JSONObject, resource: Resource) -> bytes:
     """Return an object, whose metadata has at least a name, as the store has it."""
     obj = without_resource_version(obj)
+    # One version is stored, although clients write in any version of the resource.
     packed: JSONObject = {
         "apiVersion": resource.storage_api_version,
         "kind": resource.kind,

@@ -68,6 +68,7 @@ class Kinds:
         page = await self._store.list(self.crds.prefix)
         for item in page.items:
             self.learn(item.key, item.value, item.revision)
+        # Definitions that were deleted while this server did not watch.
         names = {self._name(item.key) for item in page.items}
         for deleted in self._definitions.keys() - names:
             self.learn(self.crds.named(deleted).key, None, page.revision)
@@ -86,6 +87,7 @@ class Kinds:
                             self.learn(event.key, None, event.revision)
                         since = event.revision
             except (Expired, FutureRevisionError, StoreError):
+                # Changes may have been missed: read everything again.
                 await asyncio.sleep(_RETRY)
                 with suppress(StoreError):
                     since = await self.load()
@@ -98,6 +100,8 @@ class Kinds:
         What is older than what is known is ignored.
         """
         name = self._name(key)
+        # The same change comes more than once: from this server's own write, from the
+        # watch, and from reading the store on an unknown resource.
         if revision <= self._revisions.get(name, 0):
             return
         self._revisions[name] = revision
@@ -120,6 +124,7 @@ class Kinds:
         return self._openapi
 
     def _refresh(self) -> None:
+        # On demand, not at every change: CRDs are often created many at a time.
         if self._is_current:
             return
         definitions = self._definitions.values()
@@ -194,6 +199,7 @@ def _established(name: str, value: bytes) -> Definition | None:
     """Read a CRD; None where its names belong to another resource, or it is invalid."""
     try:
         document = decode(value)
+        # A CRD whose names are taken is stored, but never established.
         if isinstance(document, dict) and is_established(document):
             return Definition.read(document)
     except SmpError as error:

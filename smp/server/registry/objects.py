@@ -77,11 +77,13 @@ async def replace(
         for parent in parents(state, target):
             state.terminating.put_nowait(parent)
         return Stored(old.key, pack(obj, target.resource), deleted.revision)
+    # A compare-and-swap: the write fails if the object was written since it was read.
     value = pack_within_limit(state, target, obj, old.value)
     revision = await state.store.swap(target.key, value, old.revision)
     if revision is None:
         _count_conflict(state, target)
         return None
+    # The deletion began, or a finalizer of the parent was removed.
     if target.is_parent and "deletionTimestamp" in metadata_of(obj):
         state.terminating.put_nowait(target)
     _learn_definition(state, target, value, revision)

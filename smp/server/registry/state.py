@@ -76,6 +76,7 @@ async def offload(
 
     Meanwhile the event loop answers other requests.
     """
+    # A thread costs more than small work.
     if size <= _SMALL:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)

@@ -67,7 +67,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def at(self, key: str) -> Target:
         """Return the target of the object that has a key in this collection."""
-        # NAMESPACE/NAME in a collection of all namespaces, else NAME.
+        # Of all namespaces the rest of the key is NAMESPACE/NAME, else NAME.
         namespace, _, name = key.removeprefix(self.prefix).rpartition("/")
         return msgspec.structs.replace(
             self, namespace=self.namespace or namespace, name=name
@@ -77,6 +77,7 @@ class Target(msgspec.Struct, frozen=True):
         """Return the verb of an HTTP method here, or None where it is not allowed."""
         verbs = _OBJECT_VERBS if self.name else _COLLECTION_VERBS
         verb = verbs.get(method)
+        # A subresource can be read and changed, but not created or deleted.
         if self.subresource:
             return verb if verb in SUBRESOURCE_VERBS else None
         if verb not in self.resource.verbs:
@@ -100,6 +101,7 @@ def locate(resources: Resources, group: str, version: str, path: str) -> Target:
         is_subresource = not group and segments[2] in _NAMESPACE_SUBRESOURCES
         if not is_subresource:
             namespace, rest = segments[1], segments[2:]
+    # An unknown PLURAL is reported first: the error names it.
     plural, *rest = rest
     resource = resources.find(group, version, plural)
     name = rest[0] if rest else ""

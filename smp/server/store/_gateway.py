@@ -164,11 +164,13 @@ class Gateway:
             ) as response:
                 async for text in response.aiter_lines():
                     line = _LINE.decode(text)
+                    # The status 200 came before, so an error is a line of its own.
                     if line.result is None:
                         problem = line.error.message if line.error else text
                         raise StoreError(f"etcd: {problem}")
                     yield line.result
         except httpx.ReadTimeout:
+            # Nothing came for ``silence`` seconds, which is not an error.
             return
         except (httpx.HTTPError, msgspec.MsgspecError) as error:
             raise StoreError(_describe(error)) from None
@@ -192,6 +194,7 @@ class Gateway:
                 response = await client.post(path, content=msgspec.json.encode(request))
             if response.is_success:
                 return decoder.decode(response.content)
+        # What never reached etcd has no effect; of anything else only etcd knows.
         except _NOT_SENT as error:
             raise StoreError(_describe(error)) from None
         except (httpx.HTTPError, msgspec.MsgspecError) as error:
@@ -208,6 +211,7 @@ class Gateway:
                 await self._free.acquire()
         except TimeoutError:
             raise StoreError("etcd is too slow for so many requests") from None
+        # The semaphore has as many permits as there are clients: one is idle.
         client = self._idle.pop()
         try:
             yield client
@@ -224,10 +228,11 @@ def _error_of(
     response: httpx.Response, request: Message, unknown: type[StoreError]
 ) -> SmpError:
     """Make the error of an answer other than success."""
+    # A proxy before etcd may answer something else than JSON.
     failure = _Failure(response.reason_phrase)
     with suppress(msgspec.MsgspecError):
         failure = _FAILURE.decode(response.content)
-    # The texts are those of etcd (etcd: api/v3rpc/rpctypes/error.go).
+    # Only the texts of etcd (api/v3rpc/rpctypes/error.go) and gRPC tell these apart.
     if "has been compacted" in failure.message:
         return Expired(request["revision"])
     if "future revision" in failure.message:

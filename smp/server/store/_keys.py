@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def encoded(key: str) -> bytes:
-    """Encode any text, even one with lone surrogates."""
+    """Encode any text, even one with lone surrogates, which JSON can escape."""
     return key.encode("utf-8", "surrogatepass")
 
 

@@ -114,6 +114,7 @@ class EtcdStore(Writes):
             async with aclosing(responses):
                 async for response in responses:
                     if response.events:
+                        # All changes of a revision come in one response.
                         since = response.events[-1].kv.mod_revision
                         events = [
                             self._event(event)
@@ -121,6 +122,7 @@ class EtcdStore(Writes):
                             if event.kv.key.startswith(objects)
                         ]
                         yield events, since
+                    # Neither: the answer to the creation of the watch.
                     elif response.canceled and response.compact_revision:
                         raise Expired(since)
                     elif response.canceled:
@@ -134,7 +136,8 @@ class EtcdStore(Writes):
 
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
         name = encoded(self._objects + key)
-        # etcd compares with revision 0 where the key does not exist.
+        # The compare-and-swap: the last change of the key must have been ``last``. etcd
+        # takes 0 for the revision of a key that does not exist.
         compare = {"key": name, "target": "MOD", "mod_revision": min(last, _MAX)}
         if value is None:
             write = {"request_delete_range": {"key": name}}
@@ -149,8 +152,10 @@ class EtcdStore(Writes):
 
     def _event(self, event: WatchEvent) -> Event:
         new = self._stored(event.kv)
+        # Only a creation (version 1) has no value before it. Otherwise the value was
+        # compacted, and the change cannot be told from a creation.
         if event.prev_kv is None and event.kv.version != 1:
-            raise Expired(new.revision)  # the value before was compacted
+            raise Expired(new.revision)
         before = self._stored(event.prev_kv) if event.prev_kv else None
         value = None if event.type == "DELETE" else new.value
         return change_event(new.key, value, new.revision, before)

@@ -86,6 +86,7 @@ class Log:
         self._events.extend(events)
         self._size += sum(len(event.value) for event in events)
         self.revision = revision
+        # Newly read changes may be more than the bounds allow: they are dropped, too.
         surplus = 0
         while (
             len(self._events) - surplus > self._max_events
@@ -135,6 +136,7 @@ class Feed:
     async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix, see ``Store.watch``."""
         check_reached(since, await self._source.revision())
+        # The lock: of several first watches one starts the task.
         async with self._starting:
             if self._closed:
                 raise ClosedError
@@ -152,6 +154,7 @@ class Feed:
         """End the watches and the task."""
         async with self._starting:
             self._closed = True
+        # Its end closes the log, which ends the watches.
         if self._task:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -194,6 +197,8 @@ async def watch(
                 if event.key.startswith(prefix):
                     yield event
                     due = monotonic() + progress
+            # Changes of other keys are progress, too: clients that resume from its
+            # revision need not read them again.
             if monotonic() >= due:
                 yield Event("progress", "", b"", revision)
                 due = monotonic() + progress
@@ -220,6 +225,7 @@ async def _batches(
                 if not log.closed:  # a store that is being closed fails as well
                     raise
             continue
+        # First the event, then the changes: see ``Log.changed``.
         changed = log.changed
         events = log.after(since)
         since = max(since, log.revision)

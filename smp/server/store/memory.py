@@ -40,6 +40,7 @@ class MemoryStore(Writes):
     ) -> Page:
         """Return a page of a snapshot."""
         self._check_open()
+        # The keys are sorted, so those with the prefix are neighbours.
         start = bisect_left(self._keys, prefix)
         if after:
             start = max(start, bisect_right(self._keys, after))
@@ -91,6 +92,7 @@ class MemoryStore(Writes):
 
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
         self._check_open()
+        # There is no await in here, so nothing happens between comparing and writing.
         before = self._stored.get(key)
         if (before.revision if before else 0) != last:
             return None

@@ -46,6 +46,7 @@ def change_event(
     key: str, value: bytes | None, revision: int, before: Stored | None
 ) -> Event:
     """Make the event of a change; a value of None is a delete."""
+    # Clients of a watch get a deleted object as it was last.
     if value is None:
         last_value = before.value if before else b""
         return Event("delete", key, last_value, revision, before)

@@ -116,6 +116,7 @@ class SQLiteStore(Writes):
     def __init__(
         self, path: str, *, history: int = HISTORY, progress: float = PROGRESS
     ) -> None:
+        # In WAL mode readers do not wait for the writer, nor it for them.
         writing, reading = _open(path), _open(path)
         self._history = history
         self._writer = Worker(writing, "BEGIN IMMEDIATE")
@@ -140,6 +141,7 @@ class SQLiteStore(Writes):
             # SQLite takes a limit of -1 for none.
             rows = connection.execute(_LIST, (start, end, at, limit or -1)).fetchall()
             items = tuple(Stored(decoded(key), *rest) for key, *rest in rows)
+            # A page that is not full is the last one: there is nothing to count.
             remaining = 0
             if items and len(items) == limit:
                 behind = following(rows[-1][0])
@@ -167,11 +169,14 @@ class SQLiteStore(Writes):
 
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
         def write(connection: sqlite3.Connection) -> int | None:
+            # The transaction began with BEGIN IMMEDIATE: no other process writes
+            # between comparing and writing.
             present = _get(connection, key=key)
             if (present.revision if present else 0) != last:
                 return None
             row = (encoded(key), value, last or None)
             revision = connection.execute(_INSERT, row).lastrowid or 0
+            # Compacting at every write would cost more than the longer history.
             if revision % max(1, self._history // 10) == 0:
                 for statement in _COMPACT:
                     connection.execute(statement, (revision - self._history,))

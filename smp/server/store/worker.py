@@ -75,6 +75,7 @@ class Worker:
         is_closing = False
         while not is_closing:
             # Wait for one call, and take those that have arrived behind it.
+            # The bound keeps a transaction short where calls never cease to arrive.
             first = self._calls.get()
             arrived = min(self._calls.qsize(), _BATCH)
             taken = [first, *(self._calls.get() for _ in range(arrived))]
@@ -97,6 +98,7 @@ class Worker:
                 except Exception as error:  # noqa: BLE001 - raised again in run()
                     outcomes.append(error)
         except _SQLITE_ERRORS as error:
+            # Nothing of the transaction is written, also of the jobs that succeeded.
             self._roll_back()
             return [StoreError(f"SQLite: {error}") for _ in jobs]
         try:
@@ -125,7 +127,8 @@ def _wake(calls: Sequence[_Call], outcomes: Sequence[object]) -> None:
 
 def _settle(settled: Sequence[tuple[_Call, object]]) -> None:
     for call, outcome in settled:
-        if call.future.done():  # the caller was cancelled
+        # The caller may have been cancelled; its write was executed all the same.
+        if call.future.done():
             continue
         if isinstance(outcome, Exception):
             call.future.set_exception(outcome)
