@@ -1,161 +1,172 @@
-"""Enum types: defined string types with ``+enum``, and their constants in any package
-(KEP-2887).
+"""Enum types: string types with ``+enum``, and their constants (KEP-2887).
+
+The constants of a type may be declared in any package (Go: kube-openapi's parseEnums).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Final
 
 from smp.errors import DocumentError
 from smp.schema.sources.golang._markers import Markers
-from smp.schema.sources.golang._packages import Basic, Declaration, Packages
+from smp.schema.sources.golang._packages import BasicType, DeclaredType, Packages
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._syntax import Constant, Pointer, Type
+from smp.schema.sources.golang._syntax import GoConstant, GoType, PointerType
 from smp.values import JSON
 
+# Go: kube-openapi's enumTypeDescriptionHeader.
 _HEADER: Final = "Possible enum values:"
-STATED_VALUES: Final = "kubebuilder:validation:Enum"
+KUBEBUILDER_ENUM: Final = "kubebuilder:validation:Enum"
 
 
-@dataclass(frozen=True, slots=True)
-class Enum:
-    """The values of an enum type, each with the constant and the comment that describe
-    it.
-    """
+class GoEnum:
+    """The values of an enum type, each with the constant that describes it."""
 
-    constants: dict[str, tuple[str, str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._constants: dict[str, tuple[str, str]] = {}
 
     def add(self, constant: str, value: str, comment: str) -> None:
-        """Add a value; of two constants with one value the longer comment describes it,
-        then the smaller.
+        """Add the value of a constant.
+
+        Of two constants with one value, the one with the longer comment describes it;
+        of equally long comments, the smaller (Go: enumType.addIfNotPresent).
         """
-        known = self.constants.get(value)
-        if known is None or (-len(comment), comment) < (-len(known[1]), known[1]):
-            self.constants[value] = (constant, comment)
+        if value in self._constants:
+            _, other = self._constants[value]
+            if (-len(comment), comment) >= (-len(other), other):
+                return
+        self._constants[value] = (constant, comment)
 
     @property
     def values(self) -> list[str]:
         """The values, sorted as their quoted literals are."""
-        return sorted(self.constants, key=_quoted)
+        # Go: enumType.ValueStrings. Quotes sort differently from the end of a string.
+        return sorted(self._constants, key=_quoted)
 
     def description(self) -> list[str]:
-        """List the values as lines for the description of a field; nothing where there
-        are none.
+        """List the values as lines for the description of a field (KEP-2887).
+
+        Go: enumType.DescriptionLines. Without values there are no lines.
         """
-        told = (
-            (_quoted(value), _sentence(*known))
-            for value, known in self.constants.items()
-        )
-        lines = sorted(f" - `{value}` {sentence}" for value, sentence in told)
-        return ["", _HEADER, *lines] if lines else []
+        if not self._constants:
+            return []
+        lines: list[str] = []
+        for value, (constant, comment) in self._constants.items():
+            # By convention a comment opens with the name of its constant.
+            meaning = " ".join(comment.strip().removeprefix(constant).split())
+            lines.append(f" - `{_quoted(value)}` {meaning}")
+        return ["", _HEADER, *sorted(lines)]
 
 
 class Enums:
-    """All enum types of the given packages."""
+    """All enum types of the packages."""
 
     def __init__(self, packages: Packages, problems: Problems) -> None:
         self._packages = packages
-        self._found: dict[str, Enum] = {}
+        self._problems = problems
+        self._by_type: dict[str, GoEnum] = {}
+        # All types come before all constants: a constant may be declared in another
+        # package than its type.
         for package in packages:
             for declared in package.types.values():
-                self._find(declared, problems)
+                if "enum" in declared.markers and self._may_be_enum(declared):
+                    self._by_type[declared.name] = GoEnum()
         for package in packages:
             for constant in package.constants.values():
-                self._add(constant, problems)
+                self._add_constant(constant)
 
-    def of(self, written: Type) -> Enum | None:
-        """Return the enum of a type, or of what it points to."""
-        declared = self._packages.declared(_pointed(written))
-        return self._found.get(declared.name) if declared else None
+    def of(self, type_: GoType) -> GoEnum | None:
+        """Return the enum of a type, or of the type that it points to."""
+        declared = self._packages.declared(_without_pointer(type_))
+        return self._by_type.get(declared.name) if declared else None
 
-    def values(self, written: Type, marked: Markers) -> list[JSON]:
-        """List the values that a type may have, by ``+kubebuilder:validation:Enum`` or
-        by ``+enum``; none if any.
+    def values(self, type_: GoType, field_markers: Markers) -> list[JSON]:
+        """List the values that a field of a type may have; none if it may have any.
+
+        They are those of ``+kubebuilder:validation:Enum`` on the field or on its type
+        (https://book.kubebuilder.io/reference/markers/crd-validation), else those of
+        ``+enum``.
         """
-        declared = self._packages.declared(_pointed(written))
-        stated = marked.get(STATED_VALUES) or (
-            declared.markers.get(STATED_VALUES) if declared else None
-        )
-        if stated:
-            return _listed(stated[0].value)
-        enum = self.of(written)
+        declared = self._packages.declared(_without_pointer(type_))
+        # The marker of the field is the more specific one.
+        listed = field_markers.get(KUBEBUILDER_ENUM, ())
+        if not listed and declared:
+            listed = declared.markers.get(KUBEBUILDER_ENUM, ())
+        if listed:
+            return _listed_values(listed[0].value)
+        enum = self.of(type_)
         return [*enum.values] if enum else []
 
-    def _find(self, declared: Declaration, problems: Problems) -> None:
-        if "enum" not in declared.markers:
-            return
+    def _may_be_enum(self, declared: DeclaredType) -> bool:
+        """Check that ``+enum`` marks a string type that is not an alias (KEP-2887)."""
         syntax, marker = declared.syntax, declared.markers["enum"][0]
         if syntax.alias:
+            # The alias of an enum may repeat its marker.
             target = self._packages.declared(syntax.type)
             if target is None or "enum" not in target.markers:
-                problems.misuse(
+                self._problems.misuse(
                     syntax.at,
                     marker,
                     "+enum on an alias",
-                    "mark the type that it stands for (KEP-2887)",
+                    "mark the type that it is an alias of (KEP-2887)",
                 )
-        elif self._packages.resolve(syntax.type) != Basic("string"):
-            problems.misuse(
+            return False
+        if self._packages.resolve(syntax.type) != BasicType("string"):
+            self._problems.misuse(
                 syntax.at,
                 marker,
-                f"+enum on {syntax.name}, which is no string",
+                f"+enum on {syntax.name}, which is not a string type",
                 "see KEP-2887",
             )
-        else:
-            self._found[declared.name] = Enum()
+            return False
+        return True
 
-    def _add(self, constant: Constant, problems: Problems) -> None:
-        written, value = self._packages.typed(constant)
-        enum = self._enum_of_constant(written)
+    def _add_constant(self, constant: GoConstant) -> None:
+        """Add a constant to the enum of its type; an untyped one belongs to none."""
+        type_, value = self._packages.evaluate(constant)
+        try:
+            enum = self.of(type_) if type_ else None
+        except DocumentError:
+            enum = None  # the type is declared nowhere, so it is not an enum
         if enum is None:
             return
         if isinstance(value, str):
-            enum.add(
-                constant.name, value, " ".join(line.text for line in constant.comment)
-            )
+            comment = " ".join(line.text for line in constant.comment)
+            enum.add(constant.name, value, comment)
         else:
-            problem = f"there is no telling the value of {constant.name}"
-            problems.add(
+            self._problems.add(
                 constant.at.error(
-                    problem,
+                    f"cannot evaluate the constant {constant.name}",
                     code="unknown-constant",
-                    hint="a string literal can be told",
+                    hint="use a string literal",
                 )
             )
 
-    def _enum_of_constant(self, written: Type | None) -> Enum | None:
-        try:
-            return self.of(written) if written else None
-        except DocumentError:
-            return None  # the type is nowhere declared, so it is no enum
 
-
-def _pointed(written: Type) -> Type:
-    return written.to if isinstance(written, Pointer) else written
+def _without_pointer(type_: GoType) -> GoType:
+    return type_.to if isinstance(type_, PointerType) else type_
 
 
 def _quoted(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _sentence(constant: str, comment: str) -> str:
-    """Say what a value means: the comment without the name that it opens with."""
-    return " ".join(comment.strip().removeprefix(constant).split())
-
-
-def _listed(text: str) -> list[JSON]:
-    """Read ``a;b``, ``"a b";c`` and ``{a,b}`` (controller-gen)."""
-    inner, separator = (
-        (text[1:-1], ",") if text.startswith("{") else (text.removeprefix("="), ";")
-    )
-    return [_scalar(part.strip()) for part in inner.split(separator) if part.strip()]
-
-
-def _scalar(text: str) -> JSON:
-    try:
-        value: JSON = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, str | int | float) else text
+def _listed_values(text: str) -> list[JSON]:
+    """Read ``a;b``, ``"a b";c`` and ``{a,b}``, as controller-gen does."""
+    if text.startswith("{"):
+        parts = text[1:-1].split(",")
+    else:
+        parts = text.removeprefix("=").split(";")
+    values: list[JSON] = []
+    for part in parts:
+        word = part.strip()
+        if not word:
+            continue
+        try:
+            value: JSON = json.loads(word)
+        except (ValueError, RecursionError):
+            value = word
+        # A scalar keeps its type; a word that is not JSON is a string without quotes.
+        values.append(value if isinstance(value, str | int | float) else word)
+    return values

@@ -1,6 +1,4 @@
-"""What the tags and markers of a field add to its schema: patch strategy, list and map
-types, default.
-"""
+"""What the tags and markers of a field add to its schema: extensions and a default."""
 
 from __future__ import annotations
 
@@ -10,231 +8,233 @@ from typing import Final
 
 from smp.errors import SchemaError
 from smp.schema.model import Strategy
-from smp.schema.sources.golang import _known
-from smp.schema.sources.golang._enums import STATED_VALUES
+from smp.schema.sources.golang import _well_known
+from smp.schema.sources.golang._enums import KUBEBUILDER_ENUM
+from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._markers import Marker, Markers, struct_tag
 from smp.schema.sources.golang._packages import (
-    Basic,
-    Bundled,
-    Declaration,
+    BasicType,
+    DeclaredType,
     Packages,
-    Resolved,
+    PublishedType,
+    ResolvedType,
 )
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._structs import Member
 from smp.schema.sources.golang._syntax import (
-    List,
-    Map,
-    Name,
-    Pointer,
+    GoName,
+    GoType,
+    ListType,
+    MapType,
+    PointerType,
     Position,
-    Struct,
-    Type,
+    StructType,
 )
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
-_STRUCTS: Final = (Declaration, Bundled, Struct)
-# marker: the extension that it becomes, on which types, and its values
-_TYPED: Final[dict[str, tuple[str, tuple[type, ...], str, tuple[str, ...]]]] = {
-    "listType": ("x-kubernetes-list-type", (List,), "a list", ("atomic", "set", "map")),
-    "mapType": ("x-kubernetes-map-type", (Map,), "a map", ("atomic", "granular")),
+# For each marker: the extension that it becomes, the types that it may mark and how to
+# call them, and its values (Go: kube-openapi's tagToExtension).
+_TYPE_MARKERS: Final[dict[str, tuple[str, tuple[type, ...], str, tuple[str, ...]]]] = {
+    "listType": (
+        "x-kubernetes-list-type",
+        (ListType,),
+        "a list",
+        ("atomic", "set", "map"),
+    ),
+    "mapType": ("x-kubernetes-map-type", (MapType,), "a map", ("atomic", "granular")),
     "structType": (
         "x-kubernetes-map-type",
-        _STRUCTS,
+        (DeclaredType, PublishedType, StructType),
         "a struct",
         ("atomic", "granular"),
     ),
 }
 _REFERENCE: Final = re.compile(r"ref\((?:([^\"()]+)\.)?([^\".()]+)\)")
+# A chain of type names longer than this is circular, which the resolution of the type
+# reports.
+_LONGEST_CHAIN: Final = 100
 
 
-class Fields:
+class FieldReader:
     """Reads the tags and markers of fields."""
 
     def __init__(self, packages: Packages, problems: Problems) -> None:
         self._packages = packages
         self._problems = problems
 
-    def extensions(self, member: Member) -> JSONObject:
-        """Return the ``x-kubernetes-*`` keys of a field, unions aside."""
-        resolved = self._packages.value_type(member.field.type)
-        typed = self.typed(member.field.at, member.markers, resolved)
-        if STATED_VALUES in member.markers and not isinstance(resolved, Basic):
-            self._misuse(
-                member, STATED_VALUES, f"+{STATED_VALUES} lists the values of a scalar"
-            )
-        return {
-            **self._patch(member, resolved),
-            **typed,
-            **self._map_keys(member, typed),
-        }
+    def extensions(self, field: JSONField) -> JSONObject:
+        """Return the ``x-kubernetes-*`` keys of a field, except those of unions.
 
-    def typed(self, at: Position, marked: Markers, resolved: Resolved) -> JSONObject:
-        """Return what ``+listType``, ``+mapType`` and ``+structType`` say of a field,
-        or of a struct.
+        ``+patchStrategy``, ``+patchMergeKey``, ``+listType``, ``+listMapKey``,
+        ``+mapType`` and ``+structType`` become extensions (Go: kube-openapi's
+        parseExtensions; Kubernetes documentation of server-side apply, "Merge
+        strategy").
         """
+        resolved = self._packages.value_type(field.field.type)
+        if KUBEBUILDER_ENUM in field.markers and not isinstance(resolved, BasicType):
+            problem = f"+{KUBEBUILDER_ENUM} lists the values of a scalar"
+            self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem)
+
         found: JSONObject = {}
-        for name, (key, types, what, allowed) in _TYPED.items():
-            for marker in marked.get(name, ())[:1]:
-                if not isinstance(resolved, types):
-                    self._problems.misuse(at, marker, f"+{name} is for {what}")
-                if marker.value not in allowed:
-                    self._problems.misuse(
-                        at,
-                        marker,
-                        f"+{name}={marker.value}",
-                        "one of " + ", ".join(allowed),
-                    )
-                found[key] = marker.value
+        merge_key = self._tag_or_marker(field, "patchMergeKey")
+        if merge_key:
+            found["x-kubernetes-patch-merge-key"] = merge_key
+            if not isinstance(resolved, ListType):
+                problem = "a merge key is for a list"
+                self._problems.misuse_on(field, "patchMergeKey", problem)
+        try:
+            strategy = str(Strategy.parse(self._tag_or_marker(field, "patchStrategy")))
+        except SchemaError as error:
+            self._problems.misuse_on(field, "patchStrategy", error.problem, error.hint)
+            strategy = ""
+        if strategy:
+            found["x-kubernetes-patch-strategy"] = strategy
+
+        found |= self.type_extensions(field.at, field.markers, resolved)
+        map_keys: list[JSON] = [
+            marker.value for marker in field.markers.get("listMapKey", ())
+        ]
+        # An API server makes the same two demands of a CustomResourceDefinition.
+        is_map = found.get("x-kubernetes-list-type") == "map"
+        if is_map and not map_keys:
+            problem = "a list of type map needs the keys of its elements"
+            self._problems.misuse_on(field, "listType", problem, "+listMapKey")
+        if map_keys and not is_map:
+            problem = "only a list of type map has keys"
+            self._problems.misuse_on(field, "listMapKey", problem, "+listType=map")
+        if map_keys:
+            found["x-kubernetes-list-map-keys"] = map_keys
         return found
 
-    def _map_keys(self, member: Member, typed: JSONObject) -> JSONObject:
-        keys: list[JSON] = [
-            marker.value for marker in member.markers.get("listMapKey", ())
-        ]
-        of_map = typed.get("x-kubernetes-list-type") == "map"
-        if of_map and not keys:
-            self._misuse(
-                member,
-                "listType",
-                "a list of type map needs the keys of its elements",
-                "+listMapKey",
-            )
-        if keys and not of_map:
-            self._misuse(
-                member,
-                "listMapKey",
-                "only a list of type map has keys",
-                "+listType=map",
-            )
-        return {"x-kubernetes-list-map-keys": keys} if keys else {}
+    def type_extensions(
+        self, at: Position, markers: Markers, resolved: ResolvedType
+    ) -> JSONObject:
+        """Return what ``+listType``, ``+mapType`` and ``+structType`` become.
 
-    def _patch(self, member: Member, resolved: Resolved) -> JSONObject:
-        strategy, key = (
-            self._stated(member, "patchStrategy"),
-            self._stated(member, "patchMergeKey"),
-        )
-        if key and not isinstance(resolved, List):
-            self._misuse(member, "patchMergeKey", "a merge key is for a list")
-        try:
-            normal = str(Strategy.parse(strategy))
-        except SchemaError as error:
-            self._misuse(member, "patchStrategy", error.problem, error.hint)
-            normal = ""
-        found: JSONObject = {
-            "x-kubernetes-patch-merge-key": key,
-            "x-kubernetes-patch-strategy": normal,
-        }
-        return {name: value for name, value in found.items() if value}
+        The markers are those of a field, or of a struct itself.
+        """
+        found: JSONObject = {}
+        for name, (key, types, type_name, allowed) in _TYPE_MARKERS.items():
+            if name not in markers:
+                continue
+            marker = markers[name][0]
+            if not isinstance(resolved, types):
+                problem = f"+{name} is for {type_name}"
+                self._problems.misuse(at, marker, problem)
+            if marker.value not in allowed:
+                hint = "one of " + ", ".join(allowed)
+                self._problems.misuse(at, marker, f"+{name}={marker.value}", hint)
+            found[key] = marker.value
+        return found
 
-    def _stated(self, member: Member, name: str) -> str:
-        """Return what the tag and the marker of a name say, which must not differ."""
-        tag = (struct_tag(member.field.tag, name) or "").replace("|", ",")
-        marker = ",".join(marker.value for marker in member.markers.get(name, ()))
+    def _tag_or_marker(self, field: JSONField, name: str) -> str:
+        """Return what the struct tag and the marker of a name say.
+
+        Kubernetes has both on its types, and they must be equal (Go: kube-openapi's
+        validatePatchTags). The retainKeys proposal separates strategies with ``|``, Go
+        code and published schemas with a comma.
+        """
+        tag = (struct_tag(field.field.tag, name) or "").replace("|", ",")
+        marker = ",".join(marker.value for marker in field.markers.get(name, ()))
         if tag and marker and tag != marker:
-            self._misuse(
-                member, name, f"the tag says {name} {tag}, the marker says {marker}"
-            )
+            problem = f"the tag says {name} {tag}, the marker says {marker}"
+            self._problems.misuse_on(field, name, problem)
         return tag or marker
 
-    # --- defaults (Go: kube-openapi generateDefault) ---
+    # --- defaults ---
 
-    def default(self, member: Member) -> JSON | Absent:
-        """Return the default of a field: as marked, else the zero value of what is
-        never left out.
+    def default(self, field: JSONField) -> JSON | Absent:
+        """Return the default of a field (Go: kube-openapi's generateDefault).
+
+        ``+default`` on the field or on its type states it. A value that Go always
+        writes has Go's zero value as its default.
         """
-        found = self._marked_default(member)
-        zero = self._zero(member.field.type, omitempty=member.json.omitempty)
-        if found is None:
+        stated = self._stated_default(field)
+        zero = self._zero_value(field.field.type, omitempty=field.json.omitempty)
+        if stated is None:
             return zero
-        at, marker, stated = found
-        if not isinstance(zero, Absent) and not same(stated, zero):
-            hint = f"a value that is never left out has {json.dumps(zero)}; a pointer or omitempty lets it be another"
+        at, marker, value = stated
+        # Go cannot tell a field that is absent from one with the zero value, so that no
+        # other default has an effect.
+        if not isinstance(zero, Absent) and not same(value, zero):
             self._problems.misuse(
-                at, marker, f"{marker.value} cannot be the default here", hint
+                at,
+                marker,
+                f"{marker.value} cannot be the default here",
+                f"without omitempty or a pointer the default is {json.dumps(zero)}",
             )
-        return stated
+        return value
 
-    def _marked_default(self, member: Member) -> tuple[Position, Marker, JSON] | None:
-        for at, marked in self._marked_along(member):
-            defaults = marked.get("default", ())
+    def _stated_default(self, field: JSONField) -> tuple[Position, Marker, JSON] | None:
+        """Return the first ``+default``: of the field, its type, and what that is of.
+
+        Go: kube-openapi's defaultFromComments.
+        """
+        at, markers, type_ = field.at, field.markers, field.field.type
+        for _ in range(_LONGEST_CHAIN):
+            defaults = markers.get("default", ())
             for marker in defaults[1:]:
                 self._problems.misuse(at, marker, "a second default")
             if defaults and defaults[0].value:
-                return at, defaults[0], self._value(at, defaults[0])
+                return at, defaults[0], self._parsed_default(at, defaults[0])
+            while isinstance(type_, PointerType):
+                type_ = type_.to
+            if not isinstance(type_, GoName):
+                return None
+            declared = self._packages.named_type(type_)
+            if not isinstance(declared, DeclaredType):
+                return None
+            at, markers = declared.syntax.at, declared.markers
+            type_ = declared.syntax.type
         return None
 
-    def _marked_along(self, member: Member) -> list[tuple[Position, Markers]]:
-        """Gather the markers of a field, then of its type and of what that is made of."""
-        found, written = [(member.field.at, member.markers)], member.field.type
-        while isinstance(written, Name | Pointer) and len(found) < _LONGEST:
-            if isinstance(written, Pointer):
-                written = written.to
-                continue
-            declared = self._packages.meaning(written)
-            if not isinstance(declared, Declaration):
-                break
-            found.append((declared.syntax.at, declared.markers))
-            written = declared.syntax.type
-        return found
-
-    def _value(self, at: Position, marker: Marker) -> JSON:
+    def _parsed_default(self, at: Position, marker: Marker) -> JSON:
+        """Read a default: JSON, or ``ref(Constant)`` and ``ref(path.Constant)``."""
         reference = _REFERENCE.fullmatch(marker.value)
         if reference:
-            value = self._packages.constant(at, reference[1] or "", reference[2])
-            if isinstance(value, str | int | float):
-                return value
-            self._problems.misuse(
-                at,
-                marker,
-                f"there is no telling the value of {marker.value}",
-                "ref(Constant)",
-            )
+            path, name = reference[1] or "", reference[2]
+            constant = self._packages.constant_value(at, path, name)
+            if isinstance(constant, str | int | float):
+                return constant
+            problem = f"cannot evaluate {marker.value}"
+            self._problems.misuse(at, marker, problem, "ref(Constant)")
             return None
         try:
-            return _whole(json.loads(marker.value, parse_constant=_refuse))
+            value: JSON = json.loads(marker.value, parse_constant=_reject_constant)
         except ValueError:
-            self._problems.misuse(
-                at,
-                marker,
-                f"{marker.value:.80} is not JSON",
-                'a string has quotes: +default="a"',
-            )
+            problem = f"{marker.value:.80} is not JSON"
+            hint = 'a string has quotes: +default="a"'
+            self._problems.misuse(at, marker, problem, hint)
             return None
+        # Go's encoding/json prints 1.0 as 1.
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
 
-    def _zero(self, written: Type, *, omitempty: bool) -> JSON | Absent:
-        resolved = self._packages.resolve(written)
-        if isinstance(resolved, Basic) and not omitempty and resolved.name != "any":
-            return _known.ZERO[str(_known.BASIC[resolved.name]["type"])]
-        if isinstance(resolved, Bundled | Struct):
+    def _zero_value(self, type_: GoType, *, omitempty: bool) -> JSON | Absent:
+        """Return the value that Go writes for an unset field, ABSENT if it writes none.
+
+        Go: kube-openapi's mustEnforceDefault.
+        """
+        resolved = self._packages.resolve(type_)
+        if isinstance(resolved, BasicType) and not omitempty and resolved.name != "any":
+            return _well_known.ZERO[str(_well_known.BASIC[resolved.name]["type"])]
+        # A struct is never empty for omitempty.
+        if isinstance(resolved, PublishedType | StructType):
             return {}
+        # "the zero value for these structs is also null": types with UnmarshalJSON.
         if (
-            not isinstance(resolved, Declaration)
-            or resolved.syntax.name in resolved.package.unmarshals
+            not isinstance(resolved, DeclaredType)
+            or resolved.syntax.name in resolved.package.unmarshalers
         ):
             return ABSENT
-        fields = (
-            resolved.syntax.type.fields
-            if isinstance(resolved.syntax.type, Struct)
-            else ()
-        )
-        alone = len(fields) == 1 and fields[0].embedded
-        return self._zero(fields[0].type, omitempty=omitempty) if alone else {}
-
-    def _misuse(
-        self, member: Member, marker: str, problem: str, hint: str = ""
-    ) -> None:
-        self._problems.misuse(member.field.at, member.marker(marker), problem, hint)
+        struct = resolved.syntax.type
+        fields = struct.fields if isinstance(struct, StructType) else ()
+        # "Treat a struct with a single embedded member the same as an alias."
+        if len(fields) == 1 and fields[0].embedded:
+            return self._zero_value(fields[0].type, omitempty=omitempty)
+        return {}
 
 
-# A chain of type names longer than this goes in a circle, which the resolution of the
-# type reports.
-_LONGEST: Final = 100
-
-
-def _refuse(constant: str) -> JSON:
+def _reject_constant(constant: str) -> JSON:
+    """Raise for NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(constant)
-
-
-def _whole(value: JSON) -> JSON:
-    return int(value) if isinstance(value, float) and value.is_integer() else value

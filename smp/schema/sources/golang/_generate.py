@@ -1,76 +1,84 @@
-"""Go sources to an OpenAPI document, as kube-openapi's generator writes it; nothing is
-only logged.
+"""Go sources to an OpenAPI document, as kube-openapi's generator writes it.
+
+The sources become syntax values (``_parse``), packages in which names are resolved
+(``_packages``), and structs as JSON sees them (``_structs``). Each struct becomes a
+schema: its fields with types, descriptions, enums (``_enums``), extensions and defaults
+(``_fields``), and unions (``_unions``). What the generator of kube-openapi only logs is
+an error here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Final
 
-from smp.errors import DepthError, DocumentError, SchemaError
-from smp.schema.sources.golang import _known
+from smp.errors import DocumentError, SchemaError, bounded
+from smp.schema.sources.golang import _well_known
 from smp.schema.sources.golang._enums import Enums
-from smp.schema.sources.golang._fields import Fields
+from smp.schema.sources.golang._fields import FieldReader
+from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._markers import NO_MARKERS, Markers
 from smp.schema.sources.golang._packages import (
-    Basic,
-    Bundled,
-    Declaration,
-    Known,
-    Package,
+    BasicType,
+    DeclaredType,
     Packages,
-    Resolved,
+    PublishedType,
+    WellKnownType,
     group_version,
 )
 from smp.schema.sources.golang._parse import parse
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._structs import Member, Structs, Structure
-from smp.schema.sources.golang._syntax import Comment, List, Map, Other, Struct, Type
-from smp.schema.sources.golang._unions import PROFILES, Unions
+from smp.schema.sources.golang._structs import GoStruct, StructReader
+from smp.schema.sources.golang._syntax import (
+    Comment,
+    GoType,
+    ListType,
+    MapType,
+    StructType,
+    UnsupportedType,
+)
+from smp.schema.sources.golang._unions import PROFILES, UnionReader
 from smp.values import ABSENT, JSON, JSONObject
 
-_REFERENCES: Final = {2: "#/definitions/", 3: "#/components/schemas/"}
+OPENAPI_2: Final = 2
+_REFERENCES: Final = {OPENAPI_2: "#/definitions/", 3: "#/components/schemas/"}
+# Markers whose value "false" leaves a type out: of kube-openapi, and of controller-gen.
 _LEFT_OUT: Final = ("k8s:openapi-gen", "kubebuilder:object:generate")
 
 
+@bounded("the Go source")
 def generate(
     sources: Mapping[str, str], *, profile: str = "kep1027", version: int = 3
 ) -> JSONObject:
     """Generate an OpenAPI document from Go sources, by path.
 
-    Every exported struct becomes a schema, and what it refers to;
+    Every exported struct becomes a schema, and so does each struct that it refers to.
     ``+k8s:openapi-gen=false`` and ``+kubebuilder:object:generate=false`` leave a struct
     out. A schema is called ``<package>.<Type>``, after ``+k8s:openapi-model-package``
     where the package has it. Types of the Kubernetes API whose source is not given are
     referred to by their published names
     (``io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta``) and not described: the reader
-    of the document brings them. ``profile`` says which generation's union markers are
-    read and in which shape unions are written; ``version`` is that of OpenAPI, 2 or 3.
+    of the document supplies them. ``profile`` selects which generation's union markers
+    are read and in which shape unions are written; ``version`` is that of OpenAPI, 2
+    or 3.
 
-    Raises DocumentError, with file and line, for what is not Go (go-syntax), a marker
-    that is misused (marker-misuse), a type without a schema (unresolvable-type) and the
-    like; several problems are one error that lists them. Raises SchemaError for an
-    unknown profile or version, DepthError for nesting beyond the interpreter's stack.
-    Sources: KEP-1027, KEP-2887, kube-openapi's generators.
+    Raises DocumentError, with file and line, for a syntax error (go-syntax), a misused
+    marker (marker-misuse), a type without a schema (unresolvable-type) and the like;
+    several problems are one error that lists them. Raises SchemaError for an unknown
+    profile or version, DepthError for nesting beyond the interpreter's stack. Sources:
+    KEP-1027, KEP-2887, kube-openapi's generators.
     """
     if profile not in PROFILES:
         raise SchemaError(
-            f"{profile!r} is no profile",
+            f"unknown profile {profile!r}",
             code="unknown-profile",
             hint="one of " + ", ".join(PROFILES),
         )
     if version not in _REFERENCES:
         raise SchemaError(
-            f"there is no OpenAPI {version}", code="unknown-version", hint="2 or 3"
+            f"unknown OpenAPI version {version}", code="unknown-version", hint="2 or 3"
         )
-    try:
-        return _generated(sources, profile, version)
-    except RecursionError:
-        raise DepthError("the Go source is nested too deeply") from None
-
-
-def _generated(sources: Mapping[str, str], profile: str, version: int) -> JSONObject:
     problems = Problems()
     files = []
     for path in sorted(sources):
@@ -78,16 +86,14 @@ def _generated(sources: Mapping[str, str], profile: str, version: int) -> JSONOb
             files.append(parse(path, sources[path]))
         except DocumentError as error:
             problems.add(error)
+    # What is declared in a file with a syntax error is unknown to all others.
     problems.check()
-    schemas: JSONObject = {
-        **_Generator(Packages(files), profile, version, problems).schemas()
-    }
+    generator = _Generator(Packages(files), profile, version, problems)
+    schemas: JSONObject = {**generator.schemas()}
     problems.check()
-    return (
-        {"definitions": schemas}
-        if version == 2
-        else {"components": {"schemas": schemas}}
-    )
+    if version == OPENAPI_2:
+        return {"definitions": schemas}
+    return {"components": {"schemas": schemas}}
 
 
 class _Generator:
@@ -98,204 +104,203 @@ class _Generator:
         self._version = version
         self._problems = problems
         self._enums = Enums(packages, problems)
-        self._structs = Structs(packages, problems)
-        self._fields = Fields(packages, problems)
-        self._unions = Unions(PROFILES[profile], packages, self._enums, problems)
-        self._wanted: dict[str, Declaration] = {}
+        self._structs = StructReader(packages, problems)
+        self._fields = FieldReader(packages, problems)
+        self._unions = UnionReader(PROFILES[profile], packages, self._enums, problems)
+        # The types that need a schema, by its name; it grows while schemas are written.
+        self._wanted: dict[str, DeclaredType] = {}
 
     def schemas(self) -> dict[str, JSONObject]:
-        """Write the schemas of all structs, and of those that they refer to."""
+        """Write the schemas of all published structs, and of those they refer to."""
         for package in self._packages:
-            self._wanted |= {
-                each.name: each
-                for each in package.types.values()
-                if self._is_published(each)
-            }
-            self._check_unions_are_structs(package)
+            for declared in package.types.values():
+                if self._is_published(declared):
+                    self._wanted[declared.name] = declared
+                is_struct = isinstance(declared.syntax.type, StructType)
+                if "union" in declared.markers and not is_struct:
+                    self._problems.misuse(
+                        declared.syntax.at,
+                        declared.markers["union"][0],
+                        "a union is a struct",
+                    )
+        # Writing a schema may add the structs that it refers to.
         written: dict[str, JSONObject] = {}
-        while missing := [
-            declared for name, declared in self._wanted.items() if name not in written
-        ]:
-            written |= {
-                declared.name: self._definition(declared) for declared in missing
-            }
+        while len(written) < len(self._wanted):
+            for name, declared in list(self._wanted.items()):
+                if name not in written:
+                    written[name] = self._definition(declared)
         return dict(sorted(written.items()))
 
-    def _is_published(self, declared: Declaration) -> bool:
-        """Tell whether a type is an exported struct that nobody left out."""
-        name, package = declared.syntax.name, declared.package
-        left_out = any(
-            marker.value == "false"
-            for word in _LEFT_OUT
-            for marker in declared.markers.get(word, ())
-        )
-        if left_out or name in package.known or not name[:1].isupper():
+    def _is_published(self, declared: DeclaredType) -> bool:
+        """Tell whether a type is an exported struct that no marker leaves out."""
+        for name in _LEFT_OUT:
+            for marker in declared.markers.get(name, ()):
+                if marker.value == "false":
+                    return False
+        name = declared.syntax.name
+        # A type that is not exported has a schema only where a field has it.
+        if name in declared.package.well_known or not name[:1].isupper():
             return False
         try:
             return self._packages.struct(declared) is not None
         except DocumentError:
-            # of another type that is unknown: an error only if a field has it
+            # It is declared as a type that is unknown. That is an error only if the
+            # field of a struct has it.
             return False
 
-    def _check_unions_are_structs(self, package: Package) -> None:
-        for declared in package.types.values():
-            if "union" in declared.markers and not isinstance(
-                declared.syntax.type, Struct
-            ):
-                self._problems.misuse(
-                    declared.syntax.at,
-                    declared.markers["union"][0],
-                    "a union is a struct",
-                )
-
-    def _definition(self, declared: Declaration) -> JSONObject:
-        structure = self._structs.declared(declared)
-        typed = self._fields.typed(declared.syntax.at, declared.markers, declared)
+    def _definition(self, declared: DeclaredType) -> JSONObject:
+        """Write the schema of a struct (Go: kube-openapi's openAPITypeWriter)."""
+        struct = self._structs.declared(declared)
+        schema: JSONObject = {}
         text = _description(declared.syntax.comment)
-        kind = group_version(declared.package) if structure.is_object else None
-        kinds: JSON = (
-            [{"group": kind[0], "version": kind[1], "kind": declared.syntax.name}]
-            if kind
-            else None
+        if text:
+            schema["description"] = text
+        schema |= self._object(struct)
+        schema |= self._fields.type_extensions(
+            declared.syntax.at, declared.markers, declared
         )
-        return {
-            **({"description": text} if text else {}),
-            **self._object(structure),
-            **typed,
-            **({"x-kubernetes-group-version-kind": kinds} if kinds else {}),
-        }
+        # An API server knows the kinds that are registered with it; here the package
+        # tells the group and version of its objects.
+        kind = group_version(declared.package) if struct.is_object else None
+        if kind:
+            group, version = kind
+            schema["x-kubernetes-group-version-kind"] = [
+                {"group": group, "version": version, "kind": declared.syntax.name}
+            ]
+        return schema
 
-    def _object(self, structure: Structure) -> JSONObject:
-        on_struct, on_property = self._unions.published(structure)
+    def _object(self, struct: GoStruct) -> JSONObject:
+        unions_of_struct, unions_of_fields = self._unions.published(struct)
         properties: JSONObject = {}
-        for member in structure.members():
+        required: list[JSON] = []
+        for field in struct.fields():
             try:
-                properties[member.name] = self._property(
-                    member, on_property.get(member.name)
+                properties[field.name] = self._property(
+                    field, unions_of_fields.get(field.name)
                 )
             except DocumentError as error:
                 self._problems.add(error)
-        required: list[JSON] = [
-            member.name for member in structure.members() if not member.optional
-        ]
-        parts: JSONObject = {
-            "properties": properties,
-            "required": required,
-            "x-kubernetes-unions": on_struct,
-        }
-        return {
-            "type": "object",
-            **{key: value for key, value in parts.items() if value},
-        }
+            if not field.optional:
+                required.append(field.name)
+        schema: JSONObject = {"type": "object"}
+        if properties:
+            schema["properties"] = properties
+        if required:
+            schema["required"] = required
+        if unions_of_struct:
+            schema["x-kubernetes-unions"] = unions_of_struct
+        return schema
 
-    def _property(self, member: Member, union: JSONObject | None) -> JSONObject:
-        enum = self._enums.of(member.field.type)
-        text = _description(member.field.comment, enum.description() if enum else [])
-        beside: JSONObject = {"description": text} if text else {}
-        beside |= self._fields.extensions(member)
+    def _property(self, field: JSONField, union: JSONObject | None) -> JSONObject:
+        """Write the schema of a field (Go: kube-openapi's generateProperty)."""
+        enum = self._enums.of(field.field.type)
+        lines = enum.description() if enum else []
+        siblings: JSONObject = {}
+        text = _description(field.field.comment, lines)
+        if text:
+            siblings["description"] = text
+        siblings |= self._fields.extensions(field)
+        # KEP-1027, final text: the union is on the property of its discriminator.
         if union is not None:
-            beside["x-kubernetes-unions"] = union
-        if member.json.as_string:
-            return {"type": "string", **beside}
-        default = self._fields.default(member)
-        if default is not ABSENT and self._version != 2:
-            beside["default"] = default
-        schema = self._schema(member.field.type, member.markers)
-        if "$ref" in schema and beside and self._version != 2:
-            return {"allOf": [schema], **beside}
-        return {**schema, **beside}
+            siblings["x-kubernetes-unions"] = union
+        # The option "string" of encoding/json writes a number as a string.
+        if field.json.as_string:
+            return {"type": "string", **siblings}
+        default = self._fields.default(field)
+        # The OpenAPI v2 that an API server publishes has no defaults (kube-openapi's
+        # handler prunes them).
+        if default is not ABSENT and self._version != OPENAPI_2:
+            siblings["default"] = default
+        schema = self._schema(field.field.type, field.markers)
+        # OpenAPI 3.0, "Reference Object": "This object cannot be extended with
+        # additional properties and any properties added SHALL be ignored." In the
+        # OpenAPI v2 of API servers they are siblings of $ref nevertheless.
+        if "$ref" in schema and siblings and self._version != OPENAPI_2:
+            return {"allOf": [schema], **siblings}
+        return {**schema, **siblings}
 
-    def _schema(self, written: Type, marked: Markers = NO_MARKERS) -> JSONObject:
-        resolved = self._packages.value_type(written)
+    def _schema(self, type_: GoType, field_markers: Markers = NO_MARKERS) -> JSONObject:
+        """Write the schema of a type (Go: kube-openapi's generateProperty)."""
+        resolved = self._packages.value_type(type_)
+        # An interface is an object of any form.
+        schema: JSONObject = {"type": "object"}
         match resolved:
-            case Basic(name):
-                values = self._enums.values(written, marked)
-                return {**_known.BASIC[name], **({"enum": values} if values else {})}
-            case List():
-                return self._list(resolved)
-            case Map():
-                return self._map(resolved)
-            case Struct():
-                return self._object(self._structs.of(resolved, resolved.at))
-            case Other(at, what):
+            case BasicType(name):
+                schema = dict(_well_known.BASIC[name])
+                values = self._enums.values(type_, field_markers)
+                if values:
+                    schema["enum"] = values
+            case ListType(element, fixed):
+                # encoding/json writes a slice of bytes as a base64 string, and an array
+                # of bytes as an array.
+                element_type = self._packages.value_type(element)
+                is_byte = element_type in (BasicType("byte"), BasicType("uint8"))
+                if is_byte and not fixed:
+                    schema = {"type": "string", "format": "byte"}
+                else:
+                    schema = {"type": "array", "items": self._schema(element)}
+            case MapType(key, value, at):
+                if self._packages.value_type(key) != BasicType("string"):
+                    problem = "the keys of a map are strings in JSON"
+                    raise at.error(problem, code="unresolvable-type")
+                schema = {"type": "object", "additionalProperties": self._schema(value)}
+            case StructType():
+                schema = self._object(self._structs.read(resolved, resolved.at))
+            case UnsupportedType(at, description):
                 raise at.error(
-                    f"{what} has no form in JSON",
+                    f"{description} cannot be encoded as JSON",
                     code="unresolvable-type",
-                    hint='json:"-" leaves it out',
+                    hint='json:"-" leaves the field out',
                 )
-        return self._named(resolved)
-
-    def _named(self, resolved: Resolved) -> JSONObject:
-        match resolved:
-            case Declaration():
-                self._wanted.setdefault(resolved.name, resolved)
-                return {"$ref": _REFERENCES[self._version] + resolved.name}
-            case Bundled(name):
-                return {"$ref": _REFERENCES[self._version] + name}
-            case Known(schema):
-                return (
-                    _without_one_of(schema) if self._version == 2 else deepcopy(schema)
-                )
-        return {"type": "object"}  # an interface
-
-    def _list(self, written: List) -> JSONObject:
-        element = self._packages.value_type(written.of)
-        if element in (Basic("byte"), Basic("uint8")) and not written.fixed:
-            return {"type": "string", "format": "byte"}
-        return {"type": "array", "items": self._schema(written.of)}
-
-    def _map(self, written: Map) -> JSONObject:
-        if self._packages.value_type(written.key) != Basic("string"):
-            raise written.at.error(
-                "the keys of a map are strings in JSON", code="unresolvable-type"
-            )
-        return {"type": "object", "additionalProperties": self._schema(written.value)}
+            case DeclaredType() | PublishedType():
+                # A struct has a schema of its own, and so can refer to itself.
+                if isinstance(resolved, DeclaredType):
+                    self._wanted.setdefault(resolved.name, resolved)
+                schema = {"$ref": _REFERENCES[self._version] + resolved.name}
+            case WellKnownType(known):
+                # OpenAPI v2 has no oneOf.
+                v2 = self._version == OPENAPI_2
+                schema = _without_one_of(known) if v2 else deepcopy(known)
+        return schema
 
 
 def _without_one_of(schema: JSONObject) -> JSONObject:
-    """Write a known schema as OpenAPI v2 does, which has no oneOf."""
+    """Write the schema of a well-known type as OpenAPI v2 does: oneOf is a string."""
     found: JSONObject = {"type": "string"} if "oneOf" in schema else {}
     found |= {key: value for key, value in schema.items() if key != "oneOf"}
     values = found.get("additionalProperties")
-    return (
-        {**found, "additionalProperties": _without_one_of(values)}
-        if isinstance(values, dict)
-        else found
-    )
+    if isinstance(values, dict):
+        found["additionalProperties"] = _without_one_of(values)
+    return found
 
 
 def _description(comment: Comment, more: Sequence[str] = ()) -> str:
-    """Make a description of a comment (Go: kube-openapi generateDescription).
+    """Make a description of a comment (Go: kube-openapi's generateDescription).
 
-    Lines flow together, but for indented ones; an empty line ends a paragraph; what
-    follows ``---`` is left out, and so are markers and lines that begin with TODO.
+    Lines are joined, except indented ones; an empty line ends a paragraph; what follows
+    ``---`` is left out, and so are markers and lines that begin with TODO.
     """
+    # Empty lines at both ends are left out, and all but one in between (Go:
+    # ast.CommentGroup.Text).
+    lines: list[str] = []
+    for comment_line in comment:
+        if comment_line.text or (lines and lines[-1]):
+            lines.append(comment_line.text)
+    if lines and not lines[-1]:
+        lines.pop()
+
     text = ""
-    for line in [*_collapsed(line.text for line in comment), *more]:
+    for line in [*lines, *more]:
         if line == "---":
             break
         words = line.rstrip(" ")
         if not words:
             text = text[:-1] + "\n\n"
         elif words.lstrip(" ").startswith(("TODO", "+")):
-            continue
+            continue  # a note to developers, or a marker
         elif words.startswith((" ", "\t")):
+            # An indented line, of an example, stays a line of its own.
             text = text[:-1] + "\n" + words + "\n"
         else:
             text += words + " "
     return text.strip()
-
-
-def _collapsed(lines: Iterable[str]) -> Iterator[str]:
-    """Leave out empty lines at both ends and all but one between (Go:
-    ast.CommentGroup.Text).
-    """
-    pending = started = False
-    for line in lines:
-        if not line:
-            pending = started
-            continue
-        if pending:
-            yield ""
-        yield line
-        pending, started = False, True

@@ -1,27 +1,34 @@
-"""Markers (``// +name=value``) and struct tags: what they are, not what they mean."""
+"""Markers (``// +name=value``) and struct tags: their form, not their meaning.
+
+A marker is a line of the comment right above a declaration (Go: ExtractCommentTags of
+k8s.io/gengo/v2).
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
-from smp.schema.sources.golang._syntax import Comment, Field
+import msgspec
 
-# Declarative validation marks how stable a marker is: +k8s:beta(since:
-# "1.37")=+k8s:unionMember
+from smp.schema.sources.golang._syntax import Comment
+
+# Declarative validation marks how stable a marker is:
+# +k8s:beta(since: "1.37")=+k8s:unionMember
 _STABILITY: Final = re.compile(r"k8s:(?:alpha|beta)\([^)]*\)=\+")
-_PLAIN: Final = re.compile(r"unionMember(?=,)|k8s:\w+(?=\()")
+# The name and its arguments, which may contain an equals sign; the value follows them.
+_HEAD: Final = re.compile(r"[^=(]*(?:\([^)]*\))?[^=]*")
+_NAME_BEFORE_OPTIONS: Final = re.compile(r"unionMember(?=,)|k8s:\w+(?=\()")
 _ARGUMENT: Final = re.compile(
     r"""(\w+)\s*:\s*(?:"([^"]*)"|'([^']*)'|`([^`]*)`|([\w.-]+))"""
 )
 _TAG: Final = re.compile(r'\s*([^\s":]+):("(?:[^"\\\n]|\\.)*")')
 
 
-class Marker(NamedTuple):
+class Marker(msgspec.Struct, frozen=True):
     """One marker of a comment: ``value`` is what follows the first equals sign."""
 
     line: int
@@ -31,8 +38,12 @@ class Marker(NamedTuple):
     @property
     def arguments(self) -> dict[str, str]:
         """The named arguments of ``name(key: "value", ..)``."""
-        found = _ARGUMENT.findall(self.name.partition("(")[2])
-        return {key: "".join(value) for key, *value in found}
+        found: dict[str, str] = {}
+        for match in _ARGUMENT.finditer(self.name.partition("(")[2]):
+            # One of the four ways to write a value matched.
+            key, *values = match.groups(default="")
+            found[key] = "".join(values)
+        return found
 
 
 Markers: TypeAlias = Mapping[str, tuple[Marker, ...]]
@@ -40,34 +51,33 @@ NO_MARKERS: Final[Markers] = MappingProxyType({})
 
 
 def markers(comment: Comment) -> Markers:
-    """Read the markers of a comment by name; one that is repeated has several (Go:
-    gengo.ExtractCommentTags).
+    """Read the markers of a comment by name; a repeated one has several values.
 
-    ``unionMember,optional`` is found as ``unionMember``, and ``k8s:unionMember(union:
-    "u")`` as ``k8s:unionMember``.
+    gengo cuts a marker at its first equals sign, so that it knows no
+    ``unionMember,optional``. Here that is found under ``unionMember``, and
+    ``k8s:unionMember(union: "u")`` under ``k8s:unionMember``.
     """
     found: dict[str, tuple[Marker, ...]] = {}
-    for marker in _read(comment):
-        plain = _PLAIN.match(marker.name)
-        name = plain[0] if plain else marker.name
+    for comment_line in comment:
+        line = comment_line.text.strip()
+        if not line.startswith("+"):
+            continue
+        # The stability of a marker does not change what it means.
+        text = _STABILITY.sub("", line[1:], count=1)
+        head_match = _HEAD.match(text)
+        head = head_match[0] if head_match else text
+        marker = Marker(comment_line.number, head, text[len(head) + 1 :])
+        plain = _NAME_BEFORE_OPTIONS.match(head)
+        name = plain[0] if plain else head
         found[name] = (*found.get(name, ()), marker)
     return found
 
 
-def _read(comment: Comment) -> Iterator[Marker]:
-    for number, text in comment:
-        line = text.strip()
-        if line.startswith("+"):
-            stated = _STABILITY.sub("", line[1:], count=1)
-            # Arguments may contain an equals sign; the value follows them.
-            head = re.match(r"[^=(]*(?:\([^)]*\))?[^=]*", stated)
-            name = head[0] if head else stated
-            yield Marker(number, name, stated[len(name) + 1 :])
-
-
 def struct_tag(tag: str, key: str) -> str | None:
-    """Return the value of a key in a struct tag, None without it (Go:
-    reflect.StructTag.Lookup).
+    """Return the value of a key in a struct tag, None if the key is absent.
+
+    Go: reflect.StructTag.Lookup. A tag that is not of the form ``key:"value"`` ends the
+    search, as there.
     """
     position = 0
     while match := _TAG.match(tag, position):
@@ -78,34 +88,3 @@ def struct_tag(tag: str, key: str) -> str | None:
                 return None
         position = match.end()
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class JSONTag:
-    """How encoding/json treats a field: under which name, whether left out when empty,
-    as a string.
-    """
-
-    name: str
-    skipped: bool
-    omitempty: bool
-    as_string: bool
-    inline: bool
-    stray_inline: bool
-
-    @classmethod
-    def of(cls, field: Field) -> JSONTag:
-        """Read the tag of a field; an embedded field without a name of its own is
-        inlined.
-        """
-        tag = struct_tag(field.tag, "json") or ""
-        name, *options = tag.split(",")
-        unexported = not field.name[:1].isupper() and not field.embedded
-        return cls(
-            name=name or field.name,
-            skipped=tag == "-" or unexported,
-            omitempty="omitempty" in options,
-            as_string="string" in options,
-            inline=field.embedded and not name,
-            stray_inline="inline" in options and not field.embedded,
-        )

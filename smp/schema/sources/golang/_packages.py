@@ -1,57 +1,94 @@
-"""Go packages of many files, and what a name in one of them means."""
+"""Go packages of many files, and what a name in one of them refers to.
+
+There is no Go toolchain and no module file: a package is known by its directory and its
+package clause, and an import path refers to the package whose directory ends like it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+import msgspec
+
 from smp.errors import DocumentError
-from smp.schema.sources.golang import _known
-from smp.schema.sources.golang._markers import Markers, markers
+from smp.schema.sources.golang import _well_known
+from smp.schema.sources.golang._markers import NO_MARKERS, Markers, markers
 from smp.schema.sources.golang._syntax import (
-    Constant,
     Conversion,
-    File,
-    Interface,
-    List,
-    Map,
-    Name,
-    Other,
-    Pointer,
+    Expression,
+    GoConstant,
+    GoFile,
+    GoName,
+    GoType,
+    InterfaceType,
+    ListType,
+    MapType,
+    PointerType,
     Position,
-    Struct,
+    StructType,
     Sum,
-    Type,
     TypeDeclaration,
-    Value,
+    UnsupportedType,
 )
 from smp.values import JSONObject
 
-Steps: TypeAlias = tuple[str, ...]
-_VERSIONED: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
+Directories: TypeAlias = tuple[str, ...]
+_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
 
 
-@dataclass(slots=True)
-class Package:
-    """A directory of files with one package clause."""
+class GoPackage:
+    """The files of one directory that have the same package clause.
 
-    directory: Steps
-    name: str
-    markers: Markers = field(default_factory=dict)
-    types: dict[str, Declaration] = field(default_factory=dict)
-    constants: dict[str, Constant] = field(default_factory=dict)
-    unmarshals: set[str] = field(default_factory=set)
-    known: dict[str, JSONObject] = field(default_factory=dict)
-    label: str = ""
+    ``label`` is the first part of the names of its schemas; ``well_known`` has the
+    schemas of its types that encode themselves, by name.
+    """
+
+    __slots__ = (
+        "constants",
+        "directory",
+        "label",
+        "markers",
+        "name",
+        "types",
+        "unmarshalers",
+        "well_known",
+    )
+
+    def __init__(self, directory: Directories, name: str) -> None:
+        self.directory = directory
+        self.name = name
+        self.label = ""
+        self.markers: Markers = NO_MARKERS
+        self.types: dict[str, DeclaredType] = {}
+        self.constants: dict[str, GoConstant] = {}
+        self.unmarshalers: set[str] = set()
+        self.well_known: dict[str, JSONObject] = {}
+
+    def add(self, file: GoFile) -> None:
+        """Add what a file declares."""
+        # Markers of the package may be in any of its files; by convention in doc.go.
+        self.markers = {**self.markers, **markers(file.comment)}
+        for declaration in file.types:
+            self.types[declaration.name] = DeclaredType(
+                self, declaration, markers(declaration.comment)
+            )
+        for constant in file.constants:
+            self.constants[constant.name] = constant
+        self.unmarshalers |= file.unmarshalers
+
+    def qualified_name(self, parents: int) -> str:
+        """Return the name, after the names of that many parent directories."""
+        above = self.directory[:-1]
+        shown = above[max(len(above) - parents, 0) :]
+        return ".".join((*shown, self.name))
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """A declared type and the package that declares it."""
+class DeclaredType(msgspec.Struct, frozen=True):
+    """A type declaration, and the package that it belongs to."""
 
-    package: Package
+    package: GoPackage
     syntax: TypeDeclaration
     markers: Markers
 
@@ -61,290 +98,293 @@ class Declaration:
         return f"{self.package.label}.{self.syntax.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Basic:
+class BasicType(msgspec.Struct, frozen=True):
     """A type that Go has without a declaration: string, int32, bool."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class WellKnownType(msgspec.Struct, frozen=True):
     """A type of another package whose schema is known without its source."""
 
     schema: JSONObject
 
 
-@dataclass(frozen=True, slots=True)
-class Bundled:
-    """A type of the Kubernetes API whose source is not given, by the name that
-    published schemas give it.
+class PublishedType(msgspec.Struct, frozen=True):
+    """A type of the Kubernetes API whose source is not given.
+
+    ``name`` is the one of its published schema.
     """
 
     name: str
 
 
-Meaning: TypeAlias = Declaration | Basic | Known | Bundled
-# What is left when no name is: a Declaration then is one of a struct.
-Resolved: TypeAlias = Meaning | Pointer | List | Map | Struct | Interface | Other
+# What the name of a type refers to.
+NamedType: TypeAlias = DeclaredType | BasicType | WellKnownType | PublishedType
+# What is left once all names are resolved: a DeclaredType then is a struct.
+ResolvedType: TypeAlias = (
+    NamedType
+    | PointerType
+    | ListType
+    | MapType
+    | StructType
+    | InterfaceType
+    | UnsupportedType
+)
 
 
 class Packages:
     """All packages of the given files."""
 
-    def __init__(self, files: list[File]) -> None:
+    def __init__(self, files: list[GoFile]) -> None:
         self._imports = {file.path: file.imports for file in files}
-        self._of_file: dict[str, Package] = {}
-        found: dict[tuple[Steps, str], Package] = {}
+        self._by_file: dict[str, GoPackage] = {}
+        found: dict[tuple[Directories, str], GoPackage] = {}
         for file in files:
-            directory = _directory(file.path)
-            package = found.setdefault(
-                (directory, file.package), Package(directory, file.package)
+            # Names in the module cache have versions, k8s.io/api@v0.31.0, which import
+            # paths have not.
+            steps = file.path.replace("\\", "/").split("/")[:-1]
+            directory = tuple(
+                step.split("@")[0] for step in steps if step not in ("", ".")
             )
-            self._of_file[file.path] = package
-            _add(package, file)
+            key = (directory, file.package)
+            package = found.setdefault(key, GoPackage(directory, file.package))
+            package.add(file)
+            self._by_file[file.path] = package
         self._all = tuple(found.values())
-        _label(self._all)
-        for (path, name), schema in _known.TYPES.items():
-            described = self._at(path)
-            if described is not None:
-                described.known[name] = schema
+        _set_labels(self._all)
+        # Inside its own package a well-known type has no import path.
+        for (path, name), schema in _well_known.TYPES.items():
+            owner = self._at(path)
+            if owner is not None:
+                owner.well_known[name] = schema
 
-    def __iter__(self) -> Iterator[Package]:
+    def __iter__(self) -> Iterator[GoPackage]:
         return iter(self._all)
 
-    def meaning(self, name: Name) -> Meaning:
-        """Say what a name of a type means where it stands. Raises DocumentError (code
-        unresolvable-type).
-        """
-        if not name.package:
-            return self._declared(self._of_file[name.at.source], name)
-        path = self._imports[name.at.source].get(name.package)
-        if path is None:
-            raise _unresolvable(name, f"the file does not import {name.package}")
-        return self._imported(path, name)
+    # --- types ---
 
-    def resolve(self, written: Type) -> Resolved:
-        """Follow names to what they stand for: a declared struct, or a type of another
-        form.
-        """
-        seen = set[str]()
-        while isinstance(written, Name):
-            meaning = self.meaning(written)
-            if not isinstance(meaning, Declaration) or isinstance(
-                meaning.syntax.type, Struct
-            ):
-                return meaning
-            if meaning.name in seen:
-                raise _unresolvable(written, "it stands for nothing but itself")
-            seen.add(meaning.name)
-            written = meaning.syntax.type
-        return written
+    def named_type(self, name: GoName) -> NamedType:
+        """Return what the name of a type refers to in its file.
 
-    def struct(self, declaration: Declaration) -> Struct | None:
-        """Return the struct that a type is declared as, maybe by the name of another
-        (``type A B``).
+        Raises DocumentError (code unresolvable-type).
         """
-        if declaration.syntax.alias:
-            return None
-        resolved = self.resolve(declaration.syntax.type)
-        # What is resolved to a declaration is declared as a struct.
-        struct = resolved.syntax.type if isinstance(resolved, Declaration) else resolved
-        return struct if isinstance(struct, Struct) else None
+        if name.package:
+            path = self._imports[name.at.source].get(name.package)
+            if path is None:
+                reason = f"the file does not import {name.package}"
+                raise _unresolvable(name, reason)
+            return self._imported_type(path, name)
+        package = self._by_file[name.at.source]
+        if name.name in package.well_known:
+            return WellKnownType(package.well_known[name.name])
+        # A declaration of the package hides a type of Go's own with the same name.
+        if name.name in package.types:
+            return package.types[name.name]
+        if name.name in _well_known.BASIC:
+            return BasicType(name.name)
+        raise _unresolvable(name, "the package does not declare it")
 
-    def value_type(self, written: Type) -> Resolved:
-        """Follow names and pointers to the type of the value."""
-        seen = set[Position]()
-        resolved = self.resolve(written)
-        while isinstance(resolved, Pointer):
-            if isinstance(resolved.to, Name):
+    def _imported_type(self, path: str, name: GoName) -> NamedType:
+        key = (path, name.name)
+        # The fields of a type that encodes itself say nothing about its JSON, so its
+        # schema comes before its source. For all others the source comes first.
+        if key in _well_known.TYPES:
+            return WellKnownType(_well_known.TYPES[key])
+        package = self._at(path)
+        if package and name.name in package.types:
+            return package.types[name.name]
+        if key in _well_known.NAMED:
+            return BasicType(_well_known.NAMED[key])
+        if key in _well_known.MAPS:
+            return WellKnownType(_well_known.MAPS[key])
+        if path.startswith(_well_known.KUBERNETES):
+            # k8s.io/api/core/v1 is published as io.k8s.api.core.v1.
+            steps = path.replace(".io/", "/").split("/")
+            return PublishedType(".".join(("io", *steps, name.name)))
+        raise _unresolvable(
+            name,
+            f"the source of {path} is missing",
+            "give the source of that package, too",
+        )
+
+    def resolve(self, type_: GoType) -> ResolvedType:
+        """Follow names to a declared struct, or to a type of another form.
+
+        Raises DocumentError (code unresolvable-type).
+        """
+        seen: set[str] = set()
+        while isinstance(type_, GoName):
+            named = self.named_type(type_)
+            if not isinstance(named, DeclaredType):
+                return named
+            if isinstance(named.syntax.type, StructType):
+                return named
+            if named.name in seen:
+                raise _unresolvable(type_, "its declaration refers to itself")
+            seen.add(named.name)
+            type_ = named.syntax.type
+        return type_
+
+    def value_type(self, type_: GoType) -> ResolvedType:
+        """Follow names and pointers: JSON has the value that a pointer points to.
+
+        Raises DocumentError (code unresolvable-type).
+        """
+        seen: set[Position] = set()
+        resolved = self.resolve(type_)
+        while isinstance(resolved, PointerType):
+            if isinstance(resolved.to, GoName):
                 if resolved.to.at in seen:
-                    raise _unresolvable(resolved.to, "it points to nothing but itself")
+                    raise _unresolvable(resolved.to, "it is a pointer to itself")
                 seen.add(resolved.to.at)
             resolved = self.resolve(resolved.to)
         return resolved
 
-    def declared(self, written: Type) -> Declaration | None:
-        """Follow aliases to the declared type that a name stands for; None for any
-        other type.
+    def struct(self, declared: DeclaredType) -> StructType | None:
+        """Return the struct of a declared type, None for a type of another form.
+
+        ``type A B`` declares a struct if B is one; an alias declares no type.
         """
-        seen = set[str]()
-        while isinstance(written, Name):
-            meaning = self.meaning(written)
-            if not isinstance(meaning, Declaration) or meaning.name in seen:
+        if declared.syntax.alias:
+            return None
+        resolved = self.resolve(declared.syntax.type)
+        type_ = resolved.syntax.type if isinstance(resolved, DeclaredType) else resolved
+        return type_ if isinstance(type_, StructType) else None
+
+    def declared(self, type_: GoType) -> DeclaredType | None:
+        """Follow aliases to the declared type of a name; None for any other type."""
+        seen: set[str] = set()
+        while isinstance(type_, GoName):
+            named = self.named_type(type_)
+            if not isinstance(named, DeclaredType) or named.name in seen:
                 return None
-            if not meaning.syntax.alias:
-                return meaning
-            seen.add(meaning.name)
-            written = meaning.syntax.type
+            if not named.syntax.alias:
+                return named
+            seen.add(named.name)
+            type_ = named.syntax.type
         return None
 
-    def _declared(self, package: Package, name: Name) -> Meaning:
-        if name.name in package.known:
-            return Known(package.known[name.name])
-        declared = package.types.get(name.name)
-        if declared is None and name.name not in _known.BASIC:
-            raise _unresolvable(name, "the package does not declare it")
-        return declared or Basic(name.name)
+    # --- constants ---
 
-    def _imported(self, path: str, name: Name) -> Meaning:
-        key = (path, name.name)
-        if key in _known.TYPES:
-            return Known(_known.TYPES[key])
-        package = self._at(path)
-        if package and name.name in package.types:
-            return package.types[name.name]
-        if key in _known.NAMED:
-            return Basic(_known.NAMED[key])
-        if key in _known.MAPS:
-            return Known(_known.MAPS[key])
-        if path.startswith(_known.KUBERNETES):
-            return Bundled(
-                ".".join(("io", *path.replace(".io/", "/").split("/"), name.name))
-            )
-        raise _unresolvable(
-            name,
-            f"there is no source of {path}",
-            "give the source of that package, too",
-        )
+    def evaluate(self, constant: GoConstant) -> tuple[GoType | None, Expression]:
+        """Return the type of a constant, None if it is untyped, and its value.
 
-    def _at(self, path: str) -> Package | None:
-        """Find the package of an import path: the directory that ends like it, in two
-        steps at least.
+        The value is None where the expression is of a form that is not evaluated.
         """
-        steps = tuple(path.split("/"))
-        shared = [(_shared(package.directory, steps), package) for package in self._all]
-        best, package = max(shared, key=lambda each: each[0])
-        enough = best >= min(2, len(package.directory)) and best > 0
-        return package if enough and not package.name.endswith("_test") else None
+        return self._evaluate(constant, frozenset())
 
-    def typed(self, constant: Constant) -> tuple[Type | None, Value]:
-        """Evaluate a constant: its type where it has one, and its value; None for what
-        is not told.
+    def constant_value(self, at: Position, path: str, name: str) -> Expression:
+        """Return the value of a constant of the package with an import path.
+
+        An empty path means the package of the position. None for an unknown constant.
         """
-        return self._typed(constant, frozenset())
+        package = self._at(path) if path else self._by_file[at.source]
+        constant = package.constants.get(name) if package else None
+        return self.evaluate(constant)[1] if constant else None
 
-    def _typed(
-        self, constant: Constant, seen: frozenset[Position]
-    ) -> tuple[Type | None, Value]:
-        implied, value = self._value(constant.value, seen | {constant.at})
+    def _evaluate(
+        self, constant: GoConstant, seen: frozenset[Position]
+    ) -> tuple[GoType | None, Expression]:
+        """Evaluate a constant; ``seen`` are the constants whose values refer to it."""
+        implied, value = self._evaluate_expression(constant.value, seen | {constant.at})
+        # A declared type comes before the one that the expression implies.
         return constant.type or implied, value
 
-    def _value(
-        self, value: Value, seen: frozenset[Position]
-    ) -> tuple[Type | None, Value]:
-        match value:
+    def _evaluate_expression(
+        self, expression: Expression, seen: frozenset[Position]
+    ) -> tuple[GoType | None, Expression]:
+        match expression:
             case Conversion(to, inner):
-                return to, self._value(inner, seen)[1]
+                # T(x) has the type T, whatever the type of x.
+                return to, self._evaluate_expression(inner, seen)[1]
             case Sum(left, right):
-                return self._sum(self._value(left, seen), self._value(right, seen))
-            case Name():
-                constant = self._constant(value)
-                return (
-                    (None, None)
-                    if constant is None or constant.at in seen
-                    else self._typed(constant, seen)
-                )
-        return None, value
+                left_type, left_value = self._evaluate_expression(left, seen)
+                right_type, right_value = self._evaluate_expression(right, seen)
+                # Only strings are concatenated: enums are types of strings.
+                if isinstance(left_value, str) and isinstance(right_value, str):
+                    return left_type or right_type, left_value + right_value
+                return None, None
+            case GoName():
+                if expression.package:
+                    imports = self._imports[expression.at.source]
+                    package = self._at(imports.get(expression.package, ""))
+                else:
+                    package = self._by_file[expression.at.source]
+                constant = package.constants.get(expression.name) if package else None
+                # An unknown constant, or one that is declared by itself.
+                if constant is None or constant.at in seen:
+                    return None, None
+                return self._evaluate(constant, seen)
+        return None, expression
 
-    def _sum(
-        self, left: tuple[Type | None, Value], right: tuple[Type | None, Value]
-    ) -> tuple[Type | None, Value]:
-        if isinstance(left[1], str) and isinstance(right[1], str):
-            return left[0] or right[0], left[1] + right[1]
-        return None, None
+    def _at(self, path: str) -> GoPackage | None:
+        """Find the package of an import path: the one whose directory ends like it.
 
-    def constant(self, at: Position, path: str, name: str) -> Value:
-        """Return the value of a constant of the package of a position or, with a path,
-        of that package.
+        Two steps must be the same, or all of a shorter directory: the last step alone
+        is often a version, such as v1.
         """
-        package = self._at(path) if path else self._of_file[at.source]
-        constant = package.constants.get(name) if package else None
-        return self.typed(constant)[1] if constant else None
-
-    def _constant(self, name: Name) -> Constant | None:
-        if not name.package:
-            return self._of_file[name.at.source].constants.get(name.name)
-        package = self._at(self._imports[name.at.source].get(name.package, ""))
-        return package.constants.get(name.name) if package else None
-
-
-def group_version(package: Package) -> tuple[str, str] | None:
-    """Return the API group and version of a package, None where it is not said."""
-    marked, constant = (
-        package.markers.get("groupName"),
-        package.constants.get("GroupName"),
-    )
-    group = marked[0].value if marked else constant.value if constant else None
-    return (
-        (group, package.name)
-        if isinstance(group, str) and _VERSIONED.fullmatch(package.name)
-        else None
-    )
+        steps = path.split("/")
+        best, longest = None, -1
+        for package in self._all:
+            shared = 0
+            for step, other in zip(
+                reversed(package.directory), reversed(steps), strict=False
+            ):
+                if step != other:
+                    break
+                shared += 1
+            if shared > longest:
+                best, longest = package, shared
+        if best is None or longest < 1 or longest < min(2, len(best.directory)):
+            return None
+        # An external test package is in the directory of the package that it tests.
+        return None if best.name.endswith("_test") else best
 
 
-def _add(package: Package, file: File) -> None:
-    package.markers = {**package.markers, **markers(file.comment)}
-    for declared in file.types:
-        package.types[declared.name] = Declaration(
-            package, declared, markers(declared.comment)
-        )
-    for constant in file.constants:
-        package.constants[constant.name] = constant
-    package.unmarshals |= file.unmarshals
+def group_version(package: GoPackage) -> tuple[str, str] | None:
+    """Return the API group and version of a package, None if it does not name them.
 
-
-def _directory(path: str) -> Steps:
-    """Split the directory of a file, without the versions that the module cache puts
-    into names.
+    The group is in the marker ``+groupName`` of the package, or in the constant
+    GroupName that its register.go has by convention; the version is the package name.
     """
-    steps = path.replace("\\", "/").split("/")[:-1]
-    return tuple(step.split("@")[0] for step in steps if step not in ("", "."))
+    group: Expression = None
+    if "groupName" in package.markers:
+        group = package.markers["groupName"][0].value
+    elif "GroupName" in package.constants:
+        group = package.constants["GroupName"].value
+    if not isinstance(group, str) or not _VERSION.fullmatch(package.name):
+        return None
+    return group, package.name
 
 
-def _label(packages: tuple[Package, ...]) -> None:
-    """Label each package: as its marker says, else by its name, else by as many
-    directories as tell it apart.
+def _set_labels(packages: tuple[GoPackage, ...]) -> None:
+    """Label each package, so that equal names of types are told apart.
+
+    The label is what ``+k8s:openapi-model-package`` says (Go: kube-openapi's
+    model_names.go). Without the marker it is the package name, after the names of as
+    many directories as packages of one name differ in.
     """
-    unmarked: dict[str, list[Package]] = {}
+    unmarked: dict[str, list[GoPackage]] = {}
     for package in packages:
-        marked = package.markers.get("k8s:openapi-model-package")
-        package.label = marked[0].value if marked else package.name
-        if not marked:
+        model_package = package.markers.get("k8s:openapi-model-package")
+        if model_package:
+            package.label = model_package[0].value
+        else:
             unmarked.setdefault(package.name, []).append(package)
-    for alike in unmarked.values():
-        depth = 1
-        while len({_qualified(package, depth) for package in alike}) < len(
-            alike
-        ) and depth < _deepest(alike):
-            depth += 1
-        for package in alike:
-            package.label = _qualified(package, depth)
+    for namesakes in unmarked.values():
+        deepest = max(len(package.directory) for package in namesakes)
+        parents = 0
+        while parents < deepest:
+            names = {package.qualified_name(parents) for package in namesakes}
+            if len(names) == len(namesakes):
+                break
+            parents += 1
+        for package in namesakes:
+            package.label = package.qualified_name(parents)
 
 
-def _deepest(packages: list[Package]) -> int:
-    return 1 + max(len(package.directory) for package in packages)
-
-
-def _qualified(package: Package, depth: int) -> str:
-    above = package.directory[:-1]
-    return (
-        ".".join((*above[len(above) - depth + 1 :], package.name))
-        if depth > 1
-        else package.name
-    )
-
-
-def _shared(left: Steps, right: Steps) -> int:
-    count = 0
-    for one, other in zip(reversed(left), reversed(right), strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
-
-
-def _unresolvable(name: Name, reason: str, hint: str = "") -> DocumentError:
+def _unresolvable(name: GoName, reason: str, hint: str = "") -> DocumentError:
     return name.at.error(
         f"unknown type {name}: {reason}", code="unresolvable-type", hint=hint
     )

@@ -1,14 +1,18 @@
-"""Problems of Go sources, gathered so that one run shows them all."""
+"""Problems of Go sources, gathered so that one run reports them all.
+
+kube-openapi's generator only logs most of them and generates regardless.
+"""
 
 from __future__ import annotations
 
 from smp.errors import DocumentError
+from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._markers import Marker
 from smp.schema.sources.golang._syntax import Position
 
 
 class Problems:
-    """Gathers errors; the same problem found on two ways is one."""
+    """Gathers errors; a problem that is found twice is reported once."""
 
     def __init__(self) -> None:
         self._found: dict[str, DocumentError] = {}
@@ -20,26 +24,34 @@ class Problems:
     def misuse(
         self, at: Position, marker: Marker | None, problem: str, hint: str = ""
     ) -> None:
-        """Gather the misuse of a marker: it stands on its own line in the file of the
-        position.
+        """Gather the misuse of a marker, which has its own line in the file."""
+        place = Position(at.source, marker.line) if marker else at
+        self.add(place.error(problem, code="marker-misuse", hint=hint))
+
+    def misuse_on(
+        self, field: JSONField, marker: str, problem: str, hint: str = ""
+    ) -> None:
+        """Gather the misuse of a marker of a field, by the marker's name.
+
+        Where the field does not have that marker the problem is at the field itself.
         """
-        where = Position(at.source, marker.line) if marker else at
-        self.add(where.error(problem, code="marker-misuse", hint=hint))
+        self.misuse(field.at, field.marker(marker), problem, hint)
 
     def check(self) -> None:
-        """Raise what was gathered: one error as it is, several as one whose text lists
-        them all.
+        """Raise the gathered errors: a single one as it is, several as a list in one.
+
+        The list is ordered by place and has the place and code of its first error.
         """
         errors = sorted(
             self._found.values(),
             key=lambda error: (error.source, error.line or 0, error.column or 0),
         )
-        if len(errors) < 2:
-            for error in errors:
-                raise error
+        if not errors:
             return
-        listing = "".join(f"\n  {error}" for error in errors)
         first = errors[0]
+        if len(errors) == 1:
+            raise first
+        listing = "".join(f"\n  {error}" for error in errors)
         raise DocumentError(
             f"{len(errors)} problems{listing}",
             code=first.code,

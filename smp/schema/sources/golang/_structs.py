@@ -1,219 +1,188 @@
-"""Structs as JSON sees them: fields under their JSON names, inlined structs among them."""
+"""Structs as JSON sees them: JSON names, and the fields of inlined structs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import msgspec
+
 from smp.errors import DocumentError
-from smp.schema.sources.golang._markers import (
-    NO_MARKERS,
-    JSONTag,
-    Marker,
-    Markers,
-    markers,
+from smp.schema.sources.golang._json_fields import JSONField, JSONTag
+from smp.schema.sources.golang._markers import NO_MARKERS, Markers, markers
+from smp.schema.sources.golang._packages import (
+    DeclaredType,
+    Packages,
+    PublishedType,
+    WellKnownType,
 )
-from smp.schema.sources.golang._packages import Bundled, Declaration, Known, Packages
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._syntax import Field, Name, Position, Struct
+from smp.schema.sources.golang._syntax import GoField, GoName, Position, StructType
 
-Part: TypeAlias = "Member | Inlined"
-_TYPE_META: Final = Bundled("io.k8s.apimachinery.pkg.apis.meta.v1.TypeMeta")
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A field under its JSON name."""
-
-    field: Field
-    json: JSONTag
-    markers: Markers
-
-    @property
-    def name(self) -> str:
-        """The name in JSON."""
-        return self.json.name
-
-    @property
-    def optional(self) -> bool:
-        """Whether the field may be left out: as the markers say, else if it is omitted
-        when empty.
-        """
-        if "required" in self.markers or "optional" in self.markers:
-            return "required" not in self.markers
-        return self.json.omitempty
-
-    def marker(self, name: str) -> Marker | None:
-        """Return the first marker of a name."""
-        return self.markers[name][0] if name in self.markers else None
+StructPart: TypeAlias = "JSONField | InlinedStruct"
+_TYPE_META: Final = PublishedType("io.k8s.apimachinery.pkg.apis.meta.v1.TypeMeta")
 
 
-@dataclass(frozen=True, slots=True)
-class Inlined:
-    """The fields of another struct, standing in the place of an embedded field."""
+class InlinedStruct(msgspec.Struct, frozen=True):
+    """The fields of another struct, in the place of an embedded field."""
 
-    field: Field
-    structure: Structure
+    field: GoField
+    struct: GoStruct
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """A struct: its own fields and the inlined ones, in order."""
+class GoStruct(msgspec.Struct, frozen=True):
+    """A struct: its own fields and the inlined ones, in their order."""
 
     at: Position
     name: str
     markers: Markers
-    parts: tuple[Part, ...]
+    parts: tuple[StructPart, ...]
 
     @property
-    def own(self) -> tuple[Member, ...]:
+    def own_fields(self) -> tuple[JSONField, ...]:
         """The fields that are not inlined."""
-        return tuple(part for part in self.parts if isinstance(part, Member))
+        return tuple(part for part in self.parts if isinstance(part, JSONField))
 
     @property
-    def inlined(self) -> tuple[Inlined, ...]:
-        """What is inlined."""
-        return tuple(part for part in self.parts if isinstance(part, Inlined))
+    def inlined(self) -> tuple[InlinedStruct, ...]:
+        """The inlined structs."""
+        return tuple(part for part in self.parts if isinstance(part, InlinedStruct))
 
-    def members(self) -> Iterator[Member]:
+    def fields(self) -> Iterator[JSONField]:
         """Iterate over all fields, the inlined ones in their place."""
         for part in self.parts:
-            if isinstance(part, Member):
+            if isinstance(part, JSONField):
                 yield part
             else:
-                yield from part.structure.members()
+                yield from part.struct.fields()
+
+    def fields_with(self, marker: str) -> list[JSONField]:
+        """Return the fields of its own that have a marker."""
+        return [field for field in self.own_fields if marker in field.markers]
 
     @property
     def is_object(self) -> bool:
-        """Whether it is a Kubernetes object, or a list of them: metav1.TypeMeta
-        inlined, and metadata.
+        """Whether it is a Kubernetes object, or a list of them.
+
+        Those inline metav1.TypeMeta and have metadata (API conventions, "Metadata" and
+        "Lists and Simple kinds").
         """
-        metadata = [member for member in self.own if member.name == "metadata"]
-        types = {
-            member.field.type.name
-            for member in metadata
-            if isinstance(member.field.type, Name)
-        }
-        return bool(types & {"ObjectMeta", "ListMeta"}) and any(
+        has_metadata = any(
+            field.name == "metadata"
+            and isinstance(field.field.type, GoName)
+            and field.field.type.name in ("ObjectMeta", "ListMeta")
+            for field in self.own_fields
+        )
+        return has_metadata and any(
             part.field.name == "TypeMeta" for part in self.inlined
         )
 
 
-class Structs:
-    """Makes structures of structs."""
+class StructReader:
+    """Reads structs: which fields they have in JSON, and what they inline."""
 
     def __init__(self, packages: Packages, problems: Problems) -> None:
         self._packages = packages
         self._problems = problems
 
     def declared(
-        self, declaration: Declaration, above: tuple[str, ...] = ()
-    ) -> Structure:
-        """Make the structure of a declared struct; ``above`` are the structs that
-        inline it.
-        """
-        syntax = declaration.syntax
-        struct = self._packages.struct(declaration) or Struct(syntax.at, ())
-        return self.of(
+        self, declared: DeclaredType, enclosing: tuple[str, ...] = ()
+    ) -> GoStruct:
+        """Read a declared struct; ``enclosing`` are the structs that inline it."""
+        syntax = declared.syntax
+        struct = self._packages.struct(declared) or StructType(syntax.at, ())
+        return self.read(
             struct,
             syntax.at,
             syntax.name,
-            declaration.markers,
-            (*above, declaration.name),
+            declared.markers,
+            (*enclosing, declared.name),
         )
 
-    def of(
+    def read(
         self,
-        struct: Struct,
+        struct: StructType,
         at: Position,
         name: str = "",
-        marked: Markers = NO_MARKERS,
-        above: tuple[str, ...] = (),
-    ) -> Structure:
-        """Make the structure of a struct."""
-        parts = tuple(
-            part for field in struct.fields for part in self._parts(field, above)
-        )
-        structure = Structure(at, name, marked, parts)
-        self._check_names(structure)
-        return structure
+        struct_markers: Markers = NO_MARKERS,
+        enclosing: tuple[str, ...] = (),
+    ) -> GoStruct:
+        """Read a struct type at the place of its declaration.
 
-    def _parts(self, field: Field, above: tuple[str, ...]) -> Iterator[Part]:
-        tag = JSONTag.of(field)
-        if tag.skipped:
-            return
-        try:
-            inlined = self._inlined(field, above) if tag.inline else None
-        except DocumentError as error:
-            self._problems.add(error)
-            return
-        if inlined is not None:
-            yield Inlined(field, inlined)
-        elif field.name[:1].isupper():
-            member = Member(field, tag, markers(field.comment))
-            self._check(member)
-            yield member
-
-    def _inlined(self, field: Field, above: tuple[str, ...]) -> Structure | None:
-        """Make the structure of an embedded struct; None for an embedded type of
-        another form.
+        It has no name where a field declares it. The place may be in another file than
+        the struct: ``type A B``.
         """
+        parts: list[StructPart] = []
+        for field in struct.fields:
+            tag = JSONTag.of(field)
+            if tag.skipped:
+                continue
+            try:
+                inlined = self._inlined(field, enclosing) if tag.inline else None
+            except DocumentError as error:
+                self._problems.add(error)
+                continue
+            if inlined is not None:
+                parts.append(InlinedStruct(field, inlined))
+            elif field.name[:1].isupper():
+                json_field = JSONField(field, tag, markers(field.comment))
+                self._check_field(json_field)
+                parts.append(json_field)
+        result = GoStruct(at, name, struct_markers, tuple(parts))
+        # encoding/json prefers one of several fields of a name, or drops them all, by
+        # how deep they are embedded. No API should rely on that.
+        seen: set[str] = set()
+        for json_field in result.fields():
+            if json_field.name in seen:
+                problem = f"two fields are called {json_field.name!r} in JSON"
+                duplicate = json_field.at.error(problem, code="duplicate-field")
+                self._problems.add(duplicate)
+            seen.add(json_field.name)
+        return result
+
+    def _inlined(self, field: GoField, enclosing: tuple[str, ...]) -> GoStruct | None:
+        """Read an embedded struct; None for an embedded type of another form."""
         resolved = self._packages.value_type(field.type)
         if resolved == _TYPE_META:
-            return self.of(_type_meta(field.at), field.at, "TypeMeta")
-        if isinstance(resolved, Bundled | Known):
+            # Every Kubernetes object inlines metav1.TypeMeta, so its source is not
+            # required.
+            string = GoName(field.at, "string")
+            members = (("Kind", "kind"), ("APIVersion", "apiVersion"))
+            type_meta = tuple(
+                GoField(
+                    field.at,
+                    name,
+                    string,
+                    f'json:"{key},omitempty"',
+                    (),
+                    embedded=False,
+                )
+                for name, key in members
+            )
+            return self.read(StructType(field.at, type_meta), field.at, "TypeMeta")
+        if isinstance(resolved, PublishedType | WellKnownType):
             raise field.at.error(
                 f"{field.name} cannot be inlined without its source",
                 code="unresolvable-type",
-                hint="give it, too",
+                hint="give its source, too",
             )
-        if not isinstance(resolved, Declaration):
+        if not isinstance(resolved, DeclaredType):
             return None
-        if resolved.name in above:
+        if resolved.name in enclosing:
             raise field.at.error(
                 f"{field.name} inlines itself", code="circular-reference"
             )
-        return self.declared(resolved, above)
+        return self.declared(resolved, enclosing)
 
-    def _check(self, member: Member) -> None:
-        if "optional" in member.markers and "required" in member.markers:
-            self._problems.misuse(
-                member.field.at,
-                member.marker("required"),
-                "a field is optional or required, not both",
-            )
-        if "enum" in member.markers:
-            self._problems.misuse(
-                member.field.at,
-                member.marker("enum"),
-                "+enum marks a type, not a field",
-            )
-        if member.json.stray_inline:
-            problem = (
-                f"only an embedded field is inlined, {member.field.name} has a name"
-            )
-            self._problems.add(member.field.at.error(problem, code="invalid-tag"))
-
-    def _check_names(self, structure: Structure) -> None:
-        seen = set[str]()
-        for member in structure.members():
-            if member.name in seen:
-                error = member.field.at.error(
-                    f"two fields are called {member.name!r} in JSON",
-                    code="duplicate-field",
-                )
-                self._problems.add(error)
-            seen.add(member.name)
-
-
-def _type_meta(at: Position) -> Struct:
-    """Declare metav1.TypeMeta, so well known that its source need not be given."""
-    text = Name(at, "string")
-    tags = (
-        ("Kind", 'json:"kind,omitempty"'),
-        ("APIVersion", 'json:"apiVersion,omitempty"'),
-    )
-    return Struct(
-        at, tuple(Field(at, name, text, tag, (), embedded=False) for name, tag in tags)
-    )
+    def _check_field(self, field: JSONField) -> None:
+        # Go: kube-openapi's isOptional raises the same error.
+        if "optional" in field.markers and "required" in field.markers:
+            problem = "a field is optional or required, not both"
+            self._problems.misuse_on(field, "required", problem)
+        if "enum" in field.markers:
+            problem = "+enum marks a type, not a field"
+            self._problems.misuse_on(field, "enum", problem)
+        if field.json.misplaced_inline:
+            name = field.field.name
+            problem = f"only an embedded field is inlined, {name} has a name"
+            self._problems.add(field.at.error(problem, code="invalid-tag"))

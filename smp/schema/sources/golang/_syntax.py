@@ -1,27 +1,28 @@
 """One Go source file as values: imports, types, constants and their comments.
 
-Only what a schema can depend on is kept. Types and constants stay expressions with a
-position; who resolves them is another module's business.
+Only what a schema can depend on is kept. The types of fields and the values of
+constants stay expressions with a position; ``_packages`` resolves the names in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from smp.errors import DocumentError
 
 
-class Position(NamedTuple):
-    """Where in the source text something is; lines and columns count from one."""
+class Position(msgspec.Struct, frozen=True):
+    """A place in a source text; lines and columns count from one."""
 
     source: str
     line: int
     column: int | None = None
 
     def error(self, problem: str, *, code: str, hint: str = "") -> DocumentError:
-        """Make an error that carries this position."""
+        """Make an error at this position."""
         return DocumentError(
             problem,
             code=code,
@@ -32,19 +33,18 @@ class Position(NamedTuple):
         )
 
 
-class Line(NamedTuple):
+class CommentLine(msgspec.Struct, frozen=True):
     """A line of a comment, without the comment signs."""
 
     number: int
     text: str
 
 
-Comment: TypeAlias = tuple[Line, ...]
+Comment: TypeAlias = tuple[CommentLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A type or a constant by name, maybe qualified by the name of an imported package."""
+class GoName(msgspec.Struct, frozen=True):
+    """The name of a type or a constant, with the package name that qualifies it."""
 
     at: Position
     name: str
@@ -54,112 +54,106 @@ class Name:
         return f"{self.package}.{self.name}" if self.package else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class PointerType(msgspec.Struct, frozen=True):
     """``*T``."""
 
-    to: Type
+    to: GoType
 
 
-@dataclass(frozen=True, slots=True)
-class List:
-    """``[]T`` or, with a fixed length, ``[n]T``."""
+class ListType(msgspec.Struct, frozen=True):
+    """``[]T`` (a slice) or, with a fixed length, ``[n]T`` (an array)."""
 
-    of: Type
+    element: GoType
     fixed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
+class MapType(msgspec.Struct, frozen=True):
     """``map[K]V``."""
 
-    key: Type
-    value: Type
+    key: GoType
+    value: GoType
     at: Position
 
 
-@dataclass(frozen=True, slots=True)
-class Struct:
+class StructType(msgspec.Struct, frozen=True):
     """``struct {..}``."""
 
     at: Position
-    fields: tuple[Field, ...]
+    fields: tuple[GoField, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class InterfaceType(msgspec.Struct, frozen=True):
     """``interface {..}``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """A type that JSON has no form for: a function, a channel, a generic type."""
+class UnsupportedType(msgspec.Struct, frozen=True):
+    """A type that encoding/json cannot encode: a function, a channel; or a generic."""
 
     at: Position
-    what: str
+    description: str
 
 
-Type: TypeAlias = "Name | Pointer | List | Map | Struct | Interface | Other"
+GoType: TypeAlias = (
+    "GoName | PointerType | ListType | MapType | StructType | InterfaceType "
+    "| UnsupportedType"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a struct; an embedded field is called as its type."""
+class GoField(msgspec.Struct, frozen=True):
+    """A field of a struct; the name of an embedded field is that of its type."""
 
     at: Position
     name: str
-    type: Type
+    type: GoType
     tag: str
     comment: Comment
     embedded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TypeDeclaration:
+class TypeDeclaration(msgspec.Struct, frozen=True):
     """``type name type``; an alias is ``type name = type``."""
 
     at: Position
     name: str
-    type: Type
+    type: GoType
     comment: Comment
     alias: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """``T(x)``: a constant of the type."""
+class Conversion(msgspec.Struct, frozen=True):
+    """``T(x)``: a constant of the type T."""
 
-    to: Name
-    value: Value
+    to: GoName
+    value: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(msgspec.Struct, frozen=True):
     """``x + y``."""
 
-    left: Value
-    right: Value
+    left: Expression
+    right: Expression
 
 
-# What a constant is set to; None is an expression of another form (iota, arithmetic).
-Value: TypeAlias = "str | int | float | bool | Name | Conversion | Sum | None"
+# The value of a constant; None stands for an expression of another form (iota, other
+# arithmetic), which is not evaluated.
+Expression: TypeAlias = "str | int | float | bool | GoName | Conversion | Sum | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """``const name type = value``, where the type may be left out."""
+class GoConstant(msgspec.Struct, frozen=True):
+    """``const name type = value``; ``type`` is None where the source leaves it out."""
 
     at: Position
     name: str
-    type: Type | None
-    value: Value
+    type: GoType | None
+    value: Expression
     comment: Comment
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """What one source file declares; ``unmarshals`` names the types that bring their
-    own UnmarshalJSON.
+class GoFile(msgspec.Struct, frozen=True):
+    """What one source file declares.
+
+    ``imports`` are import paths by package name; ``unmarshalers`` are the types with a
+    method UnmarshalJSON.
     """
 
     path: str
@@ -167,5 +161,5 @@ class File:
     comment: Comment
     imports: Mapping[str, str]
     types: tuple[TypeDeclaration, ...]
-    constants: tuple[Constant, ...]
-    unmarshals: frozenset[str]
+    constants: tuple[GoConstant, ...]
+    unmarshalers: frozenset[str]

@@ -1,9 +1,18 @@
-"""The unions that the markers of one struct make, generation by generation.
+"""The unions that the markers of one struct declare, by generation of the markers.
 
-``+union``, ``+unionDeprecated``            2019: a struct, or fields of it; a member's value is its Go name
-``+unionMember[=FIELD]``                    the draft of 2022: FIELD is the discriminator, by its JSON name
-``+unionMember[=VALUE][,optional]``         KEP-1027: VALUE is the discriminator's; ``+unionDiscriminatedBy`` groups
-``+k8s:unionMember(union:, memberName:)``   declarative validation
+==========================================  ============================================
+``+union``, ``+unionDeprecated``            KEP Union types of 2019: marks a struct, or
+                                            fields of it. The value that selects a
+                                            member is its Go name.
+``+unionMember[=FIELD]``                    KEP-1027, draft of 2022: FIELD is the JSON
+                                            name of the discriminator.
+``+unionMember[=VALUE][,optional]``         KEP-1027, final text: VALUE is the value of
+                                            the discriminator that selects the member.
+                                            ``+unionDiscriminatedBy`` names the
+                                            discriminator.
+``+k8s:unionMember(union:, memberName:)``   Declarative validation (code-generator's
+                                            validation-gen).
+==========================================  ============================================
 
 ``+unionDiscriminator`` belongs to the first three, ``+k8s:unionDiscriminator(union:)``
 to the last.
@@ -12,12 +21,16 @@ to the last.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from smp.schema.sources.golang._structs import Member, Structure
+import msgspec
 
-ValuesOf: TypeAlias = Callable[[Member], tuple[str, ...]]
+from smp.schema.sources.golang._json_fields import JSONField
+from smp.schema.sources.golang._problems import Problems
+from smp.schema.sources.golang._structs import GoStruct
+
+# Lists the values of a field whose type is an enum.
+ValuesOf: TypeAlias = Callable[[JSONField], tuple[str, ...]]
 UNION_MARKERS = (
     "unionDiscriminator",
     "unionMember",
@@ -27,245 +40,224 @@ UNION_MARKERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnionMember:
-    """A member: its field, the discriminator's value that selects it, whether it may
-    then be unset.
+class GoUnionMember(msgspec.Struct, frozen=True):
+    """A member of a union: its field, and the discriminator's value that selects it.
+
+    ``optional`` says that it may be unset while it is selected.
     """
 
-    field: Member
+    field: JSONField
     value: str
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
-    """One union; ``values`` are all that the discriminator may have, empty where nobody
-    says.
+class GoUnion(msgspec.Struct, frozen=True):
+    """One union of a struct.
+
+    ``values`` are all values of the discriminator, empty where its type lists none;
+    ``labelled`` says that every member names the discriminator.
     """
 
-    discriminator: Member | None
-    members: tuple[UnionMember, ...]
+    discriminator: JSONField | None
+    members: tuple[GoUnionMember, ...]
     values: tuple[str, ...] = ()
     labelled: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields that belong to the union."""
-        fields = [member.field.name for member in self.members]
-        return (
-            (self.discriminator.name, *fields) if self.discriminator else tuple(fields)
-        )
+        """The JSON names of the discriminator and the members."""
+        names = [member.field.name for member in self.members]
+        if self.discriminator:
+            names.insert(0, self.discriminator.name)
+        return tuple(names)
 
 
-class Report:
-    """Reports what is wrong with a marker of a field."""
+def union_of_struct(struct: GoStruct, problems: Problems) -> GoUnion:
+    """Read a ``+union`` struct: every field but the discriminator is a member.
 
-    def __init__(self, add: Callable[[Member, str, str, str], None]) -> None:
-        self._add = add
-
-    def __call__(
-        self, field: Member, marker: str, problem: str, hint: str = ""
-    ) -> None:
-        """Report a problem with a marker of a field, or with the field itself where it
-        has no such marker.
-        """
-        self._add(field, marker, problem, hint)
-
-
-def of_struct(structure: Structure, report: Report) -> Union:
-    """Read a ``+union`` struct: every field but the discriminator is a member."""
-    for member in marked(structure, "unionDeprecated"):
-        report(
-            member,
-            "unionDeprecated",
-            "every field of a +union struct is a member already",
-        )
-    discriminator = _single(
-        marked(structure, "unionDiscriminator"), "unionDiscriminator", report
+    Go: kube-openapi's parseUnionStruct.
+    """
+    for field in struct.fields_with("unionDeprecated"):
+        problem = "every field of a +union struct is a member already"
+        problems.misuse_on(field, "unionDeprecated", problem)
+    members = tuple(
+        GoUnionMember(field, field.field.name)
+        for field in struct.own_fields
+        if "unionDiscriminator" not in field.markers
     )
-    fields = (
-        field for field in structure.own if "unionDiscriminator" not in field.markers
-    )
-    return Union(
-        discriminator, tuple(UnionMember(field, field.field.name) for field in fields)
-    )
+    discriminators = struct.fields_with("unionDiscriminator")
+    return GoUnion(_only(discriminators, "unionDiscriminator", problems), members)
 
 
-def of_fields(structure: Structure, report: Report) -> Iterator[Union]:
+def union_of_fields(struct: GoStruct, problems: Problems) -> Iterator[GoUnion]:
     """Read the union of the ``+unionDeprecated`` fields.
 
-    KEP-1027 of 2019 wants them to be pointers with omitempty, and its own examples are
-    not: not checked.
+    Go: kube-openapi's parseUnionMembers. The KEP of 2019 demands that the members are
+    pointers with omitempty. Its own examples are not, so this is not checked.
     """
-    discriminator = _single(
-        marked(structure, "unionDiscriminator"), "unionDiscriminator", report
-    )
+    discriminators = struct.fields_with("unionDiscriminator")
+    discriminator = _only(discriminators, "unionDiscriminator", problems)
     members = tuple(
-        UnionMember(field, field.field.name)
-        for field in marked(structure, "unionDeprecated")
+        GoUnionMember(field, field.field.name)
+        for field in struct.fields_with("unionDeprecated")
     )
     if discriminator or members:
-        yield Union(discriminator, members)
+        yield GoUnion(discriminator, members)
 
 
-def of_draft(structure: Structure, report: Report) -> Iterator[Union]:
-    """Read unions whose members name the field that discriminates them."""
-    found: list[tuple[str, UnionMember]] = []
-    for field in marked(structure, "unionMember"):
-        marker = field.markers["unionMember"][0]
-        name, _, option = (
-            marker.name.removeprefix("unionMember") + marker.value
-        ).partition(",")
+def unions_of_draft(struct: GoStruct, problems: Problems) -> Iterator[GoUnion]:
+    """Read unions whose members name the field that discriminates them.
+
+    KEP-1027, draft of June 2022.
+    """
+    found: list[tuple[str, GoUnionMember]] = []
+    for field in struct.fields_with("unionMember"):
+        name, option = _member_marker(field)
         if option:
-            report(
-                field,
-                "unionMember",
-                "the draft of KEP-1027 has no options",
-                "the final text has",
-            )
-        found.append((name, UnionMember(field, field.field.name)))
+            problem = "the draft of KEP-1027 has no options"
+            problems.misuse_on(field, "unionMember", problem, "the final text has")
+        found.append((name, GoUnionMember(field, field.field.name)))
     discriminators = {
-        field.name: field for field in marked(structure, "unionDiscriminator")
+        field.name: field for field in struct.fields_with("unionDiscriminator")
     }
-    yield from _grouped(found, discriminators, "unionMember", report)
+    yield from _grouped(found, discriminators, "unionMember", problems)
 
 
-def of_final(
-    structure: Structure, report: Report, values_of: ValuesOf
-) -> Iterator[Union]:
-    """Read unions whose members name the value that selects them."""
-    found: list[tuple[str, UnionMember]] = []
-    for field in marked(structure, "unionMember"):
-        marker, group = (
-            field.markers["unionMember"][0],
-            field.marker("unionDiscriminatedBy"),
-        )
-        value, _, option = (
-            marker.name.removeprefix("unionMember") + marker.value
-        ).partition(",")
+def unions_of_final_text(
+    struct: GoStruct, problems: Problems, values_of: ValuesOf
+) -> Iterator[GoUnion]:
+    """Read unions whose members name the value that selects them.
+
+    KEP-1027, "Go Markers".
+    """
+    found: list[tuple[str, GoUnionMember]] = []
+    for field in struct.fields_with("unionMember"):
+        value, option = _member_marker(field)
         if option not in ("", "optional"):
-            report(
-                field,
-                "unionMember",
-                f"{option!r} is no option",
-                "optional is the only one",
+            problem = f"{option!r} is not an option"
+            problems.misuse_on(
+                field, "unionMember", problem, "optional is the only one"
             )
-        member = UnionMember(
+        # Without a value in the marker it is the Go name of the field.
+        member = GoUnionMember(
             field, value or field.field.name, optional=option == "optional"
         )
-        found.append((group.value if group else "", member))
+        discriminated_by = field.marker("unionDiscriminatedBy")
+        name = discriminated_by.value if discriminated_by else ""
+        found.append((name, member))
     discriminators = {
-        field.field.name: field for field in marked(structure, "unionDiscriminator")
+        field.field.name: field for field in struct.fields_with("unionDiscriminator")
     }
-    for union in _grouped(found, discriminators, "unionDiscriminatedBy", report):
-        yield Union(
-            union.discriminator, union.members, _values(union, values_of, report)
-        )
+    for union in _grouped(found, discriminators, "unionDiscriminatedBy", problems):
+        values = _checked_values(union, values_of, problems)
+        yield GoUnion(union.discriminator, union.members, values)
 
 
-def of_validation(
-    structure: Structure, report: Report, values_of: ValuesOf
-) -> Iterator[Union]:
-    """Read the unions of declarative validation, which name themselves where there are
-    several.
+def unions_of_validation(
+    struct: GoStruct, problems: Problems, values_of: ValuesOf
+) -> Iterator[GoUnion]:
+    """Read the unions of declarative validation.
+
+    The argument ``union`` names a union where a struct has several of them.
     """
-    groups: dict[str, list[UnionMember]] = {}
-    discriminators: dict[str, list[Member]] = {}
-    for field in structure.own:
+    members: dict[str, list[GoUnionMember]] = {}
+    discriminators: dict[str, list[JSONField]] = {}
+    for field in struct.own_fields:
         for marker in field.markers.get("k8s:unionDiscriminator", ()):
-            discriminators.setdefault(marker.arguments.get("union", ""), []).append(
-                field
-            )
+            name = marker.arguments.get("union", "")
+            discriminators.setdefault(name, []).append(field)
         for marker in field.markers.get("k8s:unionMember", ()):
-            member = UnionMember(
-                field, marker.arguments.get("memberName", field.field.name)
-            )
-            groups.setdefault(marker.arguments.get("union", ""), []).append(member)
-    for name in {**discriminators, **groups}:
-        one = _single(discriminators.get(name, []), "k8s:unionDiscriminator", report)
-        yield Union(one, tuple(groups.get(name, ())), values_of(one) if one else ())
+            name = marker.arguments.get("union", "")
+            value = marker.arguments.get("memberName", field.field.name)
+            members.setdefault(name, []).append(GoUnionMember(field, value))
+    for name in {**discriminators, **members}:
+        discriminator = _only(
+            discriminators.get(name, ()), "k8s:unionDiscriminator", problems
+        )
+        values = values_of(discriminator) if discriminator else ()
+        yield GoUnion(discriminator, tuple(members.get(name, ())), values)
 
 
-def marked(structure: Structure, marker: str) -> list[Member]:
-    """Return the fields of a struct that have a marker."""
-    return [member for member in structure.own if marker in member.markers]
+def _member_marker(field: JSONField) -> tuple[str, str]:
+    """Split ``+unionMember=NAME,OPTION`` and ``+unionMember,OPTION``."""
+    marker = field.markers["unionMember"][0]
+    # Without an equals sign the option is a part of the marker's name.
+    text = marker.name.removeprefix("unionMember") + marker.value
+    name, _, option = text.partition(",")
+    return name, option
 
 
-def _single(
-    discriminators: Sequence[Member], marker: str, report: Report
-) -> Member | None:
-    for member in discriminators[1:]:
-        report(member, marker, "a second discriminator: a union has one")
+def _only(
+    discriminators: Sequence[JSONField], marker: str, problems: Problems
+) -> JSONField | None:
+    """Return the discriminator of a union, None without one; more are misused."""
+    for field in discriminators[1:]:
+        problem = "a second discriminator: a union has one"
+        problems.misuse_on(field, marker, problem)
     return discriminators[0] if discriminators else None
 
 
 def _grouped(
-    found: list[tuple[str, UnionMember]],
-    discriminators: dict[str, Member],
-    naming: str,
-    report: Report,
-) -> Iterator[Union]:
-    """Group members by the discriminator that they name; one that names none belongs to
-    the only one.
+    found: list[tuple[str, GoUnionMember]],
+    discriminators: dict[str, JSONField],
+    marker: str,
+    problems: Problems,
+) -> Iterator[GoUnion]:
+    """Group members by the discriminator that they name with a marker.
+
+    A member that names none belongs to the only one there is.
     """
     only = next(iter(discriminators), "")
-    groups: dict[str, list[UnionMember]] = {name: [] for name in discriminators}
+    choices = " or ".join(discriminators) or "the name of a +unionDiscriminator"
+    hint = f"+{marker}={choices}"
+    groups: dict[str, list[GoUnionMember]] = {name: [] for name in discriminators}
+    unlabelled: set[str] = set()
     for name, member in found:
-        hint = f"+{naming}=" + (
-            " or ".join(discriminators) or "the name of a +unionDiscriminator"
-        )
+        # Such a member is clear about its union only while the struct has no other.
+        if not name:
+            unlabelled.add(only)
         if name and name not in discriminators:
-            report(
-                member.field, naming, f"{name} is no discriminator of this struct", hint
-            )
+            problem = f"{name} is not a discriminator of this struct"
+            problems.misuse_on(member.field, marker, problem, hint)
         elif not name and len(discriminators) > 1:
-            report(
-                member.field,
-                "unionMember",
-                "this struct has several discriminators",
-                hint,
-            )
+            problem = "this struct has several discriminators"
+            problems.misuse_on(member.field, "unionMember", problem, hint)
         else:
             groups.setdefault(name or only, []).append(member)
-    unlabelled = {only for name, _ in found if not name}
     for name, members in groups.items():
-        yield Union(
+        yield GoUnion(
             discriminators.get(name), tuple(members), labelled=name not in unlabelled
         )
 
 
-def _values(union: Union, values_of: ValuesOf, report: Report) -> tuple[str, ...]:
-    """List the values of the discriminator, and check what KEP-1027 asks of it ("Go
-    Markers").
+def _checked_values(
+    union: GoUnion, values_of: ValuesOf, problems: Problems
+) -> tuple[str, ...]:
+    """List the values of the discriminator, and check it by KEP-1027, "Go Markers".
+
+    It must be an enum of strings. It is required, unless it has a default or the empty
+    string among its values.
     """
-    one = union.discriminator
-    if one is None:
+    discriminator = union.discriminator
+    if discriminator is None:
         for member in union.members:
-            report(
-                member.field,
-                "unionMember",
-                "a union of KEP-1027 has a discriminator",
-                "+unionDiscriminator",
+            problem = "a union of KEP-1027 has a discriminator"
+            problems.misuse_on(
+                member.field, "unionMember", problem, "+unionDiscriminator"
             )
         return ()
-    values = values_of(one)
+    values = values_of(discriminator)
+    has_default = "default" in discriminator.markers
+    may_be_omitted = discriminator.optional and discriminator.json.omitempty
     if not values:
-        report(
-            one,
-            "unionDiscriminator",
-            "a discriminator is an enum of strings",
-            "+enum on its type",
+        problem = "a discriminator is an enum of strings"
+        problems.misuse_on(
+            discriminator, "unionDiscriminator", problem, "+enum on its type"
         )
-    elif "default" in one.markers and not (one.optional and one.json.omitempty):
-        report(
-            one, "default", "a discriminator with a default is optional and omitempty"
-        )
-    elif "default" not in one.markers and one.optional and "" not in values:
-        report(
-            one,
-            "unionDiscriminator",
-            'without a default or "" among its values it is required',
-            "+required",
-        )
+    elif has_default and not may_be_omitted:
+        problem = "a discriminator with a default is optional and omitempty"
+        problems.misuse_on(discriminator, "default", problem)
+    elif not has_default and discriminator.optional and "" not in values:
+        problem = 'without a default or "" among its values it is required'
+        problems.misuse_on(discriminator, "unionDiscriminator", problem, "+required")
     return values

@@ -1,34 +1,40 @@
-"""Unions of Go structs: which generation's markers a profile reads, what is checked,
-how unions are published.
+"""Unions of Go structs: which markers a profile reads, checks, and publishing.
 
 A newer generation does not know the older markers and leaves their unions to bespoke
-validation (KEP-1027, "Migrating existing unions"); an older one cannot know the newer
-ones: there they are misused.
+validation (KEP-1027, "Migrating existing unions"). An older one cannot know the newer
+markers: there they are misused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from smp.schema.sources.golang import _union_markers as read
+import msgspec
+
 from smp.schema.sources.golang._enums import Enums
-from smp.schema.sources.golang._packages import Basic, Packages
+from smp.schema.sources.golang._json_fields import JSONField
+from smp.schema.sources.golang._packages import BasicType, Packages
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._structs import Member, Structure
+from smp.schema.sources.golang._structs import GoStruct
 from smp.schema.sources.golang._union_markers import (
     UNION_MARKERS,
-    Report,
-    Union,
-    UnionMember,
-    marked,
+    GoUnion,
+    GoUnionMember,
+    union_of_fields,
+    union_of_struct,
+    unions_of_draft,
+    unions_of_final_text,
+    unions_of_validation,
 )
 from smp.values import JSON, JSONObject
 
 
-class Profile(NamedTuple):
-    """What a generation reads, and whether it publishes a union on the discriminator's
-    property.
+class MarkerProfile(msgspec.Struct, frozen=True):
+    """Which markers a profile reads, and where it publishes a union.
+
+    ``of_2019``: it reads ``+union``. ``member_names``: what the value of
+    ``+unionMember`` names. ``on_property``: a union is published on the property of its
+    discriminator, if that is an enum, not on the struct.
     """
 
     of_2019: bool
@@ -36,25 +42,32 @@ class Profile(NamedTuple):
     on_property: bool
 
 
-PROFILES: Final[dict[str, Profile | None]] = {
-    "kep2019": Profile(of_2019=True, member_names="nothing", on_property=False),
-    "smd": Profile(of_2019=True, member_names="nothing", on_property=False),
-    "kep1027-draft": Profile(of_2019=False, member_names="field", on_property=False),
-    "kep1027": Profile(of_2019=False, member_names="value", on_property=True),
-    "validate-only": Profile(of_2019=True, member_names="value", on_property=True),
+PROFILES: Final[dict[str, MarkerProfile | None]] = {
+    "kep2019": MarkerProfile(of_2019=True, member_names="nothing", on_property=False),
+    "smd": MarkerProfile(of_2019=True, member_names="nothing", on_property=False),
+    "kep1027-draft": MarkerProfile(
+        of_2019=False, member_names="field", on_property=False
+    ),
+    "kep1027": MarkerProfile(of_2019=False, member_names="value", on_property=True),
+    "validate-only": MarkerProfile(
+        of_2019=True, member_names="value", on_property=True
+    ),
     "off": None,
 }
-_OF_FIELDS: Final = frozenset(
-    {"unionDeprecated", "unionDiscriminator", "unionDiscriminatedBy", "unionMember"}
+_FIELD_MARKERS: Final = (
+    "unionDeprecated",
+    "unionDiscriminatedBy",
+    "unionDiscriminator",
+    "unionMember",
 )
 
 
-class Unions:
-    """Reads and publishes the unions of structures by one profile."""
+class UnionReader:
+    """Reads and publishes the unions of structs by one profile."""
 
     def __init__(
         self,
-        profile: Profile | None,
+        profile: MarkerProfile | None,
         packages: Packages,
         enums: Enums,
         problems: Problems,
@@ -63,185 +76,185 @@ class Unions:
         self._packages = packages
         self._enums = enums
         self._problems = problems
-        self._report = Report(self._add)
 
-    def published(
-        self, structure: Structure
-    ) -> tuple[list[JSON], dict[str, JSONObject]]:
-        """Return what to publish: the list for the struct, and an object for each
-        discriminator's property.
+    def published(self, struct: GoStruct) -> tuple[list[JSON], dict[str, JSONObject]]:
+        """Return what ``x-kubernetes-unions`` is on the struct and on its fields.
+
+        For the struct it is a list of unions (Go: kube-openapi's union.emit). For the
+        property of a discriminator, by JSON name, it is one union (KEP-1027, final
+        text): the member of every value, null for a value without a member.
         """
         on_struct: list[JSON] = []
         on_property: dict[str, JSONObject] = {}
         if self._profile is None:
             return on_struct, on_property
-        for union in self._of(structure, self._profile):
+        for union in self._unions(struct, self._profile):
             if self._profile.on_property and union.discriminator and union.values:
-                on_property[union.discriminator.name] = _on_property(union)
+                by_value: JSONObject = dict.fromkeys(union.values)
+                for member in union.members:
+                    by_value[member.value] = {
+                        "name": member.field.name,
+                        "optional": member.optional,
+                    }
+                on_property[union.discriminator.name] = {"fieldMembers": by_value}
             else:
-                on_struct.append(_on_struct(union))
+                by_field: JSONObject = {
+                    member.field.name: member.value for member in union.members
+                }
+                entry: JSONObject = {
+                    "fields-to-discriminateBy": dict(sorted(by_field.items()))
+                }
+                if union.discriminator:
+                    entry = {"discriminator": union.discriminator.name, **entry}
+                on_struct.append(entry)
         return on_struct, on_property
 
-    def _of(self, structure: Structure, profile: Profile) -> list[Union]:
-        """Read the unions of a struct: its own, those that it inlines, those that its
-        fields make.
-        """
-        whole = [*self._whole(structure, profile)]
-        of_inlined = [
-            (part, self._of(part.structure, profile)) for part in structure.inlined
-        ]
-        of_fields = [*self._of_fields(structure, profile)]
-        of_validation = read.of_validation(structure, self._report, self._values_of)
-        told = {frozenset(union.names) for union in [*whole, *of_fields]}
-        own = [
-            *of_fields,
-            *(union for union in of_validation if frozenset(union.names) not in told),
-        ]
-        inlined = [union for _, unions in of_inlined for union in unions]
-        for part, unions in of_inlined:
-            if len(inlined) + len(own) > 1 and not all(
-                union.labelled for union in unions
-            ):
-                problem = f"{part.field.name} cannot be inlined beside another union: its members do not name theirs"
-                self._problems.misuse(
-                    part.field.at, None, problem, "+unionMember=<discriminator>"
-                )
-        self._check_markers(structure, profile)
-        for union in [*whole, *own]:
-            self._check(structure, union)
-        return [union for union in [*whole, *inlined, *own] if union.members]
+    def _unions(self, struct: GoStruct, profile: MarkerProfile) -> list[GoUnion]:
+        """Read the unions of a struct, in the order of kube-openapi's parseUnions.
 
-    def _whole(self, structure: Structure, profile: Profile) -> Iterator[Union]:
-        if "union" in structure.markers and profile.of_2019:
-            for part in structure.inlined:
+        That of the ``+union`` struct itself comes first, then those of the structs that
+        it inlines, then those that markers of its fields declare.
+        """
+        whole: list[GoUnion] = []
+        if "union" in struct.markers and profile.of_2019:
+            for part in struct.inlined:
                 self._problems.misuse(
                     part.field.at, None, "a +union struct inlines no other"
                 )
-            yield read.of_struct(structure, self._report)
+            whole.append(union_of_struct(struct, self._problems))
 
-    def _of_fields(self, structure: Structure, profile: Profile) -> Iterator[Union]:
-        if profile.member_names == "nothing" or (
-            profile.of_2019 and not marked(structure, "unionMember")
-        ):
-            known = "union" in structure.markers
-            yield from () if known else read.of_fields(structure, self._report)
-        elif not _is_of_2019(structure):
-            final = profile.member_names == "value"
-            yield from (
-                read.of_final(structure, self._report, self._values_of)
-                if final
-                else read.of_draft(structure, self._report)
-            )
+        own = self._unions_of_fields(struct, profile)
+        # A union may have markers of declarative validation as well: it is one union.
+        known = {frozenset(union.names) for union in [*whole, *own]}
+        for union in unions_of_validation(struct, self._problems, self._values_of):
+            if frozenset(union.names) not in known:
+                own.append(union)
 
-    def _values_of(self, discriminator: Member) -> tuple[str, ...]:
+        unions_of_part = [
+            (part, self._unions(part.struct, profile)) for part in struct.inlined
+        ]
+        inlined = [union for _, unions in unions_of_part for union in unions]
+        # KEP-1027, draft: beside other unions, members must name their discriminator.
+        if len(inlined) + len(own) > 1:
+            for part, unions in unions_of_part:
+                if all(union.labelled for union in unions):
+                    continue
+                self._problems.misuse(
+                    part.field.at,
+                    None,
+                    f"{part.field.name} cannot be inlined beside another union: its "
+                    "members do not name their discriminator",
+                    "+unionMember=<discriminator>",
+                )
+
+        self._check_markers(struct, profile)
+        for union in [*whole, *own]:
+            self._check_union(struct, union)
+        return [union for union in [*whole, *inlined, *own] if union.members]
+
+    def _unions_of_fields(
+        self, struct: GoStruct, profile: MarkerProfile
+    ) -> list[GoUnion]:
+        """Read the unions of markers of fields, in the generation that the profile has.
+
+        ``validate-only`` knows two generations: the newer one where a struct has a
+        ``+unionMember``, else the one of 2019.
+        """
+        reads_2019 = profile.member_names == "nothing" or (
+            profile.of_2019 and not struct.fields_with("unionMember")
+        )
+        if reads_2019:
+            # In a +union struct the markers of its fields belong to that union.
+            if "union" in struct.markers:
+                return []
+            return list(union_of_fields(struct, self._problems))
+        if _has_markers_of_2019(struct):
+            return []
+        if profile.member_names == "value":
+            return list(unions_of_final_text(struct, self._problems, self._values_of))
+        return list(unions_of_draft(struct, self._problems))
+
+    def _values_of(self, discriminator: JSONField) -> tuple[str, ...]:
         values = self._enums.values(discriminator.field.type, discriminator.markers)
         return tuple(value for value in values if isinstance(value, str))
 
-    def _check_markers(self, structure: Structure, profile: Profile) -> None:
-        for name in _OF_FIELDS & structure.markers.keys():
-            self._problems.misuse(
-                structure.at,
-                structure.markers[name][0],
-                f"+{name} marks a field, not a struct",
-            )
-        for member in structure.own:
-            for name in _OF_FIELDS & member.markers.keys():
-                if len(member.markers[name]) > 1:
-                    self._report(member, name, f"+{name} twice")
-            if "union" in member.markers:
-                self._report(member, "union", "+union marks a struct, not a field")
-            if (
-                "unionDiscriminatedBy" in member.markers
-                and "unionMember" not in member.markers
-            ):
-                self._report(
-                    member,
-                    "unionDiscriminatedBy",
-                    "only a +unionMember is discriminated",
-                )
-        for member in marked(structure, "unionMember"):
-            if profile.member_names == "nothing":
-                hint = "the profiles kep1027 and kep1027-draft read it"
-                self._report(
-                    member, "unionMember", "not a marker of this profile", hint
-                )
-            elif _is_of_2019(structure):
-                self._report(
-                    member, "unionMember", "markers of two generations in one struct"
-                )
+    # --- checks ---
 
-    def _check(self, structure: Structure, union: Union) -> None:
-        one = union.discriminator
-        if one is not None and self._packages.value_type(one.field.type) != Basic(
-            "string"
-        ):
-            self._report(one, "unionDiscriminator", "a discriminator is a string")
-        if not union.members and one is not None:
-            self._report(one, "unionDiscriminator", "a union without members")
-        elif not union.members:
-            self._problems.misuse(
-                structure.at, structure.markers["union"][0], "a union without members"
-            )
-        values = set[str]()
+    def _check_markers(self, struct: GoStruct, profile: MarkerProfile) -> None:
+        """Check that markers are where they belong, once, and of this profile."""
+        for name in _FIELD_MARKERS:
+            if name in struct.markers:
+                marker = struct.markers[name][0]
+                problem = f"+{name} marks a field, not a struct"
+                self._problems.misuse(struct.at, marker, problem)
+        for field in struct.own_fields:
+            repeated = [
+                name for name in _FIELD_MARKERS if len(field.markers.get(name, ())) > 1
+            ]
+            for name in repeated:
+                self._problems.misuse_on(field, name, f"+{name} twice")
+            # Go: kube-openapi's parseUnionMembers raises the same error.
+            if "union" in field.markers:
+                problem = "+union marks a struct, not a field"
+                self._problems.misuse_on(field, "union", problem)
+            if "unionMember" not in field.markers:
+                if "unionDiscriminatedBy" in field.markers:
+                    problem = "only a +unionMember is discriminated"
+                    self._problems.misuse_on(field, "unionDiscriminatedBy", problem)
+            elif profile.member_names == "nothing":
+                problem = "the profile does not know this marker"
+                hint = "the profiles kep1027 and kep1027-draft read it"
+                self._problems.misuse_on(field, "unionMember", problem, hint)
+            elif _has_markers_of_2019(struct):
+                problem = "markers of two generations in one struct"
+                self._problems.misuse_on(field, "unionMember", problem)
+
+    def _check_union(self, struct: GoStruct, union: GoUnion) -> None:
+        """Check one union: a discriminator of strings, and members.
+
+        Go: kube-openapi's union.isValid.
+        """
+        discriminator = union.discriminator
+        if discriminator is not None:
+            type_ = self._packages.value_type(discriminator.field.type)
+            if type_ != BasicType("string"):
+                problem = "a discriminator is a string"
+                self._problems.misuse_on(discriminator, "unionDiscriminator", problem)
+        if not union.members:
+            problem = "a union without members"
+            if discriminator is not None:
+                self._problems.misuse_on(discriminator, "unionDiscriminator", problem)
+            else:
+                marker = struct.markers["union"][0]
+                self._problems.misuse(struct.at, marker, problem)
+        values: set[str] = set()
         for member in union.members:
             self._check_member(union, member, values)
             values.add(member.value)
 
     def _check_member(
-        self, union: Union, member: UnionMember, others: set[str]
+        self, union: GoUnion, member: GoUnionMember, values_before: set[str]
     ) -> None:
-        field = member.field
+        field, value = member.field, member.value
         marker = next((name for name in UNION_MARKERS if name in field.markers), "")
+        # "members must be optional" in every generation (Go: kube-openapi's
+        # parseUnionStruct and parseUnionMembers).
         if not field.optional:
-            self._report(
-                field,
-                marker,
-                f"{field.name} is a member of a union, so it must be optional",
-                "+optional",
-            )
+            problem = f"{field.name} is a member of a union, so it must be optional"
+            self._problems.misuse_on(field, marker, problem, "+optional")
         if field is union.discriminator:
-            self._report(
-                field, marker, f"{field.name} is both the discriminator and a member"
-            )
-        if member.value in others:
-            self._report(
-                field, marker, f"the value {member.value!r} selects two members"
-            )
-        if union.values and member.value not in union.values:
-            hint = (
-                "one of "
-                + ", ".join(map(repr, union.values))
-                + "; untyped constants do not count"
-            )
-            self._report(
-                field,
-                marker,
-                f"{member.value!r} is no value of the discriminator",
-                hint,
-            )
-
-    def _add(self, field: Member, marker: str, problem: str, hint: str) -> None:
-        self._problems.misuse(field.field.at, field.marker(marker), problem, hint)
+            problem = f"{field.name} is both the discriminator and a member"
+            self._problems.misuse_on(field, marker, problem)
+        if value in values_before:
+            problem = f"the value {value!r} selects two members"
+            self._problems.misuse_on(field, marker, problem)
+        if union.values and value not in union.values:
+            problem = f"{value!r} is not a value of the discriminator"
+            choices = ", ".join(repr(choice) for choice in union.values)
+            # KEP-2887: only constants of the enum's type are its values.
+            hint = f"one of {choices}; untyped constants do not count"
+            self._problems.misuse_on(field, marker, problem, hint)
 
 
-def _is_of_2019(structure: Structure) -> bool:
-    return "union" in structure.markers or bool(marked(structure, "unionDeprecated"))
-
-
-def _on_struct(union: Union) -> JSONObject:
-    """Write a union for the list on its struct (KEP-1027 of 2019)."""
-    fields: JSONObject = {member.field.name: member.value for member in union.members}
-    head: JSONObject = (
-        {"discriminator": union.discriminator.name} if union.discriminator else {}
-    )
-    return {**head, "fields-to-discriminateBy": dict(sorted(fields.items()))}
-
-
-def _on_property(union: Union) -> JSONObject:
-    """Write a union for the property of its discriminator (final KEP-1027): every
-    value, null without a member.
-    """
-    fields: JSONObject = dict.fromkeys(union.values)
-    for member in union.members:
-        fields[member.value] = {"name": member.field.name, "optional": member.optional}
-    return {"fieldMembers": fields}
+def _has_markers_of_2019(struct: GoStruct) -> bool:
+    return "union" in struct.markers or bool(struct.fields_with("unionDeprecated"))

@@ -1,6 +1,4 @@
-"""Reading Go sources from disk: the edge of this package, which the generator never
-imports.
-"""
+"""Go sources read from disk: apart from this module, the package does no I/O."""
 
 from __future__ import annotations
 
@@ -12,44 +10,46 @@ from typing import Final
 from smp.errors import DocumentError
 
 _GENERATED: Final = ("_test.go", ".pb.go")
-_ELSEWHERE: Final = frozenset({"vendor", "testdata"})
+_LEFT_OUT: Final = frozenset({"vendor", "testdata"})
 
 
 def read_sources(paths: Iterable[str | PathLike[str]]) -> dict[str, str]:
-    """Read Go files, and the files of directories and what is below them, by path.
+    """Read Go files, and those of directories and what is below them, by path.
 
-    Of directories, tests, ``zz_generated`` and protobuf files are left out, and so are
-    ``vendor``, ``testdata`` and what is hidden, as Go's own tools do. Raises
-    DocumentError (code unreadable-file).
+    In directories, tests, ``zz_generated`` and protobuf files are left out, and so are
+    ``vendor``, ``testdata`` and names that begin with a dot or an underscore, as the go
+    command does. Raises DocumentError (code unreadable-file).
     """
-    return {
-        str(path): _read(path) for given in paths for path in _go_files(Path(given))
-    }
+    sources: dict[str, str] = {}
+    for argument in paths:
+        for path in _go_files(Path(argument)):
+            try:
+                sources[str(path)] = path.read_text(encoding="utf-8")
+            except OSError as error:
+                raise _unreadable(path, str(error.strerror)) from None
+            except ValueError:
+                raise _unreadable(path, "it is not UTF-8") from None
+    return sources
 
 
 def _go_files(path: Path) -> Iterator[Path]:
+    """Yield a file itself, and of a directory the files that declare types."""
     if not path.is_dir():
         yield path
         return
     for file in sorted(path.rglob("*.go")):
-        below = file.relative_to(path).parts
-        hidden = any(part[0] in "._" or part in _ELSEWHERE for part in below)
-        if (
-            not hidden
-            and not file.name.endswith(_GENERATED)
-            and not file.name.startswith("zz_generated")
-        ):
+        parts = file.relative_to(path).parts
+        if any(part[0] in "._" or part in _LEFT_OUT for part in parts):
+            continue
+        generated = file.name.endswith(_GENERATED)
+        if not generated and not file.name.startswith("zz_generated"):
             yield file
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise DocumentError(
-            f"cannot read it: {reason}",
-            code="unreadable-file",
-            source=str(path),
-            hint="a Go file, or a directory",
-        ) from None
+def _unreadable(path: Path, reason: str) -> DocumentError:
+    return DocumentError(
+        f"cannot read the file: {reason}",
+        code="unreadable-file",
+        source=str(path),
+        hint="a Go file, or a directory",
+    )

@@ -1,5 +1,7 @@
-"""Types whose schema does not come from their source: Go's own, and those that marshal
-themselves.
+"""Types whose schema does not come from their source.
+
+These are Go's own types, and types that encode themselves (they have MarshalJSON), so
+that their JSON form does not follow from their fields.
 """
 
 from __future__ import annotations
@@ -8,7 +10,8 @@ from typing import Final
 
 from smp.values import JSON, JSONObject
 
-# As published OpenAPI says it (Go: kube-openapi schemaTypeFormatMap).
+# The type and format that published OpenAPI has for Go's own types (Go: kube-openapi's
+# schemaTypeFormatMap).
 BASIC: Final[dict[str, JSONObject]] = {
     "string": {"type": "string"},
     "bool": {"type": "boolean"},
@@ -28,6 +31,7 @@ BASIC: Final[dict[str, JSONObject]] = {
     "float64": {"type": "number", "format": "double"},
     "any": {"type": "object"},
 }
+# Go's zero value of each OpenAPI type (Go: kube-openapi's OpenAPIZeroValue).
 ZERO: Final[dict[str, JSON]] = {
     "string": "",
     "boolean": False,
@@ -35,43 +39,42 @@ ZERO: Final[dict[str, JSON]] = {
     "number": 0,
 }
 
+# Packages whose types have published schemas, by the start of their import path.
 KUBERNETES: Final = ("k8s.io/api/", "k8s.io/apimachinery/")
 META: Final = "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 _TYPES: Final = "k8s.io/apimachinery/pkg/types"
 _CORE: Final = "k8s.io/api/core/v1"
 _CORE_STRINGS: Final = (
-    *(
-        "ConditionStatus",
-        "DNSPolicy",
-        "IPFamily",
-        "IPFamilyPolicy",
-        "NodeSelectorOperator",
-        "PersistentVolumeMode",
-    ),
-    *(
-        "PersistentVolumeAccessMode",
-        "PersistentVolumeReclaimPolicy",
-        "PodPhase",
-        "PreemptionPolicy",
-        "Protocol",
-    ),
-    *(
-        "PullPolicy",
-        "ResourceName",
-        "RestartPolicy",
-        "SecretType",
-        "ServiceAffinity",
-        "ServiceType",
-        "StorageMedium",
-    ),
-    *("TaintEffect", "TerminationMessagePolicy", "TolerationOperator", "URIScheme"),
+    "ConditionStatus",
+    "DNSPolicy",
+    "IPFamily",
+    "IPFamilyPolicy",
+    "NodeSelectorOperator",
+    "PersistentVolumeAccessMode",
+    "PersistentVolumeMode",
+    "PersistentVolumeReclaimPolicy",
+    "PodPhase",
+    "PreemptionPolicy",
+    "Protocol",
+    "PullPolicy",
+    "ResourceName",
+    "RestartPolicy",
+    "SecretType",
+    "ServiceAffinity",
+    "ServiceType",
+    "StorageMedium",
+    "TaintEffect",
+    "TerminationMessagePolicy",
+    "TolerationOperator",
+    "URIScheme",
 )
 
 _TIME: Final[JSONObject] = {"type": "string", "format": "date-time"}
-_ANYTHING: Final[JSONObject] = {"x-kubernetes-preserve-unknown-fields": True}
+_ANY_VALUE: Final[JSONObject] = {"x-kubernetes-preserve-unknown-fields": True}
 
-# Named types that are a basic type in JSON, for when their source is not given.
+# Named types that are a basic type in JSON, by import path and name. They count only
+# where their source is not among the sources.
 NAMED: Final = {
     ("time", "Duration"): "int64",
     **{(_TYPES, name): "string" for name in ("UID", "NodeName", "PatchType")},
@@ -82,10 +85,10 @@ NAMED: Final = {
     **{(_CORE, name): "string" for name in _CORE_STRINGS},
 }
 _QUANTITY: Final[JSONObject] = {"oneOf": [{"type": "string"}, {"type": "number"}]}
-# Types that marshal themselves: none of them has a zero value to default to.
+# Types that encode themselves: none of them has a zero value as its default.
 TYPES: Final[dict[tuple[str, str], JSONObject]] = {
     ("time", "Time"): _TIME,
-    ("encoding/json", "RawMessage"): _ANYTHING,
+    ("encoding/json", "RawMessage"): _ANY_VALUE,
     (META, "Time"): _TIME,
     (META, "MicroTime"): _TIME,
     (META, "Duration"): {"type": "string"},
@@ -97,9 +100,12 @@ TYPES: Final[dict[tuple[str, str], JSONObject]] = {
     },
     ("k8s.io/apimachinery/pkg/runtime", "RawExtension"): {"type": "object"},
     ("k8s.io/apimachinery/pkg/runtime", "Object"): {},
-    ("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "JSON"): _ANYTHING,
+    (
+        "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
+        "JSON",
+    ): _ANY_VALUE,
 }
-# A map of them, as widely used; its own source comes first.
+# A map of them that many APIs use; it counts only where its source is not given.
 MAPS: Final[dict[tuple[str, str], JSONObject]] = {
     (_CORE, "ResourceList"): {"type": "object", "additionalProperties": _QUANTITY},
 }

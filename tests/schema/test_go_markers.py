@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import pytest
+
+from smp.schema.sources.golang._markers import markers, struct_tag
+from smp.schema.sources.golang._syntax import CommentLine
+from smp.values import JSON
+from tests.support.golang import (
+    problem,
+    properties,
+    schemas,
+    schemas_of_files,
+)
+
+
+def test_several_problems_are_one_error_that_lists_them_in_order() -> None:
+    source = """type T struct {
+// +listType=heap
+A []string `json:"a"`
+B chan int `json:"b"`
+C Missing `json:"c"`
+}"""
+    error = problem(source)
+    assert (error.source, error.line, error.code) == ("p.go", 3, "marker-misuse")
+    assert [line.split(":")[1] for line in str(error).split("\n")[1:]] == [
+        "3",
+        "5",
+        "6",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ('// +listType=set\nA string `json:"a"`', "+listType is for a list"),
+        ('// +listType=bag\nA []string `json:"a"`', "one of atomic, set, map"),
+        ('// +listType=map\nA []string `json:"a"`', "needs the keys"),
+        (
+            '// +listMapKey=name\nA []string `json:"a"`',
+            "only a list of type map has keys",
+        ),
+        ('// +mapType=atomic\nA []string `json:"a"`', "+mapType is for a map"),
+        (
+            '// +structType=atomic\nA map[string]string `json:"a"`',
+            "+structType is for a struct",
+        ),
+        (
+            'A []string `json:"a" patchStrategy:"merge,replace"`',
+            "is not a patch strategy",
+        ),
+        ('A string `json:"a" patchMergeKey:"name"`', "a merge key is for a list"),
+        (
+            '// +patchStrategy=merge\nA []string `json:"a" patchStrategy:"replace"`',
+            "the marker says merge",
+        ),
+        ('// +default=word\nA *string `json:"a"`', "is not JSON"),
+        ('// +default=NaN\nA *string `json:"a"`', "is not JSON"),
+        ('// +default="a"\n// +default="b"\nA *string `json:"a"`', "a second default"),
+        ('// +default="a"\nA string `json:"a"`', 'the default is ""'),
+        (
+            '// +default=ref(Missing)\nA *string `json:"a"`',
+            "cannot evaluate ref(Missing)",
+        ),
+        ('// +enum\nA string `json:"a"`', "+enum marks a type"),
+        (
+            '// +kubebuilder:validation:Enum=a;b\nA []string `json:"a"`',
+            "lists the values of a scalar",
+        ),
+    ],
+)
+def test_a_marker_of_a_field_is_misused(field: str, text: str) -> None:
+    error = problem(f"type T struct {{\n{field}\n}}")
+    assert error.code == "marker-misuse"
+    assert text in str(error)
+
+
+# --- markers and tags ---
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("+optional", "optional", ""),
+        ("  +optional  ", "optional", ""),
+        ("+default=a=b", "default", "a=b"),
+        ("+union=x", "union", "x"),
+        ("+unionMember", "unionMember", ""),
+        ("+unionMember=x,optional", "unionMember", "x,optional"),
+        ("+unionMember,optional", "unionMember", ""),
+        ("+kubebuilder:validation:Enum=a;b", "kubebuilder:validation:Enum", "a;b"),
+        ('+k8s:alpha(since: "1.36")=+k8s:unionMember', "k8s:unionMember", ""),
+        (
+            '+k8s:item(type: "A")=+k8s:zeroOrOneOfMember',
+            "k8s:item",
+            "+k8s:zeroOrOneOfMember",
+        ),
+    ],
+)
+def test_a_marker_has_a_name_and_a_value(text: str, name: str, value: str) -> None:
+    found = markers((CommentLine(7, text),))
+    assert [(marker.line, marker.value) for marker in found[name]] == [(7, value)]
+
+
+def test_lines_that_are_not_markers() -> None:
+    assert (
+        markers(
+            (
+                CommentLine(1, "optional"),
+                CommentLine(2, "a +optional"),
+                CommentLine(3, ""),
+            )
+        )
+        == {}
+    )
+
+
+def test_repeated_markers_gather_and_arguments_are_read() -> None:
+    found = markers(
+        (
+            CommentLine(1, "+listMapKey=a"),
+            CommentLine(2, "+listMapKey=b"),
+            CommentLine(3, "+k8s:unionMember(union: 'u=v')"),
+        )
+    )
+    assert [marker.value for marker in found["listMapKey"]] == ["a", "b"]
+    assert found["k8s:unionMember"][0].arguments == {"union": "u=v"}
+
+
+@pytest.mark.parametrize(
+    ("tag", "value"),
+    [
+        ('json:"a"', "a"),
+        ('protobuf:"bytes,1" json:"a,omitempty"', "a,omitempty"),
+        (r'x:"\"json:\"" json:"a"', "a"),
+        ('json:""', ""),
+        ("json:a", None),
+        ('x:"1"', None),
+        ("", None),
+    ],
+)
+def test_a_struct_tag_is_looked_up(tag: str, value: str | None) -> None:
+    assert struct_tag(tag, "json") == value
+
+
+def test_only_the_comment_right_above_a_field_has_its_markers() -> None:
+    source = """
+type T struct {
+	// +optional
+
+	A string `json:"a"` // +optional
+	B string `json:"b"`
+	/* +optional */
+	C int `json:"c"`
+}"""
+    assert schemas(source)["p.T"]["required"] == ["a", "b"]
+
+
+# --- enums (KEP-2887) ---
+
+ENUM = """
+// +enum
+type Mode string
+type Other string
+const (
+	Untyped = "untyped"
+	Number = iota
+	// ModeB comes
+	//   second.
+	ModeB Mode = "B"
+	ModeA Mode = `A`
+	// The same, in more words.
+	ModeAgain Mode = ModeA
+	ModeConverted = Mode("C" + "D")
+	ModeOther Other = "other"
+)
+"""
+FIELDS = """
+type T struct {
+	A Mode `json:"a"`
+	// The text.
+	B *Mode `json:"b,omitempty"`
+	C []Mode `json:"c,omitempty"`
+	D map[string]*Mode `json:"d,omitempty"`
+	E Mode `json:"e,string"`
+	// Cut.
+	// ---
+	// More.
+	F Mode `json:"f,omitempty"`
+}
+"""
+
+
+def test_an_enum_is_listed_and_described() -> None:
+    values: JSON = ["A", "B", "CD"]
+    listing = """Possible enum values:
+ - `"A"` The same, in more words.
+ - `"B"` comes second.
+ - `"CD"`"""
+    assert properties(ENUM + FIELDS) == {
+        "a": {"type": "string", "enum": values, "description": listing, "default": ""},
+        "b": {
+            "type": "string",
+            "enum": values,
+            "description": f"The text.\n\n{listing}",
+        },
+        "c": {"type": "array", "items": {"type": "string", "enum": values}},
+        "d": {
+            "type": "object",
+            "additionalProperties": {"type": "string", "enum": values},
+        },
+        "e": {"type": "string", "description": listing},
+        "f": {"type": "string", "enum": values, "description": "Cut."},
+    }
+
+
+@pytest.mark.parametrize(
+    ("comments", "description"),
+    [
+        (("", "Longer."), "Longer."),
+        (("Longer.", "Short"), "Longer."),
+        (("bb", "aa"), "aa"),
+        (("aa", "bb"), "aa"),
+    ],
+)
+def test_of_two_constants_with_one_value_the_longer_comment_describes_it(
+    comments: tuple[str, str], description: str
+) -> None:
+    constants = "".join(
+        f'// {text}\nconst C{index} Mode = "x"\n' for index, text in enumerate(comments)
+    )
+    field = properties(
+        f"// +enum\ntype Mode string\n{constants}type T struct {{\nA Mode\n}}"
+    )["A"]
+    assert isinstance(field, dict)
+    assert field["description"] == f'Possible enum values:\n - `"x"` {description}'
+
+
+def test_the_constants_of_an_enum_may_be_in_another_package() -> None:
+    sources = {
+        "example.com/m/a/v1/a.go": """package v1
+// +enum
+type Mode string
+type Alias = Mode
+type T struct {
+A Alias
+}""",
+        "example.com/m/b/b.go": """package b
+import v1 "example.com/m/a/v1"
+const Far v1.Mode = "x"
+const Same = Far""",
+    }
+    field = schemas_of_files(sources)["v1.T"]["properties"]
+    assert isinstance(field, dict)
+    assert isinstance(field["A"], dict)
+    assert field["A"]["enum"] == ["x"]
+
+
+def test_an_enum_without_values_is_a_string() -> None:
+    assert properties("// +enum\ntype Mode string\ntype T struct {\nA Mode\n}")[
+        "A"
+    ] == {
+        "type": "string",
+        "default": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("// +enum\ntype Mode int", "which is not a string type"),
+        ("type Mode string\n// +enum\ntype Alias = Mode", "+enum on an alias"),
+        (
+            "// +enum\ntype Mode string\nconst A Mode = Mode(name())",
+            "cannot evaluate the constant A",
+        ),
+    ],
+)
+def test_an_invalid_enum_is_an_error(source: str, text: str) -> None:
+    assert text in str(problem(source))
+
+
+@pytest.mark.parametrize(
+    ("marker", "values"),
+    [
+        ("a;b", ["a", "b"]),
+        ('"a b";c', ["a b", "c"]),
+        ("{a,b}", ["a", "b"]),
+        ("1;2", [1, 2]),
+    ],
+)
+def test_kubebuilder_lists_values_in_the_marker(marker: str, values: JSON) -> None:
+    found = properties(
+        f"type T struct {{\n// +kubebuilder:validation:Enum={marker}\nA string\n}}"
+    )
+    assert found["A"] == {"type": "string", "enum": values, "default": ""}
