@@ -26,21 +26,20 @@ def server() -> Iterator[Served]:
         yield running
 
 
-def eventually_gone(server: Served, path: str) -> None:
+def wait_until_deleted(server: Served, path: str) -> None:
     for _ in range(1000):
         if server.call("GET", path).status_code == 404:
             return
-    raise AssertionError(f"{path} is still there")
+    pytest.fail(f"{path} is not deleted")
 
 
 def test_a_namespace_is_deleted_with_its_contents(server: Served) -> None:
     server.post("/api/v1/namespaces", {"metadata": {"name": "away"}})
     server.post("/api/v1/namespaces/away/configmaps", config_map("a"))
     server.post("/apis/apps/v1/namespaces/away/deployments", deployment())
-    assert server.call("DELETE", "/api/v1/namespaces/away").json()["status"] == {
-        "phase": "Terminating"
-    }
-    eventually_gone(server, "/api/v1/namespaces/away")
+    marked = server.call("DELETE", "/api/v1/namespaces/away").json()
+    assert marked["status"] == {"phase": "Terminating"}
+    wait_until_deleted(server, "/api/v1/namespaces/away")
     server.post("/api/v1/namespaces", {"metadata": {"name": "away"}})
     assert server.get("/api/v1/namespaces/away/configmaps")["items"] == []
     assert server.get("/apis/apps/v1/deployments")["items"] == []
@@ -63,52 +62,40 @@ def test_a_custom_resource_is_served_as_soon_as_its_definition_is_acknowledged(
     assert server.call("GET", CRON_TAB).status_code == 404
     definition = server.post(DEFINITIONS, CRON_TABS)
     conditions = {
-        one["type"]: one["status"] for one in definition["status"]["conditions"]
+        condition["type"]: condition["status"]
+        for condition in definition["status"]["conditions"]
     }
     assert conditions == {"NamesAccepted": "True", "Established": "True"}
     created = server.post(CRON_TAB, cron_tab())
-    assert (created["apiVersion"], created["kind"]) == (
-        "stable.example.com/v1",
-        "CronTab",
-    )
+    assert created["apiVersion"] == "stable.example.com/v1"
+    assert created["kind"] == "CronTab"
     assert created["spec"]["replicas"] == 1  # the default of its schema
-    invalid = server.call(
-        "POST", CRON_TAB, {**cron_tab(cronSpec="never"), "metadata": {"name": "d"}}
-    ).json()
+    body = {**cron_tab(cronSpec="never"), "metadata": {"name": "d"}}
+    invalid = server.call("POST", CRON_TAB, body).json()
     assert (invalid["reason"], invalid["details"]["name"]) == ("Invalid", "d")
-    assert [cause["field"] for cause in invalid["details"]["causes"]] == [
-        "spec.cronSpec"
-    ]
-    refused = server.call(
-        "PATCH", f"{CRON_TAB}/c", {"spec": {}}, content_type=STRATEGIC
-    )
-    assert (refused.status_code, refused.json()["reason"]) == (
-        415,
-        "UnsupportedMediaType",
-    )
-    assert (
-        server.patch(f"{CRON_TAB}/c", {"spec": {"replicas": 2}})["metadata"][
-            "generation"
-        ]
-        == 2
-    )
+    (cause,) = invalid["details"]["causes"]
+    assert cause["field"] == "spec.cronSpec"
+    path = f"{CRON_TAB}/c"
+    refused = server.call("PATCH", path, {"spec": {}}, content_type=STRATEGIC)
+    assert refused.status_code == 415
+    assert refused.json()["reason"] == "UnsupportedMediaType"
+    patched = server.patch(path, {"spec": {"replicas": 2}})
+    assert patched["metadata"]["generation"] == 2
 
 
 def test_versions_of_a_custom_resource_are_the_same_objects(server: Served) -> None:
     definition: Any = with_schema(
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     )
-    (one,) = definition["spec"]["versions"]
-    definition["spec"]["versions"] = [one, {**one, "name": "v2", "storage": False}]
+    (first,) = definition["spec"]["versions"]
+    second = {**first, "name": "v2", "storage": False}
+    definition["spec"]["versions"] = [first, second]
     server.post(DEFINITIONS, definition)
-    created = server.post(
-        "/apis/example.com/v2/things", {"metadata": {"name": "t"}, "spec": {"a": 1}}
-    )
+    body = {"metadata": {"name": "t"}, "spec": {"a": 1}}
+    created = server.post("/apis/example.com/v2/things", body)
     assert created["apiVersion"] == "example.com/v2"
-    assert server.get("/apis/example.com/v1/things/t") == {
-        **created,
-        "apiVersion": "example.com/v1",
-    }
+    same = server.get("/apis/example.com/v1/things/t")
+    assert same == {**created, "apiVersion": "example.com/v1"}
     stored = server.run(server.store.get("example.com/things/t"))
     assert stored
     assert json.loads(stored.value)["apiVersion"] == "example.com/v1"
@@ -117,16 +104,10 @@ def test_versions_of_a_custom_resource_are_the_same_objects(server: Served) -> N
         {"apiVersion": "example.com/v1", "spec": {"b": 2}},
     )
     listed = server.get("/apis/example.com/v2/things")
-    assert (listed["apiVersion"], listed["items"]) == (
-        "example.com/v2",
-        [{**patched, "apiVersion": "example.com/v2"}],
-    )
-    name = f"{DEFINITIONS}/things.example.com"
-    server.patch(
-        name,
-        [{"op": "replace", "path": "/spec/versions/1/served", "value": False}],
-        JSON_PATCH,
-    )
+    assert listed["apiVersion"] == "example.com/v2"
+    assert listed["items"] == [{**patched, "apiVersion": "example.com/v2"}]
+    operation = {"op": "replace", "path": "/spec/versions/1/served", "value": False}
+    server.patch(f"{DEFINITIONS}/things.example.com", [operation], JSON_PATCH)
     assert server.call("GET", "/apis/example.com/v2/things").status_code == 404
     assert server.get("/apis/example.com/v1/things/t") == patched
 
@@ -138,16 +119,11 @@ def test_the_scope_and_the_names_of_a_definition_cannot_change(
     server: Served, change: Any
 ) -> None:
     server.post(DEFINITIONS, with_schema({"type": "object"}))
-    answer = server.call(
-        "PATCH",
-        f"{DEFINITIONS}/things.example.com",
-        {"spec": change},
-        content_type=MERGE,
-    )
+    path = f"{DEFINITIONS}/things.example.com"
+    answer = server.call("PATCH", path, {"spec": change}, content_type=MERGE)
     assert answer.status_code == 422
-    assert answer.json()["details"]["causes"][0]["message"].endswith(
-        "field is immutable"
-    )
+    cause = answer.json()["details"]["causes"][0]
+    assert cause["message"].endswith("field is immutable")
 
 
 def test_a_definition_is_deleted_with_its_objects(server: Served) -> None:
@@ -155,7 +131,7 @@ def test_a_definition_is_deleted_with_its_objects(server: Served) -> None:
     server.post(DEFINITIONS, CRON_TABS)
     server.post(CRON_TAB, cron_tab())
     assert server.call("DELETE", name).json()["metadata"]["deletionTimestamp"]
-    eventually_gone(server, name)
+    wait_until_deleted(server, name)
     assert server.call("GET", CRON_TAB).status_code == 404
     server.post(DEFINITIONS, CRON_TABS)
     assert server.get(CRON_TAB)["items"] == []

@@ -1,5 +1,4 @@
-"""Lists, their pages and snapshots, the forms of answers, discovery and OpenAPI over
-HTTP.
+"""Lists over HTTP: pages, snapshots and tables; discovery, OpenAPI and metrics.
 
 The semantics are those of "Kubernetes API Concepts" in the Kubernetes documentation.
 """
@@ -27,9 +26,8 @@ from tests.support.server_app import (
 from tests.support.server_definitions import CRON_TABS
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-METADATA = (
-    "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
-)
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 @pytest.fixture
@@ -41,10 +39,8 @@ def server() -> Iterator[Served]:
 @pytest.fixture
 def filled(server: Served) -> Served:
     for name in "abcde":
-        server.post(
-            CONFIG_MAPS,
-            config_map(name, {"odd": str(name in "ace").lower(), "name": name}),
-        )
+        odd = "true" if name in "ace" else "false"
+        server.post(CONFIG_MAPS, config_map(name, {"odd": odd, "name": name}))
     return server
 
 
@@ -54,20 +50,16 @@ def names(listed: Any) -> str:
 
 def test_a_list_has_its_kind_and_version(filled: Served) -> None:
     listed = filled.get(CONFIG_MAPS)
-    assert (listed["apiVersion"], listed["kind"], names(listed)) == (
-        "v1",
-        "ConfigMapList",
-        "abcde",
-    )
+    assert (listed["apiVersion"], listed["kind"]) == ("v1", "ConfigMapList")
+    assert names(listed) == "abcde"
     newest = max(int(item["metadata"]["resourceVersion"]) for item in listed["items"])
     assert listed["metadata"] == {"resourceVersion": str(newest)}
 
 
-def test_pages_are_of_one_snapshot_despite_later_writes(
-    filled: Served,
-) -> None:
+def test_pages_are_of_one_snapshot_despite_later_writes(filled: Served) -> None:
     page = filled.get(f"{CONFIG_MAPS}?limit=2")
-    version, seen = page["metadata"]["resourceVersion"], names(page)
+    version = page["metadata"]["resourceVersion"]
+    seen = names(page)
     assert page["metadata"]["remainingItemCount"] == 3
     filled.call("DELETE", f"{CONFIG_MAPS}/d")
     filled.post(CONFIG_MAPS, config_map("cc"))
@@ -76,20 +68,19 @@ def test_pages_are_of_one_snapshot_despite_later_writes(
         assert page["metadata"]["resourceVersion"] == version
         seen += names(page)
     assert seen == "abcde"
-    exact = filled.get(
-        f"{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact"
-    )
-    assert names(exact) == "abcde"
+    exact = f"resourceVersion={version}&resourceVersionMatch=Exact"
+    assert names(filled.get(f"{CONFIG_MAPS}?{exact}")) == "abcde"
     assert names(filled.get(CONFIG_MAPS)) == "abccce"
 
 
 def test_pages_of_a_selection_are_full(filled: Served) -> None:
-    page = filled.get(f"{CONFIG_MAPS}?limit=2&labelSelector=odd%3Dtrue")
-    assert (names(page), "remainingItemCount" in page["metadata"]) == ("ac", False)
-    rest = filled.get(
-        f"{CONFIG_MAPS}?limit=2&labelSelector=odd%3Dtrue&continue={page['metadata']['continue']}"
-    )
-    assert (names(rest), "continue" in rest["metadata"]) == ("e", False)
+    path = f"{CONFIG_MAPS}?limit=2&labelSelector=odd%3Dtrue"
+    page = filled.get(path)
+    assert names(page) == "ac"
+    assert "remainingItemCount" not in page["metadata"]
+    rest = filled.get(f"{path}&continue={page['metadata']['continue']}")
+    assert names(rest) == "e"
+    assert "continue" not in rest["metadata"]
 
 
 class BusyStore(MemoryStore):
@@ -124,9 +115,8 @@ def test_a_forgotten_snapshot_has_expired() -> None:
         page = server.get(f"{CONFIG_MAPS}?limit=1")
         for name in "xyz":
             server.post(CONFIG_MAPS, config_map(name))
-        answer = server.call(
-            "GET", f"{CONFIG_MAPS}?limit=1&continue={page['metadata']['continue']}"
-        )
+        token = page["metadata"]["continue"]
+        answer = server.call("GET", f"{CONFIG_MAPS}?limit=1&continue={token}")
     assert (answer.status_code, answer.json()["reason"]) == (410, "Expired")
 
 
@@ -163,31 +153,21 @@ def test_lists_and_objects_as_tables(server: Served) -> None:
     server.post(DEPLOYMENTS, deployment())
     table = server.call("GET", DEPLOYMENTS, accept=TABLE).json()
     assert (table["kind"], table["apiVersion"]) == ("Table", "meta.k8s.io/v1")
-    assert [
+    narrow = [
         column["name"]
         for column in table["columnDefinitions"]
-        if not column["priority"]
-    ] == [
-        "Name",
-        "Ready",
-        "Up-to-date",
-        "Available",
-        "Age",
+        if column["priority"] == 0
     ]
+    assert narrow == ["Name", "Ready", "Up-to-date", "Available", "Age"]
     (row,) = table["rows"]
     assert row["cells"][:4] == ["web", "0/2", 0, 0]
-    assert (row["object"]["kind"], row["object"]["metadata"]["name"]) == (
-        "PartialObjectMetadata",
-        "web",
-    )
-    single = server.call(
-        "GET", f"{DEPLOYMENTS}/web?includeObject=Object", accept=TABLE
-    ).json()
+    assert row["object"]["kind"] == "PartialObjectMetadata"
+    assert row["object"]["metadata"]["name"] == "web"
+    path = f"{DEPLOYMENTS}/web?includeObject=Object"
+    single = server.call("GET", path, accept=TABLE).json()
     assert single["rows"][0]["object"] == server.get(f"{DEPLOYMENTS}/web")
-    assert (
-        server.call("GET", f"{DEPLOYMENTS}?includeObject=All", accept=TABLE).status_code
-        == 400
-    )
+    path = f"{DEPLOYMENTS}?includeObject=All"
+    assert server.call("GET", path, accept=TABLE).status_code == 400
 
 
 def test_lists_and_objects_as_metadata_only(server: Served) -> None:
@@ -197,15 +177,13 @@ def test_lists_and_objects_as_metadata_only(server: Served) -> None:
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
     }
-    assert (
-        server.call("GET", f"{DEPLOYMENTS}/web", accept=METADATA.format("")).json()
-        == expected
-    )
-    listed = server.call("GET", DEPLOYMENTS, accept=METADATA.format("List")).json()
-    assert (listed["kind"], listed["items"]) == (
-        "PartialObjectMetadataList",
-        [expected],
-    )
+    accept = f"{METADATA},application/json"
+    answer = server.call("GET", f"{DEPLOYMENTS}/web", accept=accept)
+    assert answer.json() == expected
+    accept = f"{METADATA_LIST},application/json"
+    listed = server.call("GET", DEPLOYMENTS, accept=accept).json()
+    assert listed["kind"] == "PartialObjectMetadataList"
+    assert listed["items"] == [expected]
 
 
 def test_lists_and_objects_as_yaml(server: Served) -> None:
@@ -224,6 +202,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 def cached(
     server: Served, path: str, answer: httpx.Response, **headers: str
 ) -> httpx.Response:
+    """Ask again with the ETag of an answer."""
     return server.call("GET", path, if_none_match=answer.headers["etag"], **headers)
 
 
@@ -235,19 +214,14 @@ def test_discovery_in_both_forms_and_with_an_etag(server: Served) -> None:
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRON_TABS)
     changed = cached(server, "/apis", answer, accept=AGGREGATED)
-    assert "stable.example.com" in [
-        item["metadata"]["name"] for item in changed.json()["items"]
-    ]
+    groups = [item["metadata"]["name"] for item in changed.json()["items"]]
+    assert "stable.example.com" in groups
     assert server.get("/apis")["kind"] == "APIGroupList"
-    assert server.get("/api") == {
-        "kind": "APIVersions",
-        "apiVersion": "v1",
-        "versions": ["v1"],
-    } | server.get("/api")
+    versions = server.get("/api")
+    assert (versions["kind"], versions["versions"]) == ("APIVersions", ["v1"])
     assert server.get("/apis/apps")["preferredVersion"]["version"] == "v1"
-    assert "deployments/scale" in [
-        one["name"] for one in server.get("/apis/apps/v1")["resources"]
-    ]
+    resources = server.get("/apis/apps/v1")["resources"]
+    assert "deployments/scale" in [resource["name"] for resource in resources]
     assert server.get("/api/v1")["groupVersion"] == "v1"
 
 
@@ -256,20 +230,16 @@ def test_openapi_documents_are_immutable_under_their_hash(server: Served) -> Non
     url = index["apis/apps/v1"]["serverRelativeURL"]
     answer = server.call("GET", url)
     assert answer.headers["cache-control"] == "public, immutable"
-    operation = answer.json()["paths"][
-        "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
-    ]["patch"]
-    assert (
-        "application/strategic-merge-patch+json" in operation["requestBody"]["content"]
-    )
-    assert "fieldValidation" in [
-        parameter["name"] for parameter in operation["parameters"]
-    ]
+    paths = answer.json()["paths"]
+    path = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
+    operation = paths[path]["patch"]
+    accepted = operation["requestBody"]["content"]
+    assert "application/strategic-merge-patch+json" in accepted
+    parameters = [parameter["name"] for parameter in operation["parameters"]]
+    assert "fieldValidation" in parameters
     assert cached(server, url, answer).status_code == 304
-    assert (
-        "immutable"
-        not in server.call("GET", url.partition("?")[0]).headers["cache-control"]
-    )
+    without_hash = server.call("GET", url.partition("?")[0])
+    assert "immutable" not in without_hash.headers["cache-control"]
     v2 = server.call("GET", "/openapi/v2")
     assert (v2.status_code, v2.content) == (200, b"")
     server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRON_TABS)
@@ -290,8 +260,6 @@ def test_health_version_and_metrics(server: Served) -> None:
     lines = answer.text.splitlines()
     assert f'apiserver_request_total{{verb="create",{labels},code="201"}} 1' in lines
     assert f'apiserver_request_total{{verb="get",{labels},code="404"}} 1' in lines
-    assert (
-        f'apiserver_request_duration_seconds_bucket{{verb="create",{labels},le="+Inf"}} 1'
-        in lines
-    )
+    bucket = "apiserver_request_duration_seconds_bucket"
+    assert f'{bucket}{{verb="create",{labels},le="+Inf"}} 1' in lines
     assert "apiserver_current_inflight_requests 0" in lines

@@ -7,7 +7,7 @@ pkg/api/errors).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import NamedTuple
 
 import pytest
 
@@ -28,351 +28,218 @@ def server() -> Iterator[Served]:
         yield running
 
 
-NAMED = f"{CONFIG_MAPS}/a"
-Refused: TypeAlias = tuple[str, str, Any, dict[str, str], int, str, str]
-REFUSED: list[Refused] = [
-    # method, path, body, headers, code, reason, a part of the message
-    (
-        "GET",
-        "/nowhere",
-        None,
-        {},
-        404,
-        "NotFound",
-        "the server could not find the requested resource",
-    ),
-    ("GET", "/apis/none.example.com/v1/things", None, {}, 404, "NotFound", "things"),
-    (
-        "GET",
-        "/api/v1/namespaces/default/configmaps/a/status",
-        None,
-        {},
-        404,
-        "NotFound",
-        "could not find",
-    ),
-    (
-        "GET",
-        "/api/v1/namespaces/default/nodes",
-        None,
-        {},
-        404,
-        "NotFound",
-        "could not find",
-    ),
-    ("GET", "/api/v1/configmaps/a", None, {}, 404, "NotFound", "could not find"),
-    (
-        "GET",
-        f"{CONFIG_MAPS}/none",
-        None,
-        {},
-        404,
-        "NotFound",
-        'configmaps "none" not found',
-    ),
-    (
-        "PUT",
-        f"{DEPLOYMENTS}/none",
-        deployment(name="none"),
-        {},
-        404,
-        "NotFound",
-        'deployments.apps "none" not found',
-    ),
-    (
-        "PATCH",
-        f"{DEPLOYMENTS}/none",
-        {},
-        {"content_type": MERGE},
-        404,
-        "NotFound",
-        'deployments.apps "none" not found',
-    ),
-    (
-        "POST",
-        "/api/v1/namespaces/none/configmaps",
-        config_map("b"),
-        {},
-        404,
-        "NotFound",
-        'namespaces "none" not found',
-    ),
-    (
-        "POST",
-        NAMED,
-        config_map("a"),
-        {},
-        405,
-        "MethodNotAllowed",
-        "does not allow this method",
-    ),
-    (
-        "POST",
-        "/api/v1/configmaps",
-        config_map("a"),
-        {},
-        405,
-        "MethodNotAllowed",
-        "does not allow this method",
-    ),
-    (
-        "PUT",
-        CONFIG_MAPS,
-        config_map("a"),
-        {},
-        405,
-        "MethodNotAllowed",
-        "does not allow this method",
-    ),
-    ("OPTIONS", NAMED, None, {}, 405, "MethodNotAllowed", "does not allow this method"),
-    ("POST", "/version", {}, {}, 405, "MethodNotAllowed", "does not allow this method"),
-    (
-        "POST",
-        CONFIG_MAPS,
-        config_map("a"),
-        {},
-        409,
-        "AlreadyExists",
-        'configmaps "a" already exists',
-    ),
-    ("POST", CONFIG_MAPS, b"{", {}, 400, "BadRequest", ""),
-    ("POST", CONFIG_MAPS, b"[]", {}, 400, "BadRequest", ""),
-    ("POST", CONFIG_MAPS, b"", {}, 400, "BadRequest", ""),
-    (
-        "POST",
-        CONFIG_MAPS,
-        b"a: b: c",
-        {"content_type": "application/yaml"},
-        400,
-        "BadRequest",
-        "",
-    ),
-    (
-        "POST",
-        CONFIG_MAPS,
-        {"kind": "Pod", "metadata": {"name": "b"}},
-        {},
-        400,
-        "BadRequest",
-        "Pod",
-    ),
-    (
-        "POST",
-        CONFIG_MAPS,
-        {"metadata": {"name": "b", "namespace": "x"}},
-        {},
-        400,
-        "BadRequest",
-        "namespace",
-    ),
-    (
-        "POST",
-        CONFIG_MAPS,
-        {"metadata": {"name": "b"}, "data": 1},
-        {},
-        400,
-        "BadRequest",
-        "data",
-    ),
-    (
-        "POST",
-        CONFIG_MAPS,
-        {"metadata": {}},
-        {},
-        422,
-        "Invalid",
-        "name or generateName is required",
-    ),
-    (
-        "POST",
-        CONFIG_MAPS,
-        {"metadata": {"name": "No"}},
-        {},
-        422,
-        "Invalid",
-        'ConfigMap "No" is invalid',
-    ),
-    (
-        "PUT",
-        NAMED,
-        config_map("other"),
-        {},
-        400,
-        "BadRequest",
-        "does not match the name on the URL",
-    ),
-    (
-        "PATCH",
-        NAMED,
-        b"{}",
-        {"content_type": "text/plain"},
-        415,
-        "UnsupportedMediaType",
-        "accepted media types",
-    ),
-    ("PATCH", NAMED, b"{}", {}, 415, "UnsupportedMediaType", "accepted media types"),
-    (
-        "PATCH",
-        NAMED,
-        b"{}",
-        {"content_type": "application/apply-patch+yaml"},
-        415,
-        "UnsupportedMediaType",
-        "server-side",
-    ),
-    (
-        "POST",
-        CONFIG_MAPS,
-        b"x",
-        {"content_type": "application/vnd.kubernetes.protobuf"},
-        415,
-        "UnsupportedMediaType",
-        "",
-    ),
-    (
-        "DELETE",
-        NAMED,
-        b"x",
-        {"content_type": "application/cbor"},
-        415,
-        "UnsupportedMediaType",
-        "",
-    ),
-    ("DELETE", NAMED, {"propagationPolicy": "Never"}, {}, 422, "Invalid", "Never"),
-    ("DELETE", NAMED, {"gracePeriodSeconds": "soon"}, {}, 400, "BadRequest", ""),
-    (
-        "DELETE",
-        "/api/v1/namespaces/default",
-        None,
-        {},
-        403,
-        "Forbidden",
-        "this namespace may not be deleted",
-    ),
-    (
-        "GET",
-        NAMED,
-        None,
-        {"accept": "text/html"},
-        406,
-        "NotAcceptable",
-        "application/json",
-    ),
-    (
-        "GET",
-        NAMED,
-        None,
-        {"accept": "application/vnd.kubernetes.protobuf"},
-        406,
-        "NotAcceptable",
-        "application/json",
-    ),
-    (
-        "PATCH",
-        f"{NAMED}?dryRun=Some",
-        {},
-        {"content_type": MERGE},
-        422,
-        "Invalid",
-        "dryRun",
-    ),
-    (
-        "PATCH",
-        f"{NAMED}?fieldValidation=No",
-        {},
-        {"content_type": MERGE},
-        422,
-        "Invalid",
-        "fieldValidation",
-    ),
-    ("GET", f"{CONFIG_MAPS}?limit=many", None, {}, 400, "BadRequest", "limit"),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?resourceVersion=-1",
-        None,
-        {},
-        400,
-        "BadRequest",
-        "resourceVersion",
-    ),
-    ("GET", f"{CONFIG_MAPS}?continue=x", None, {}, 400, "BadRequest", "continue"),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?labelSelector=a%3D%3D%3Db",
-        None,
-        {},
-        400,
-        "BadRequest",
-        "label selector",
-    ),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?fieldSelector=a",
-        None,
-        {},
-        400,
-        "BadRequest",
-        "field selector",
-    ),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?resourceVersionMatch=Exact",
-        None,
-        {},
-        400,
-        "BadRequest",
-        "resourceVersionMatch",
-    ),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch=Never",
-        None,
-        {},
-        400,
-        "BadRequest",
-        "Never",
-    ),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?watch=1&sendInitialEvents=true",
-        None,
-        {},
-        400,
-        "BadRequest",
-        "NotOlderThan",
-    ),
-    (
-        "GET",
-        f"{CONFIG_MAPS}?resourceVersion=999999",
-        None,
-        {},
-        410,
-        "Expired",
-        "future",
-    ),
-]
+EXISTING = f"{CONFIG_MAPS}/a"
 
 
-@pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]} {row[4]}")
+class Request(NamedTuple):
+    """A request, and a part of the message of the Status that refuses it."""
+
+    method: str
+    path: str
+    message: str
+    body: object = None
+    content_type: str = ""
+    accept: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+# Requests by the code and the reason of the Status.
+REFUSED: dict[tuple[int, str], list[Request]] = {
+    (404, "NotFound"): [
+        Request("GET", "/nowhere", "the server could not find the requested resource"),
+        Request("GET", "/apis/none.example.com/v1/things", "things"),
+        Request(
+            "GET", "/api/v1/namespaces/default/configmaps/a/status", "could not find"
+        ),
+        Request("GET", "/api/v1/namespaces/default/nodes", "could not find"),
+        Request("GET", "/api/v1/configmaps/a", "could not find"),
+        Request("GET", f"{CONFIG_MAPS}/none", 'configmaps "none" not found'),
+        Request(
+            "PUT",
+            f"{DEPLOYMENTS}/none",
+            'deployments.apps "none" not found',
+            body=deployment(name="none"),
+        ),
+        Request(
+            "PATCH",
+            f"{DEPLOYMENTS}/none",
+            'deployments.apps "none" not found',
+            body={},
+            content_type=MERGE,
+        ),
+        Request(
+            "POST",
+            "/api/v1/namespaces/none/configmaps",
+            'namespaces "none" not found',
+            body=config_map("b"),
+        ),
+    ],
+    (405, "MethodNotAllowed"): [
+        Request("POST", EXISTING, "does not allow this method", body=config_map("a")),
+        Request(
+            "POST",
+            "/api/v1/configmaps",
+            "does not allow this method",
+            body=config_map("a"),
+        ),
+        Request("PUT", CONFIG_MAPS, "does not allow this method", body=config_map("a")),
+        Request("OPTIONS", EXISTING, "does not allow this method"),
+        Request("POST", "/version", "does not allow this method", body={}),
+    ],
+    (409, "AlreadyExists"): [
+        Request(
+            "POST", CONFIG_MAPS, 'configmaps "a" already exists', body=config_map("a")
+        )
+    ],
+    (400, "BadRequest"): [
+        Request("POST", CONFIG_MAPS, "not JSON", body=b"{"),
+        Request("POST", CONFIG_MAPS, "an object", body=b"[]"),
+        Request("POST", CONFIG_MAPS, "not JSON", body=b""),
+        Request(
+            "POST",
+            CONFIG_MAPS,
+            "not YAML",
+            body=b"a: b: c",
+            content_type="application/yaml",
+        ),
+        Request(
+            "POST", CONFIG_MAPS, "Pod", body={"kind": "Pod", "metadata": {"name": "b"}}
+        ),
+        Request(
+            "POST",
+            CONFIG_MAPS,
+            "namespace",
+            body={"metadata": {"name": "b", "namespace": "x"}},
+        ),
+        Request(
+            "POST", CONFIG_MAPS, "data", body={"metadata": {"name": "b"}, "data": 1}
+        ),
+        Request(
+            "PUT",
+            EXISTING,
+            "does not match the name on the URL",
+            body=config_map("other"),
+        ),
+        Request(
+            "DELETE",
+            EXISTING,
+            "gracePeriodSeconds",
+            body={"gracePeriodSeconds": "soon"},
+        ),
+        Request("GET", f"{CONFIG_MAPS}?limit=many", "limit"),
+        Request("GET", f"{CONFIG_MAPS}?resourceVersion=-1", "resourceVersion"),
+        Request("GET", f"{CONFIG_MAPS}?continue=x", "continue"),
+        Request("GET", f"{CONFIG_MAPS}?labelSelector=a%3D%3D%3Db", "label selector"),
+        Request("GET", f"{CONFIG_MAPS}?fieldSelector=a", "field selector"),
+        Request(
+            "GET", f"{CONFIG_MAPS}?resourceVersionMatch=Exact", "resourceVersionMatch"
+        ),
+        Request(
+            "GET",
+            f"{CONFIG_MAPS}?resourceVersion=1&resourceVersionMatch=Never",
+            "Never",
+        ),
+        Request("GET", f"{CONFIG_MAPS}?watch=1&sendInitialEvents=true", "NotOlderThan"),
+    ],
+    (422, "Invalid"): [
+        Request(
+            "POST",
+            CONFIG_MAPS,
+            "name or generateName is required",
+            body={"metadata": {}},
+        ),
+        Request(
+            "POST",
+            CONFIG_MAPS,
+            'ConfigMap "No" is invalid',
+            body={"metadata": {"name": "No"}},
+        ),
+        Request("DELETE", EXISTING, "Never", body={"propagationPolicy": "Never"}),
+        Request(
+            "PATCH", f"{EXISTING}?dryRun=Some", "dryRun", body={}, content_type=MERGE
+        ),
+        Request(
+            "PATCH",
+            f"{EXISTING}?fieldValidation=No",
+            "fieldValidation",
+            body={},
+            content_type=MERGE,
+        ),
+    ],
+    (415, "UnsupportedMediaType"): [
+        Request(
+            "PATCH",
+            EXISTING,
+            "accepted media types",
+            body=b"{}",
+            content_type="text/plain",
+        ),
+        Request("PATCH", EXISTING, "accepted media types", body=b"{}"),
+        Request(
+            "PATCH",
+            EXISTING,
+            "server-side",
+            body=b"{}",
+            content_type="application/apply-patch+yaml",
+        ),
+        Request(
+            "POST",
+            CONFIG_MAPS,
+            "accepted media types include: application/json",
+            body=b"x",
+            content_type="application/vnd.kubernetes.protobuf",
+        ),
+        Request(
+            "DELETE",
+            EXISTING,
+            "must be application/json",
+            body=b"x",
+            content_type="application/cbor",
+        ),
+    ],
+    (403, "Forbidden"): [
+        Request(
+            "DELETE", "/api/v1/namespaces/default", "this namespace may not be deleted"
+        )
+    ],
+    (406, "NotAcceptable"): [
+        Request("GET", EXISTING, "application/json", accept="text/html"),
+        Request(
+            "GET",
+            EXISTING,
+            "application/json",
+            accept="application/vnd.kubernetes.protobuf",
+        ),
+    ],
+    (410, "Expired"): [
+        Request("GET", f"{CONFIG_MAPS}?resourceVersion=999999", "future")
+    ],
+}
+
+
+CASES: list[tuple[Request, int, str]] = []
+for (code, reason), requests in REFUSED.items():
+    CASES += [(request, code, reason) for request in requests]
+
+
+@pytest.mark.parametrize(("refused", "code", "reason"), CASES, ids=str)
 def test_a_refused_request_is_answered_with_a_status(
-    server: Served, row: Refused
+    server: Served, refused: Request, code: int, reason: str
 ) -> None:
-    method, path, body, headers, code, reason, message = row
     server.post(CONFIG_MAPS, config_map("a"))
-    answer = server.call(method, path, body, **headers)
+    headers = {"content_type": refused.content_type, "accept": refused.accept}
+    given = {name: value for name, value in headers.items() if value}
+    answer = server.call(refused.method, refused.path, refused.body, **given)
     status = answer.json()
-    assert (answer.status_code, status["code"], status["reason"]) == (
-        code,
-        code,
-        reason,
-    ), status
-    assert (status["kind"], status["apiVersion"], status["status"]) == (
-        "Status",
-        "v1",
-        "Failure",
-    )
-    assert message in status["message"]
-    assert code != 405 or answer.headers["allow"]
+    assert answer.status_code == status["code"] == code
+    assert status["reason"] == reason
+    assert (status["kind"], status["apiVersion"]) == ("Status", "v1")
+    assert status["status"] == "Failure"
+    assert refused.message in status["message"]
+    if code == 405:
+        assert answer.headers["allow"]
     assert server.get(CONFIG_MAPS)["items"][0]["metadata"]["name"] == "a"
 
 

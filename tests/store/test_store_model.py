@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("backend", ["memory", "sqlite"], indirect=True)
 async def test_the_history_is_complete_and_bounded(url: str, backend: str) -> None:
-    chance = random.Random(7)  # noqa: S311 - repeatable test data, no secret
+    chance = random.Random(7)
     async with opened_store(url, history=50) as store:
         model = StoreModel(await store.revision())
         for number in range(300):
