@@ -215,7 +215,7 @@ class Stream:
                 task.cancel()
             await asyncio.gather(sender, *ends, return_exceptions=True)
         # The last chunk tells the client that the watch ended in order, and not by a
-        # broken connection. TimeoutError: it reads nothing, so it cannot be told.
+        # broken connection. TimeoutError: it reads nothing any more.
         with suppress(TimeoutError):
             if not sender.cancelled():
                 sender.result()  # raises what went wrong

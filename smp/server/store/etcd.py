@@ -153,7 +153,7 @@ class EtcdStore(Writes):
     def _event(self, event: WatchEvent) -> Event:
         new = self._stored(event.kv)
         # Only a creation (version 1) has no value before it. Otherwise the value was
-        # compacted, and the change cannot be told from a creation.
+        # compacted, and the event would look like a creation.
         if event.prev_kv is None and event.kv.version != 1:
             raise Expired(new.revision)
         before = self._stored(event.prev_kv) if event.prev_kv else None
