@@ -1,6 +1,4 @@
-"""The compiled engine: a wheel with it, the same tests over it, and a wheel without it
-where it cannot be had.
-"""
+"""The wheel with the compiled engine, and the wheels without it."""
 
 from __future__ import annotations
 
@@ -19,78 +17,93 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
+# The compiled engine has to answer what the reference answers, and to keep the laws.
+# The tests of depth run, too: compiled code has no recursion limit of its own.
 SUITES: Final = (
-    "spec_cases",
-    "tests/engine/test_three_way.py",
+    "tests/engine/test_differential.py",
     "tests/engine/test_laws.py",
-    "tests/engine/test_robustness.py",
-)
-RECORDED: Final = (
-    "tests/engine/test_differential.py::test_smp_answers_what_was_recorded"
+    "tests/engine/test_robustness.py::test_bottomless_values_are_an_error_or_a_result",
+    "tests/engine/test_robustness.py::test_a_bottomless_patch_is_too_deep",
 )
 PROOF: Final = "test_proof.py"
-QUICK: Final = ("-q", "-p", "no:cacheprovider", "-k", "not hundred_thousand")
-PYTEST: Final = (sys.executable, "-m", "pytest", *QUICK, PROOF, *SUITES, RECORDED)
+LINKED: Final = ("benchmarks", "docs", "pyproject.toml", "spec_cases", "tests")
 
 
-def wheel(target: Path, monkeypatch: pytest.MonkeyPatch, setting: str = "") -> Path:
-    monkeypatch.setenv("SMP_COMPILE", setting)
-    (path,) = WheelBuilder(str(ROOT)).build(
-        directory=str(target), versions=["standard"]
-    )
+def build_wheel(
+    target: Path, monkeypatch: pytest.MonkeyPatch, compile_setting: str = ""
+) -> Path:
+    monkeypatch.setenv("SMP_COMPILE", compile_setting)
+    builder = WheelBuilder(str(ROOT))
+    (path,) = builder.build(directory=str(target), versions=["standard"])
     return Path(path)
 
 
-def test_the_compiled_engine_passes_the_tests_of_the_interpreted_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built = wheel(tmp_path, monkeypatch)
-    if built.name.endswith("-none-any.whl"):
+@pytest.fixture(scope="module")
+def compiled_wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        wheel = build_wheel(tmp_path_factory.mktemp("wheel"), monkeypatch)
+    if wheel.name.endswith("-none-any.whl"):
         pytest.skip("no C compiler, or no headers of Python")
-    names = zipfile.ZipFile(built).namelist()
-    for module in MODULES:
-        assert module in names
-        assert any(
-            name.startswith(module.removesuffix(".py") + ".")
-            and not name.endswith(".py")
-            for name in names
-        )
+    return zipfile.ZipFile(wheel)
+
+
+def test_the_compiled_engine_agrees_with_the_reference_and_keeps_the_laws(
+    compiled_wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    # The tests run in a tree that has the package of the wheel, and nothing else of it.
     tree = tmp_path / "tree"
-    zipfile.ZipFile(built).extractall(tree)
-    for name in ("benchmarks", "docs", "pyproject.toml", "spec_cases", "tests"):
+    compiled_wheel.extractall(tree)
+    for name in LINKED:
         (tree / name).symlink_to(ROOT / name)
     (tree / PROOF).write_text(
-        "from smp import values\n"
-        f"def test_proof(): assert values.__file__.startswith('{tree}/smp/values.c')\n"
+        "from smp import values\n\n"
+        "def test_the_engine_is_the_compiled_one():\n"
+        f"    assert values.__file__.startswith('{tree}/smp/values.c')\n"
+        "    assert values.COMPILED\n"
     )
-    environment = {**os.environ, "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     ran = subprocess.run(
-        PYTEST, cwd=tree, env=environment, capture_output=True, text=True, check=False
+        [*command, PROOF, *SUITES],
+        cwd=tree,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr
+
+
+def test_the_compiled_wheel_holds_each_module_as_source_and_compiled(
+    compiled_wheel: zipfile.ZipFile,
+) -> None:
+    names = compiled_wheel.namelist()
+    for module in MODULES:
+        assert module in names
+        stem = module.removesuffix(".py")
+        compiled = [name for name in names if name.startswith(f"{stem}.")]
+        assert len(compiled) == 2, compiled
 
 
 def test_without_a_compiler_the_wheel_is_pure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert wheel(tmp_path, monkeypatch).name.endswith("-py3-none-any.whl")
+    assert build_wheel(tmp_path, monkeypatch).name.endswith("-py3-none-any.whl")
 
 
-def test_what_cannot_be_compiled_stays_pure_unless_it_has_to_be(
+def test_a_failing_compiler_leaves_a_pure_wheel_unless_compiling_is_required(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mypyc.build.mypycify", _failing)
-    assert wheel(tmp_path, monkeypatch).name.endswith("-py3-none-any.whl")
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise SystemExit("no such compiler")
+
+    monkeypatch.setattr("mypyc.build.mypycify", fail)
+    assert build_wheel(tmp_path, monkeypatch).name.endswith("-py3-none-any.whl")
     with pytest.raises(SystemExit):
-        wheel(tmp_path, monkeypatch, "1")
+        build_wheel(tmp_path, monkeypatch, "1")
 
 
-def _failing(*_arguments: object, **_options: object) -> None:
-    raise SystemExit("no such compiler")
-
-
-def test_nothing_is_compiled_that_is_not_to_be(
+def test_the_wheel_is_pure_where_compiling_is_turned_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert wheel(tmp_path, monkeypatch, "0").name.endswith("-py3-none-any.whl")
+    assert build_wheel(tmp_path, monkeypatch, "0").name.endswith("-py3-none-any.whl")

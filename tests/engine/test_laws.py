@@ -1,4 +1,4 @@
-"""What must hold for any object, whatever the reference does."""
+"""Laws of the operations: they hold for all objects, whatever the reference does."""
 
 from __future__ import annotations
 
@@ -63,62 +63,55 @@ def test_a_patch_applied_twice_changes_nothing_more(maker: Maker) -> None:
     assert same(apply_patch(modified, patch, schema), modified)
 
 
+FOREIGN_CONTAINER: JSONObject = {"name": "foreign", "image": "x"}
+FOREIGN: JSONObject = {
+    "metadata": {"annotations": {"foreign": "x"}, "finalizers": ["foreign"]},
+    "spec": {"template": {"spec": {"containers": [FOREIGN_CONTAINER]}}},
+}
+PARENTS_OF_FOREIGN = (
+    ("metadata",),
+    ("metadata", "annotations"),
+    ("metadata", "finalizers"),
+    ("spec",),
+    ("spec", "template"),
+    ("spec", "template", "spec"),
+    ("spec", "template", "spec", "containers"),
+)
+
+
 @law
 @given(makers(keyless=0))
-def test_what_nobody_manages_is_left_alone(maker: Maker) -> None:
+def test_fields_and_elements_that_others_added_are_left_alone(maker: Maker) -> None:
     base = maker.object(DEPLOYMENT)
     modified = maker.changed(base, DEPLOYMENT)
-    foreign: JSONObject = {
-        "metadata": {"annotations": {"foreign": "x"}, "finalizers": ["foreign"]}
-    }
-    foreign |= {
-        "spec": {
-            "template": {"spec": {"containers": [{"name": "foreign", "image": "x"}]}}
-        }
-    }
-    live = with_lists(base, foreign)
-    result = apply_patch(
-        live, three_way_patch(base, modified, live, DEPLOYMENT), DEPLOYMENT
-    )
-    assume(kept_parents(base, modified))
-    containers, finalizers = (
-        at(result, ("spec", "template", "spec", "containers")),
-        at(result, ("metadata", "finalizers")),
-    )
-    assert at(result, ("metadata", "annotations", "foreign")) == "x"
+    # Dropping an object or a list drops what others added to it, too.
+    for path in PARENTS_OF_FOREIGN:
+        assume(value_at(base, path) is None or value_at(modified, path) is not None)
+    live = with_additions(base, FOREIGN)
+    patch = three_way_patch(base, modified, live, DEPLOYMENT)
+    result = apply_patch(live, patch, DEPLOYMENT)
+    assert value_at(result, ("metadata", "annotations", "foreign")) == "x"
+    finalizers = value_at(result, ("metadata", "finalizers"))
     assert isinstance(finalizers, list)
     assert "foreign" in finalizers
+    containers = value_at(result, ("spec", "template", "spec", "containers"))
     assert isinstance(containers, list)
-    assert {"name": "foreign", "image": "x"} in containers
+    assert FOREIGN_CONTAINER in containers
 
 
-def with_lists(value: JSONObject, extra: JSONObject) -> JSONObject:
-    made: JSONObject = {**extra, **value}
+def with_additions(value: JSONObject, extra: JSONObject) -> JSONObject:
+    """Add the members and elements of another object; additions to lists come first."""
+    result: JSONObject = {**extra, **value}
     for name in value.keys() & extra.keys():
-        one, other = value[name], extra[name]
-        if isinstance(one, dict) and isinstance(other, dict):
-            made[name] = with_lists(one, other)
-        elif isinstance(one, list) and isinstance(other, list):
-            made[name] = [*other, *one]
-    return made
+        mine, added = value[name], extra[name]
+        if isinstance(mine, dict) and isinstance(added, dict):
+            result[name] = with_additions(mine, added)
+        elif isinstance(mine, list) and isinstance(added, list):
+            result[name] = [*added, *mine]
+    return result
 
 
-def kept_parents(base: JSONObject, modified: JSONObject) -> bool:
-    """Tell whether no object or list above the foreign values was dropped: that drops
-    them, too.
-    """
-    deepest = ("spec", "template", "spec", "containers")
-    paths = [deepest[:depth] for depth in range(1, 5)] + [
-        ("metadata",),
-        ("metadata", "annotations"),
-        ("metadata", "finalizers"),
-    ]
-    return all(
-        at(base, path) is None or at(modified, path) is not None for path in paths
-    )
-
-
-def at(value: JSON, path: tuple[str, ...]) -> JSON:
+def value_at(value: JSON, path: tuple[str, ...]) -> JSON:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -126,7 +119,9 @@ def at(value: JSON, path: tuple[str, ...]) -> JSON:
 
 @law
 @given(makers(keyless=0))
-def test_without_drift_three_ways_do_what_two_do(maker: Maker) -> None:
+def test_without_drift_a_three_way_patch_does_what_a_two_way_patch_does(
+    maker: Maker,
+) -> None:
     schema = maker.subject().schema
     base = maker.object(schema)
     modified = maker.changed(base, schema)
@@ -140,8 +135,9 @@ def test_without_drift_three_ways_do_what_two_do(maker: Maker) -> None:
 
 @law
 @given(makers(keyless=0))
-def test_a_three_way_patch_arrives(maker: Maker) -> None:
-    """After an apply, another apply of the same configuration has nothing to change."""
+def test_a_second_apply_of_the_same_configuration_changes_nothing(
+    maker: Maker,
+) -> None:
     schema = maker.subject().schema
     last_applied, modified, live = maker.triple(schema)
     result = apply_patch(
@@ -153,7 +149,7 @@ def test_a_three_way_patch_arrives(maker: Maker) -> None:
 
 @law
 @given(makers(keyless=0))
-def test_a_composition_of_diffs_arrives_where_they_arrive(maker: Maker) -> None:
+def test_a_composition_of_two_diffs_does_what_they_do_in_turn(maker: Maker) -> None:
     schema = maker.subject().schema
     original = maker.object(schema)
     between = maker.changed(original, schema)
@@ -171,7 +167,7 @@ def test_a_composition_of_diffs_arrives_where_they_arrive(maker: Maker) -> None:
 
 @law
 @given(makers(keyless=0))
-def test_arguments_stay_as_they_are(maker: Maker) -> None:
+def test_no_operation_changes_its_arguments(maker: Maker) -> None:
     schema = maker.subject().schema
     last_applied, modified, live = maker.triple(schema)
     patch, other = (
@@ -196,7 +192,7 @@ def test_arguments_stay_as_they_are(maker: Maker) -> None:
             assert same(arguments, before)
 
 
-def test_what_does_not_change_is_shared() -> None:
+def test_a_result_shares_what_did_not_change() -> None:
     environment: JSON = [{"name": "A"}]
     proxy: JSON = {"name": "proxy", "args": ["-v"]}
     labels: JSON = {"a": "b"}
@@ -209,12 +205,12 @@ def test_what_does_not_change_is_shared() -> None:
         "spec": {"template": {"spec": {"containers": [{"name": "app", "image": "b"}]}}}
     }
     result = apply_patch(live, patch, DEPLOYMENT)
-    assert at(result, ("metadata", "labels")) is labels
-    merged = at(result, ("spec", "template", "spec", "containers"))
+    assert value_at(result, ("metadata", "labels")) is labels
+    merged = value_at(result, ("spec", "template", "spec", "containers"))
     assert isinstance(merged, list)
     assert merged[1] is proxy
-    assert at(merged[0], ("image",)) == "b"
-    assert at(merged[0], ("env",)) is environment
+    assert value_at(merged[0], ("image",)) == "b"
+    assert value_at(merged[0], ("env",)) is environment
 
 
 @law
@@ -229,7 +225,7 @@ def test_an_empty_patch_shares_everything(maker: Maker) -> None:
 
 @law
 @given(makers(keyless=0))
-def test_no_directive_and_no_null_survives(maker: Maker) -> None:
+def test_no_directive_and_no_null_of_a_patch_is_left_in_a_result(maker: Maker) -> None:
     schema = maker.subject().schema
     live = maker.object(schema)
     patch = maker.patch(live, schema)
@@ -258,8 +254,9 @@ def answers(maker: Maker) -> Iterator[JSON]:
 
 
 def digest() -> str:
-    """Compute a digest over what all operations make of some random objects, order of
-    keys included.
+    """Return a digest of what all operations make of random objects.
+
+    The order of keys is part of it.
     """
     results = [[*answers(Maker(seed))] for seed in range(60)]
     return hashlib.sha256(json.dumps(results).encode()).hexdigest()
