@@ -26,7 +26,7 @@ from smp.values import JSONObject
 
 Endpoint: TypeAlias = Callable[[ServerState, Request], Awaitable[ASGIApp]]
 
-# Clients may keep a document whose URL has its hash for ever, as API servers allow it.
+# Clients may keep a document whose URL has its hash forever, as with API servers.
 _IMMUTABLE: Final = {
     "cache-control": "public, immutable",
     "expires": "Thu, 31 Dec 2037 23:55:55 GMT",

@@ -75,7 +75,7 @@ class Worker:
         is_closing = False
         while not is_closing:
             # Wait for one call, and take those that have arrived behind it.
-            # The bound keeps a transaction short where calls never cease to arrive.
+            # The bound keeps a transaction short while calls keep arriving.
             first = self._calls.get()
             arrived = min(self._calls.qsize(), _BATCH)
             taken = [first, *(self._calls.get() for _ in range(arrived))]
