@@ -1,5 +1,4 @@
-"""The paths of an OpenAPI document: which operations a resource has, what they take and
-what they answer.
+"""The paths of a document: the operations on a resource, what they read and answer.
 
 Their form, and the ids of operations, are those of the documents in k8s.io/kubernetes,
 api/openapi-spec/v3.
@@ -8,16 +7,24 @@ api/openapi-spec/v3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
+
+import msgspec
 
 from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource
 from smp.values import JSON, JSONObject
 
+# The names of schemas, by role: object, list, scale, options, status and patch.
+Components: TypeAlias = Mapping[str, str]
 
-class Operation(NamedTuple):
-    """An operation: its method, the verb in discovery that it needs, its query, and
-    what it reads and answers.
+
+class Operation(msgspec.Struct, frozen=True):
+    """One operation of a path.
+
+    ``verb`` is its verb in discovery, and ``query`` names its query parameters.
+    ``reads`` and ``answers`` are the roles of the schemas of its request and response;
+    an operation without a request body reads "".
     """
 
     method: str
@@ -27,14 +34,14 @@ class Operation(NamedTuple):
     answers: str = "object"
 
 
-_WRITING: Final = ("dryRun", "fieldManager", "fieldValidation")
-_DELETING: Final = (
+_WRITE_QUERY: Final = ("dryRun", "fieldManager", "fieldValidation")
+_DELETE_QUERY: Final = (
     "dryRun",
     "gracePeriodSeconds",
     "orphanDependents",
     "propagationPolicy",
 )
-_SELECTING: Final = (
+_SELECT_QUERY: Final = (
     "continue",
     "fieldSelector",
     "labelSelector",
@@ -42,43 +49,46 @@ _SELECTING: Final = (
     "resourceVersion",
     "resourceVersionMatch",
 )
-_WATCHING: Final = (
+_WATCH_QUERY: Final = (
     "allowWatchBookmarks",
     "sendInitialEvents",
     "timeoutSeconds",
     "watch",
 )
-_BOOLEANS: Final = {
-    "allowWatchBookmarks",
-    "orphanDependents",
-    "sendInitialEvents",
-    "watch",
+_QUERY_TYPES: Final = {
+    "allowWatchBookmarks": "boolean",
+    "gracePeriodSeconds": "integer",
+    "limit": "integer",
+    "orphanDependents": "boolean",
+    "sendInitialEvents": "boolean",
+    "timeoutSeconds": "integer",
+    "watch": "boolean",
 }
-_INTEGERS: Final = {"gracePeriodSeconds", "limit", "timeoutSeconds"}
 
-_LIST: Final = Operation("get", "list", (*_SELECTING, *_WATCHING), answers="list")
+_LIST: Final = Operation("get", "list", (*_SELECT_QUERY, *_WATCH_QUERY), answers="list")
 _COLLECTION: Final = (
     _LIST,
-    Operation("post", "create", _WRITING, reads="object"),
+    Operation("post", "create", _WRITE_QUERY, reads="object"),
     Operation(
         "delete",
         "deletecollection",
-        (*_DELETING, *_SELECTING),
+        (*_DELETE_QUERY, *_SELECT_QUERY),
         reads="options",
         answers="status",
     ),
 )
-_READ_AND_WRITE: Final = (
+_SUBRESOURCE: Final = (
     Operation("get", "get"),
-    Operation("put", "update", _WRITING, reads="object"),
-    Operation("patch", "patch", _WRITING, reads="patch"),
+    Operation("put", "update", _WRITE_QUERY, reads="object"),
+    Operation("patch", "patch", _WRITE_QUERY, reads="patch"),
 )
 _ITEM: Final = (
-    *_READ_AND_WRITE,
-    Operation("delete", "delete", _DELETING, reads="options", answers="status"),
+    *_SUBRESOURCE,
+    Operation("delete", "delete", _DELETE_QUERY, reads="options", answers="status"),
 )
 
-_VERBS: Final = {
+# How the id of an operation begins, by verb.
+_ID_PREFIXES: Final = {
     "create": "create",
     "delete": "delete",
     "deletecollection": "delete",
@@ -87,41 +97,16 @@ _VERBS: Final = {
     "patch": "patch",
     "update": "replace",
 }
-_JSON: Final = "application/json"
-_PATCHES: Final = ("application/json-patch+json", "application/merge-patch+json")
-_STRATEGIC: Final = "application/strategic-merge-patch+json"
+_JSON_TYPE: Final = "application/json"
+_PATCH_TYPES: Final = ("application/json-patch+json", "application/merge-patch+json")
+_STRATEGIC_PATCH_TYPE: Final = "application/strategic-merge-patch+json"
 
 
-def paths(resource: Resource, components: Mapping[str, str]) -> dict[str, JSONObject]:
-    """Return the paths of a resource and of its subresources.
+class _PathItem(msgspec.Struct, frozen=True):
+    """The operations on one path.
 
-    ``components`` names the schemas of its ``object`` and ``list``, and of ``scale``,
-    ``options``, ``status`` and ``patch``; what it lacks is an object of any kind.
-    """
-    return {path: item.document(components) for path, item in _items(resource)}
-
-
-def _items(resource: Resource) -> Iterator[tuple[str, _Item]]:
-    namespaced = "/namespaces/{namespace}" if resource.namespaced else ""
-    collection = f"{resource.prefix}{namespaced}/{resource.plural}"
-    parameters = ("namespace",) if resource.namespaced else ()
-    if resource.namespaced:
-        yield (
-            f"{resource.prefix}/{resource.plural}",
-            _Item(resource, (_LIST,), (), "ForAllNamespaces"),
-        )
-    yield collection, _Item(resource, _COLLECTION, parameters)
-    yield f"{collection}/{{name}}", _Item(resource, _ITEM, ("name", *parameters))
-    for name in resource.subresources:
-        yield (
-            f"{collection}/{{name}}/{name}",
-            _Item(resource, _READ_AND_WRITE, ("name", *parameters), name.title()),
-        )
-
-
-class _Item(NamedTuple):
-    """One path: its operations, its parameters, and what sets their ids apart from
-    those of the object itself.
+    ``suffix`` ends the ids of its operations, so that they differ from those of other
+    paths of the resource.
     """
 
     resource: Resource
@@ -129,95 +114,126 @@ class _Item(NamedTuple):
     parameters: tuple[str, ...]
     suffix: str = ""
 
-    def document(self, components: Mapping[str, str]) -> JSONObject:
-        verbs = (
-            SUBRESOURCE_VERBS
-            if self.suffix in {"Scale", "Status"}
-            else self.resource.verbs
-        )
-        own = (
-            {**components, "object": components.get("scale", "")}
-            if self.suffix == "Scale"
-            else components
-        )
-        operations = {
-            one.method: self._operation(one, own)
-            for one in self.operations
-            if one.verb in verbs
-        }
-        return {**operations, **_parameters(self.parameters, "path")}
 
-    def _operation(self, one: Operation, components: Mapping[str, str]) -> JSONObject:
-        content = _content((_JSON,), components.get(one.answers))
-        return {
-            "operationId": self._id(one),
-            **_parameters(one.query, "query"),
-            **self._body(one, components),
-            "responses": {"200": {"description": "OK", "content": content}},
-            "x-kubernetes-action": one.verb
-            if one.verb in {"list", "deletecollection"}
-            else one.method,
-            "x-kubernetes-group-version-kind": self._kind(),
-        }
+def paths(resource: Resource, components: Components) -> dict[str, JSONObject]:
+    """Return the paths of a resource and of its subresources.
 
-    def _body(self, one: Operation, components: Mapping[str, str]) -> JSONObject:
-        if not one.reads:
-            return {}
-        media_types: Iterable[str] = (_JSON,)
-        if one.reads == "patch":
-            media_types = _PATCHES if self.resource.custom else (*_PATCHES, _STRATEGIC)
-        body: JSONObject = {"content": _content(media_types, components.get(one.reads))}
-        return {
-            "requestBody": body
-            if one.reads == "options"
-            else {**body, "required": True}
-        }
+    A role that ``components`` lacks is an object of any form.
+    """
+    documents: dict[str, JSONObject] = {}
+    for path, item in _path_items(resource):
+        verbs = resource.verbs
+        if item.suffix in {"Scale", "Status"}:
+            verbs = SUBRESOURCE_VERBS
+        roles = components
+        # The object of this subresource is of a kind of its own.
+        if item.suffix == "Scale":
+            roles = {**components, "object": components.get("scale", "")}
+        document: JSONObject = {}
+        for operation in item.operations:
+            if operation.verb in verbs:
+                document[operation.method] = _operation(item, operation, roles)
+        documents[path] = {**document, **_parameters(item.parameters, "path")}
+    return documents
 
-    def _id(self, one: Operation) -> str:
-        group = (self.resource.group or "core").removesuffix(".k8s.io").split(".")
-        collection = "Collection" if one.verb == "deletecollection" else ""
-        scope = "Namespaced" if "namespace" in self.parameters else ""
-        words = (
-            *group,
-            self.resource.version,
-            collection,
-            scope,
-            self.resource.kind,
-            self.suffix,
-        )
-        return _VERBS[one.verb] + "".join(word[:1].upper() + word[1:] for word in words)
 
-    def _kind(self) -> JSONObject:
-        if self.suffix == "Scale":
-            return {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-        return {
-            "group": self.resource.group,
-            "version": self.resource.version,
-            "kind": self.resource.kind,
-        }
+def _path_items(resource: Resource) -> Iterator[tuple[str, _PathItem]]:
+    """Yield the paths of a resource, and what can be done there."""
+    collection = f"{resource.prefix}/{resource.plural}"
+    parameters: tuple[str, ...] = ()
+    if resource.namespaced:
+        # Without a namespace, the objects of all namespaces can be listed.
+        yield collection, _PathItem(resource, (_LIST,), (), "ForAllNamespaces")
+        collection = f"{resource.prefix}/namespaces/{{namespace}}/{resource.plural}"
+        parameters = ("namespace",)
+    yield collection, _PathItem(resource, _COLLECTION, parameters)
+
+    item = f"{collection}/{{name}}"
+    parameters = ("name", *parameters)
+    yield item, _PathItem(resource, _ITEM, parameters)
+    for name in resource.subresources:
+        subresource = _PathItem(resource, _SUBRESOURCE, parameters, name.title())
+        yield f"{item}/{name}", subresource
+
+
+def _operation(
+    item: _PathItem, operation: Operation, components: Components
+) -> JSONObject:
+    resource = item.resource
+    document: JSONObject = {
+        "operationId": _operation_id(item, operation),
+        **_parameters(operation.query, "query"),
+    }
+    if operation.reads:
+        media_types: tuple[str, ...] = (_JSON_TYPE,)
+        if operation.reads == "patch":
+            media_types = _PATCH_TYPES
+            # Custom resources have no patch strategies: "strategic merge patch is not
+            # supported" (CustomResourceDefinition documentation).
+            if not resource.custom:
+                media_types = (*_PATCH_TYPES, _STRATEGIC_PATCH_TYPE)
+        body = _content(media_types, components.get(operation.reads))
+        request: JSONObject = {"content": body}
+        # DeleteOptions may be left out.
+        if operation.reads != "options":
+            request["required"] = True
+        document["requestBody"] = request
+
+    answer = _content((_JSON_TYPE,), components.get(operation.answers))
+    document["responses"] = {"200": {"description": "OK", "content": answer}}
+
+    # kubectl looks for the patch operation of a kind by these two extensions.
+    action = operation.method
+    if operation.verb in {"list", "deletecollection"}:
+        action = operation.verb
+    document["x-kubernetes-action"] = action
+    kind = (resource.group, resource.version, resource.kind)
+    if item.suffix == "Scale":
+        kind = ("autoscaling", "v1", "Scale")
+    group, version, name = kind
+    document["x-kubernetes-group-version-kind"] = {
+        "group": group,
+        "version": version,
+        "kind": name,
+    }
+    return document
+
+
+def _operation_id(item: _PathItem, operation: Operation) -> str:
+    """Return an id such as ``deleteAppsV1CollectionNamespacedDeployment``."""
+    resource = item.resource
+    group = (resource.group or "core").removesuffix(".k8s.io")
+    words = [*group.split("."), resource.version]
+    if operation.verb == "deletecollection":
+        words.append("Collection")
+    if "namespace" in item.parameters:
+        words.append("Namespaced")
+    words += [resource.kind, item.suffix]
+    text = _ID_PREFIXES[operation.verb]
+    for word in words:
+        # Not capitalize(), which would lower the rest of "NetworkPolicy".
+        text += word[:1].upper() + word[1:]
+    return text
 
 
 def _content(media_types: Iterable[str], component: str | None) -> JSONObject:
-    schema: JSONObject = (
-        {"$ref": REFERENCE_PREFIX + component} if component else {"type": "object"}
-    )
+    schema: JSONObject = {"type": "object"}
+    if component:
+        schema = {"$ref": REFERENCE_PREFIX + component}
     return {media_type: {"schema": schema} for media_type in media_types}
 
 
 def _parameters(names: Iterable[str], place: str) -> JSONObject:
-    listed: list[JSON] = [
-        {
+    """Return parameters in the path or in the query, if there are any."""
+    listed: list[JSON] = []
+    for name in names:
+        parameter: JSONObject = {
             "name": name,
             "in": place,
-            "schema": {"type": _type(name)},
-            **({"required": True} if place == "path" else {}),
+            "schema": {"type": _QUERY_TYPES.get(name, "string")},
         }
-        for name in names
-    ]
+        # OpenAPI demands this of every parameter in a path.
+        if place == "path":
+            parameter["required"] = True
+        listed.append(parameter)
     return {"parameters": listed} if listed else {}
-
-
-def _type(name: str) -> str:
-    return (
-        "boolean" if name in _BOOLEANS else "integer" if name in _INTEGERS else "string"
-    )

@@ -1,0 +1,214 @@
+"""The index and the documents, built on demand and kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from smp import codec
+from smp.schema.catalog import Catalog
+from smp.schema.openapi_writer import REFERENCE_PREFIX, write_schemas
+from smp.schema.sources.openapi import Kind
+from smp.server.errors import UnknownResourceError
+from smp.server.objects.crds import Definition
+from smp.server.objects.fields import objects_in
+from smp.server.objects.resources import Resource, Resources, api_version
+from smp.server.openapi._operations import paths
+from smp.values import JSON, JSONObject
+
+V2_CONTENT_TYPE: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+# An empty protobuf message. kubectl asks for the v2 document where the v3 documents do
+# not answer a question, accepts an empty one, and does not read it as JSON.
+V2_BODY: Final = b""
+
+_KINDS: Final = "x-kubernetes-group-version-kind"
+_PATCH: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
+# The kinds that operations on any resource refer to, by their role in an operation.
+_COMMON_KINDS: Final[dict[str, Kind]] = {
+    "scale": ("autoscaling/v1", "Scale"),
+    "options": ("v1", "DeleteOptions"),
+    "status": ("v1", "Status"),
+}
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A document as bytes of JSON, and the SHA-256 of these bytes."""
+
+    body: bytes
+    hash: str
+
+
+class _Content(msgspec.Struct, frozen=True):
+    """What a document describes: the resources of one group and version.
+
+    ``definitions`` are those of the custom resources among them. Definitions are equal
+    only if they are identical, so equal contents give equal documents.
+    """
+
+    resources: tuple[Resource, ...]
+    definitions: tuple[Definition, ...]
+
+
+class OpenAPI:
+    """The documents of the resources that are served.
+
+    Each document is built when it is first asked for, and kept.
+    """
+
+    def __init__(
+        self,
+        resources: Resources,
+        catalog: Catalog,
+        definitions: Iterable[Definition] = (),
+    ) -> None:
+        self._catalog = catalog
+        # The names of the schemas in the catalog: "#name" is a reference to one.
+        self._schema_names: dict[Kind, str] = {}
+        for kind in catalog.kinds():
+            reference = str(catalog.schema(*kind).document)
+            self._schema_names[kind] = reference.removeprefix("#")
+        self._contents = dict(_contents(resources, tuple(definitions)))
+        self._built: dict[_Content, Document] = {}
+
+    def with_resources(
+        self, resources: Resources, definitions: Iterable[Definition] = ()
+    ) -> OpenAPI:
+        """Return the documents of other resources.
+
+        A document that is the same in both is not built again.
+        """
+        other = OpenAPI(resources, self._catalog, definitions)
+        for content in other._contents.values():
+            if content in self._built:
+                other._built[content] = self._built[content]
+        return other
+
+    def index(self) -> bytes:
+        """Return the index: the URL of each document, with its hash.
+
+        A client keeps a document as long as its URL does not change.
+        """
+        urls: JSONObject = {}
+        for name in self._contents:
+            url = f"/openapi/v3/{name}?hash={self.document(name).hash}"
+            urls[name] = {"serverRelativeURL": url}
+        return codec.encode({"paths": urls})
+
+    def document(self, name: str) -> Document:
+        """Return the document of a group and version: ``api/v1``, ``apis/apps/v1``.
+
+        Raises UnknownResourceError.
+        """
+        content = self._contents.get(name)
+        if content is None:
+            raise UnknownResourceError(f"OpenAPI document {name} not found")
+        if content not in self._built:
+            body = codec.encode(self._build(content))
+            digest = hashlib.sha256(body).hexdigest()
+            self._built[content] = Document(body, digest)
+        return self._built[content]
+
+    def _build(self, content: _Content) -> JSONObject:
+        # The schemas of custom resources come from their definitions.
+        version = content.resources[0].version
+        custom: dict[str, JSONObject] = {}
+        for definition in content.definitions:
+            custom |= definition.version(version).components
+        names = {**self._schema_names}
+        for name, schema in custom.items():
+            names |= dict.fromkeys(_kinds(schema), name)
+
+        # The operations, and the names of the schemas that they refer to.
+        path_items: JSONObject = {}
+        wanted: set[str] = set()
+        for resource in content.resources:
+            components = _components(resource, names)
+            path_items |= paths(resource, components)
+            wanted |= set(components.values())
+
+        # All other schemas come from the catalog, with those that they refer to.
+        references = _references([*custom.values()])
+        schemas: JSONObject = {
+            **self._catalog_schemas([*wanted - custom.keys(), *references]),
+            **custom,
+            _PATCH: {"type": "object"},
+        }
+        return {
+            "openapi": "3.0.0",
+            "info": {
+                "title": "Kubernetes",
+                "version": self._catalog.version or "unversioned",
+            },
+            "paths": path_items,
+            "components": {"schemas": schemas},
+        }
+
+    def _catalog_schemas(self, names: Iterable[str]) -> dict[str, JSONObject]:
+        """Return schemas of the catalog, each with the kinds that it is the schema of.
+
+        Several kinds may share one: DeleteOptions is a kind of every group.
+        """
+        kinds: dict[str, list[JSON]] = {}
+        for (group_version, kind), name in self._schema_names.items():
+            group, _, version = group_version.rpartition("/")
+            kinds.setdefault(name, []).append(
+                {"group": group, "version": version, "kind": kind}
+            )
+        schemas = write_schemas(names, self._catalog.load)
+        for name in schemas.keys() & kinds.keys():
+            schemas[name] = {**schemas[name], _KINDS: kinds[name]}
+        return schemas
+
+
+def _contents(
+    resources: Resources, definitions: tuple[Definition, ...]
+) -> Iterator[tuple[str, _Content]]:
+    """Yield the name and the content of each document."""
+    for group in resources.groups():
+        for version in resources.versions(group):
+            served = resources.in_version(group, version)
+            own_definitions = tuple(
+                definition
+                for definition in definitions
+                if not set(served).isdisjoint(definition.resources)
+            )
+            name = served[0].prefix.removeprefix("/")
+            yield name, _Content(served, own_definitions)
+
+
+def _components(resource: Resource, names: dict[Kind, str]) -> dict[str, str]:
+    """Return the names of the schemas that operations on a resource refer to.
+
+    They are given by role; a role without a schema is left out.
+    """
+    kinds: dict[str, Kind] = {
+        "object": (resource.api_version, resource.kind),
+        "list": (resource.api_version, resource.list_kind),
+        **_COMMON_KINDS,
+    }
+    components = {role: names[kind] for role, kind in kinds.items() if kind in names}
+    return {**components, "patch": _PATCH}
+
+
+def _kinds(schema: JSONObject) -> list[Kind]:
+    """Return the kinds that a schema is the schema of."""
+    return [
+        (api_version(str(kind["group"]), str(kind["version"])), str(kind["kind"]))
+        for kind in objects_in(schema.get(_KINDS))
+    ]
+
+
+def _references(schema: JSON) -> Iterator[str]:
+    """Yield the names of the schemas that a schema, or a list of them, refers to."""
+    if isinstance(schema, list):
+        for element in schema:
+            yield from _references(element)
+    if isinstance(schema, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            yield reference.removeprefix(REFERENCE_PREFIX)
+        for value in schema.values():
+            yield from _references(value)
