@@ -35,26 +35,22 @@ def changes(
 ) -> Iterator[Change]:
     """Yield the differences, in the order of the fields of old and then of new."""
     for name in {**old, **new}:
-        yield from _value_changes(
-            old.get(name, ABSENT), new.get(name, ABSENT), type_.field(name), path / name
-        )
-
-
-def _value_changes(
-    old: JSON | Absent, new: JSON | Absent, field: Field | None, path: Path
-) -> Iterator[Change]:
-    if same(old, new):
-        return
-    type_ = field.type if field else OPAQUE
-    if isinstance(old, dict) and isinstance(new, dict):
-        yield from changes(old, new, type_, path)
-        return
-    if isinstance(old, list) and isinstance(new, list):
-        key = _pairing_key(field, old, new)
-        if key:
-            yield from _element_changes(old, new, key, type_.items, path)
-            return
-    yield Change(path, old, new)
+        before, after = old.get(name, ABSENT), new.get(name, ABSENT)
+        if same(before, after):
+            continue
+        field = type_.field(name)
+        field_type = field.type if field else OPAQUE
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from changes(before, after, field_type, path / name)
+            continue
+        if isinstance(before, list) and isinstance(after, list):
+            key = _pairing_key(field, before, after)
+            if key:
+                yield from _element_changes(
+                    before, after, key, field_type.items, path / name
+                )
+                continue
+        yield Change(path / name, before, after)
 
 
 def _element_changes(

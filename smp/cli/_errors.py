@@ -70,6 +70,8 @@ def all_or_nothing(operation: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
     If some of them fail, raises one Failure with the errors of all.
     """
+    # One run shows all errors, so that a user does not correct them one run at a time;
+    # it prints no results then, as a part of them could be taken for all.
     results: list[R] = []
     blocks: list[str] = []
     first: Failure | None = None
@@ -87,6 +89,8 @@ def all_or_nothing(operation: Callable[[T], R], items: Iterable[T]) -> list[R]:
 
 def printable(text: str) -> str:
     """Escape what a terminal would take for a command."""
+    # A name in a document may contain an escape sequence, which could rewrite what the
+    # terminal shows.
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode()
         for char in text
@@ -102,6 +106,8 @@ def _block(error: SmpError, document: Located | None, label: str) -> str:
     # A problem of several lines lists details that the lines below show as well.
     headline = error.problem.split("\n")[0]
     lines = [f"smp: error: {printable(headline)}"]
+
+    # A conflict has three sides, which the command calls as its options do.
     if isinstance(error, ConflictError):
         for conflict in error.conflicts:
             sides = {
@@ -114,17 +120,17 @@ def _block(error: SmpError, document: Located | None, label: str) -> str:
             lines.append(f"    {', '.join(shown)}")
 
     file = f"{document.source}:{document.line}" if document else ""
+    # The error of a text knows the column, and which of several texts it is.
     if isinstance(error, DocumentError) and error.source:
         file = error.place
+
     facts = [("path", str(error.path)), ("file", file), ("object", label)]
-    facts += [("hint", hint) for hint in _hints(error)]
-    lines += [f"  {name + ':':<8}{printable(text)}" for name, text in facts if text]
-    return "\n".join(lines)
-
-
-def _hints(error: SmpError) -> Iterator[str]:
-    yield error.advice
+    facts.append(("hint", error.advice))
+    # An option of the library helps only where the command has a flag for it.
     option = error.option
     if option is not None and (option.name, option.value) in _FLAGS:
-        yield f"{_FLAGS[option.name, option.value]} {option.effect}"
-    yield _MORE_HINTS.get(error.code, "")
+        flag = _FLAGS[option.name, option.value]
+        facts.append(("hint", f"{flag} {option.effect}"))
+    facts.append(("hint", _MORE_HINTS.get(error.code, "")))
+    lines += [f"  {name + ':':<8}{printable(text)}" for name, text in facts if text]
+    return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from io import BytesIO
 from typing import Final
 
@@ -35,8 +35,18 @@ class Inputs:
     def data(self, path: str) -> bytes:
         """Read a file or standard input. Raises DocumentError."""
         try:
+            # A second read would return an empty text.
+            if path == STDIN and self._stdin_is_read:
+                raise DocumentError(
+                    "standard input can be read only once",
+                    code="unreadable",
+                    source=name_of(path),
+                )
             if path == STDIN:
-                return self._stdin()
+                self._stdin_is_read = True
+                # sys.stdin is None where the caller closed it.
+                data: bytes = getattr(sys.stdin, "buffer", BytesIO()).read()
+                return data
             with open(path or ".", "rb") as file:  # noqa: PTH123  # without pathlib
                 return file.read()
         # open() raises ValueError for a path with a null character.
@@ -48,23 +58,12 @@ class Inputs:
                 f"cannot read it: {reason}", code="unreadable", source=name_of(path)
             ) from None
 
-    def _stdin(self) -> bytes:
-        if self._stdin_is_read:
-            raise DocumentError(
-                "standard input can be read only once",
-                code="unreadable",
-                source=name_of(STDIN),
-            )
-        self._stdin_is_read = True
-        # sys.stdin is None where the caller closed it.
-        data: bytes = getattr(sys.stdin, "buffer", BytesIO()).read()
-        return data
-
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
         """List the files of a directory, at any depth; a file is its own list.
 
         Raises DocumentError for a directory without files of these suffixes.
         """
+        # A path that does not exist is left to data(), whose error says so.
         if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # as above
             return [path]
         from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file
@@ -90,42 +89,41 @@ class Inputs:
 
     def documents(self, paths: Iterable[str]) -> list[Document]:
         """Read every document of files and directories. Raises DocumentError."""
-        return [document for path in paths for document in self._documents(path)]
-
-    def _documents(self, path: str) -> Iterator[Document]:
-        files = self.files(path)
-        for file in files:
-            try:
-                yield from read(self.data(file), source=name_of(file))
-            except DocumentError as error:
-                # A file in a directory may be empty; one that is named may not.
-                if error.code != "empty-document" or files == [path]:
-                    raise
-                self.skipped.append((Document(None, file, 1), error.problem))
+        documents: list[Document] = []
+        for path in paths:
+            files = self.files(path)
+            for file in files:
+                try:
+                    documents += read(self.data(file), source=name_of(file))
+                except DocumentError as error:
+                    # A file in a directory may be empty; one that is named may not.
+                    if error.code != "empty-document" or files == [path]:
+                        raise
+                    self.skipped.append((Document(None, file, 1), error.problem))
+        return documents
 
     def objects(self, paths: Iterable[str]) -> list[Object]:
         """Read every Kubernetes object; other documents are skipped.
 
         Raises DocumentError, also for a path without objects.
         """
-        return [obj for path in paths for obj in self._objects(path)]
-
-    def _objects(self, path: str) -> list[Object]:
         objects: list[Object] = []
-        skipped: list[tuple[Document, str]] = []
-        for document in self.documents([path]):
-            if is_object(document):
-                objects.append(Object.of(document))
-            else:
-                skipped.append((document, _NOT_AN_OBJECT))
-        if not objects:
-            raise DocumentError(
-                "no Kubernetes object in it",
-                code="no-objects",
-                source=name_of(path),
-                hint="an object has apiVersion and kind",
-            )
-        self.skipped += skipped
+        for path in paths:
+            documents = self.documents([path])
+            if not any(is_object(document) for document in documents):
+                raise DocumentError(
+                    "no Kubernetes object in it",
+                    code="no-objects",
+                    source=name_of(path),
+                    hint="an object has apiVersion and kind",
+                )
+            for document in documents:
+                if is_object(document):
+                    objects.append(Object.of(document))
+                else:
+                    self.skipped.append((document, _NOT_AN_OBJECT))
+
+        # A manifest often has a CustomResourceDefinition and objects of its kind.
         for obj in objects:
             _group, kind = obj.group_kind
             if kind == "CustomResourceDefinition":

@@ -37,7 +37,8 @@ class Object(msgspec.Struct, frozen=True):
     def group_kind(self) -> tuple[str, str]:
         """The API group and the kind, which all versions of an object share."""
         group, slash, _version = as_text(self.value.get("apiVersion")).partition("/")
-        # The apiVersion of the core group is a version alone.
+        # A server converts an object between the versions of its group. The apiVersion
+        # of the core group is a version alone.
         return group if slash else "", as_text(self.value.get("kind"))
 
     @property
@@ -53,6 +54,8 @@ class Object(msgspec.Struct, frozen=True):
     @property
     def is_generated(self) -> bool:
         """Whether a server generates the name, and so a new object each time."""
+        # API conventions: a server generates a name from generateName only where name
+        # is missing.
         return not self.name and bool(as_text(self._metadata.get("generateName")))
 
     @property
@@ -126,6 +129,7 @@ def unpaired(
 
 
 def _require_distinct(objects: Iterable[Object]) -> None:
+    # kubectl would apply one after the other; here there is one answer for an object.
     first_by_key: dict[tuple[Key, str], Object] = {}
     for obj in objects:
         first = first_by_key.setdefault((obj.key, obj.namespace), obj)
@@ -153,11 +157,14 @@ def _partner(
     """
     if obj.is_generated:
         return None
+    # The same namespace, or none on both sides, is an exact match.
     for candidate in candidates:
         if candidate.namespace == obj.namespace:
             return candidate
 
-    # What another object matches exactly is that object.
+    # A manifest may leave the namespace to the context of kubectl, which is unknown
+    # here, so a missing namespace can be any. But what another object matches exactly
+    # is that object.
     matched_exactly = {rival.namespace for rival in rivals}
     possible = [
         candidate
@@ -166,6 +173,7 @@ def _partner(
     ]
     if not possible:
         return None
+    # One candidate can still be meant by several objects that leave out the namespace.
     claimants = [
         rival
         for rival in rivals

@@ -54,6 +54,7 @@ class Schemas:
 
     def __init__(self, settings: Settings, inputs: Inputs) -> None:
         self._inputs = inputs
+        # Each catalog wins over those before it.
         catalog = kubernetes(settings.kubernetes)
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path))
@@ -67,22 +68,22 @@ class Schemas:
 
         Raises UnknownKindError, and ObjectError where apiVersion or kind is missing.
         """
+        # The definitions among the inputs are read only for a kind that is missing, so
+        # that an invalid one does not matter to the other objects.
         try:
             return self.catalog.schema_of(obj.value)
         except UnknownKindError:
             if not self._inputs.definitions:
                 raise
         if self._catalog_with_inputs is None:
-            self._catalog_with_inputs = self._with_inputs()
+            described, *others = [
+                _from_crd(definition) for definition in self._inputs.definitions
+            ]
+            for other in others:
+                described = described.merged(other)
+            # The last catalog wins: what an option describes keeps that description.
+            self._catalog_with_inputs = described.merged(self.catalog)
         return self._catalog_with_inputs.schema_of(obj.value)
-
-    def _with_inputs(self) -> Catalog:
-        first, *others = [_from_crd(each) for each in self._inputs.definitions]
-        catalog = first
-        for other in others:
-            catalog = catalog.merged(other)
-        # Merged last, so that a kind that an option describes keeps that description.
-        return catalog.merged(self.catalog)
 
 
 def _from_openapi(inputs: Inputs, path: str) -> Catalog:

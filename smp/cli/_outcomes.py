@@ -93,10 +93,13 @@ def applied_outcome(
         overwrite=overwrite,
         unknown_fields=settings.unknown_fields,
     )
+    # What the normalization of unions did to the patched object, rule by rule.
     changes = [
         f"{change.path}: {change.why} ({settings.profile} {change.rule})"
         for change in result.changes
     ]
+    # None of these is an error: kubectl would send the patch, and a server may differ
+    # in version or configuration from the bundled schema.
     warnings = [str(warning) for warning in result.warnings]
     warnings += [f"{violation} ({_REJECTED})" for violation in result.violations]
     warnings += [f"{path}: {_UNMET}" for path in result.unmet]

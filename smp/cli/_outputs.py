@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,8 +18,6 @@ from smp.values import JSON
 if TYPE_CHECKING:
     from smp.cli._report import Line
 
-Writer: TypeAlias = Callable[[list[Outcome]], None]
-
 
 def write_bytes(data: bytes) -> None:
     """Write bytes to standard output."""
@@ -28,6 +26,7 @@ def write_bytes(data: bytes) -> None:
 
 def write(text: str) -> None:
     """Write text to standard output, as UTF-8 whatever the locale."""
+    # kubectl writes UTF-8, and so do the files that the text may be redirected to.
     click.echo(text.encode(), nl=False)
 
 
@@ -54,6 +53,7 @@ def write_lines(lines: Iterable[Line], *, color: str) -> None:
     from rich.console import Console  # noqa: PLC0415  # see above
     from rich.text import Text  # noqa: PLC0415  # see above
 
+    # Lines keep their length: what is copied from a terminal has to stay one line.
     console = Console(
         file=sys.stdout,
         force_terminal=True,
@@ -76,59 +76,62 @@ def _has_colours(color: str) -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _patches_as_yaml(outcomes: list[Outcome]) -> None:
+def write_patches(outcomes: list[Outcome], settings: Settings) -> None:
+    """Write the patches of outcomes in the format that the settings ask for.
+
+    A report contains the warnings; otherwise they go to standard error.
+    """
+    match settings.output:
+        case "yaml":
+            _write_yaml_patches(outcomes)
+        case "json":
+            write_json(outcome.patch for outcome in outcomes)
+        case _:
+            _write_differences(outcomes, settings)
+    _write_warnings(outcomes, settings)
+
+
+def write_objects(outcomes: list[Outcome], settings: Settings) -> None:
+    """Write the objects of outcomes in the format that the settings ask for.
+
+    A report contains the warnings; otherwise they go to standard error.
+    """
+    match settings.output:
+        case "yaml":
+            write_yaml(("", outcome.after) for outcome in outcomes)
+        case "json":
+            write_json(outcome.after for outcome in outcomes)
+        case "patch":
+            _write_yaml_patches(outcomes)
+        case _:
+            _write_differences(outcomes, settings)
+    _write_warnings(outcomes, settings)
+
+
+def _write_differences(outcomes: list[Outcome], settings: Settings) -> None:
+    """Write the formats that show the same for a patch and for an object."""
+    if settings.output == "jsonpatch":
+        write_json(outcome.operations for outcome in outcomes)
+        return
+    # The report is the only format that compares texts by line.
+    from smp.cli._report import report  # noqa: PLC0415  # loads difflib
+
+    write_lines(report(outcomes), color=settings.color)
+
+
+def _write_yaml_patches(outcomes: list[Outcome]) -> None:
     patches: list[tuple[str, JSON]] = []
     for outcome in outcomes:
+        # Only a comment says whose patch it is, so an empty one would be noise.
         if outcome.differs:
             suffix = " (to be created)" if outcome.creates else ""
             patches.append((f"{outcome.label}{suffix}", outcome.patch))
     write_yaml(patches)
 
 
-def _patches_as_json(outcomes: list[Outcome]) -> None:
-    write_json(outcome.patch for outcome in outcomes)
-
-
-def _objects_as_yaml(outcomes: list[Outcome]) -> None:
-    write_yaml(("", outcome.after) for outcome in outcomes)
-
-
-def _objects_as_json(outcomes: list[Outcome]) -> None:
-    write_json(outcome.after for outcome in outcomes)
-
-
-def _json_patches(outcomes: list[Outcome]) -> None:
-    write_json(outcome.operations for outcome in outcomes)
-
-
-# What each output format prints, for a command whose result is a patch and for one
-# whose result is an object.
-PATCHES: Final[Mapping[str, Writer]] = {
-    "yaml": _patches_as_yaml,
-    "json": _patches_as_json,
-    "jsonpatch": _json_patches,
-}
-OBJECTS: Final[Mapping[str, Writer]] = {
-    "yaml": _objects_as_yaml,
-    "json": _objects_as_json,
-    "jsonpatch": _json_patches,
-    "patch": _patches_as_yaml,
-}
-
-
-def write_outcomes(
-    outcomes: list[Outcome], writers: Mapping[str, Writer], settings: Settings
-) -> None:
-    """Write outcomes in the format that the settings ask for.
-
-    A report contains the warnings; otherwise they go to standard error.
-    """
+def _write_warnings(outcomes: list[Outcome], settings: Settings) -> None:
     if settings.output == "report":
-        from smp.cli._report import report  # noqa: PLC0415  # loads difflib
-
-        write_lines(report(outcomes), color=settings.color)
         return
-    writers[settings.output](outcomes)
     for outcome in outcomes:
         for warning in outcome.warnings:
             click.echo(printable(f"smp: warning: {outcome.label}: {warning}"), err=True)

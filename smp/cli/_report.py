@@ -83,6 +83,8 @@ def _change(change: Change, *, is_pruned: bool) -> Iterator[Line]:
     else:
         sign, block = "~", _differing_lines(change)
 
+    # kubectl apply prunes what the last-applied configuration has and the new one
+    # lacks. A union or a patch strategy that replaces can remove values as well.
     note = ""
     if change.is_order:
         note = " (order)"
@@ -106,6 +108,7 @@ def _change(change: Change, *, is_pruned: bool) -> Iterator[Line]:
 
 def _is_short(value: JSON | Absent) -> bool:
     """Tell whether a value can be shown on the line of its path."""
+    # A text of one line may end with a newline, as the content of a file does.
     if isinstance(value, str):
         return "\n" not in value.rstrip("\n")
     if isinstance(value, dict):
@@ -124,7 +127,7 @@ def _block(sign: str, value: JSON | Absent) -> Iterator[Line]:
 def _differing_lines(change: Change) -> Iterator[Line]:
     old, new = _lines(change.old), _lines(change.new)
     difference = unified_diff(old, new, lineterm="", n=_CONTEXT)
-    # The first two lines name the files.
+    # The first two lines name the files, and @@ begins a hunk.
     for line in list(difference)[2:]:
         if line.startswith(("@@ -1 ", "@@ -1,")):
             continue  # Nothing is left out before a hunk that starts at the top.
@@ -138,6 +141,7 @@ def _differing_lines(change: Change) -> Iterator[Line]:
 def _lines(value: JSON | Absent) -> list[str]:
     if value is ABSENT:
         return []
+    # A text is shown as it is, line by line; any other value as YAML.
     is_text = isinstance(value, str) and "\n" in value
     text = str(value) if is_text else dump_yaml([value])
     return [printable(line) for line in text.removesuffix("\n").split("\n")]

@@ -39,23 +39,26 @@ class Masks:
         present = {
             role: version for role, version in versions.items() if version is not None
         }
-        is_secret = any(_is_secret(version) for version in present.values())
-        if is_secret and not show_secrets:
-            for role, version in present.items():
-                self._add(role, version)
+        # The type of a Secret is not looked at: the values of all types are secret.
+        is_secret = any(
+            version.get("apiVersion") == "v1" and version.get("kind") == "Secret"
+            for version in present.values()
+        )
+        if not is_secret or show_secrets:
+            return
+
+        # The masks of a place, each named after the first version that has the value.
+        for role, version in present.items():
+            for place, value in _confidential(version):
+                masks = self._masks.setdefault(place, [])
+                if not any(same(value, other) for other, _ in masks):
+                    masks.append((value, f"{_MASK} ({role})"))
+
+        # A value that all versions share needs no name.
         for masks in self._masks.values():
             if len(masks) == 1:
                 [(value, _)] = masks
                 masks[:] = [(value, _MASK)]
-
-    def _add(self, role: str, version: JSONObject) -> None:
-        for place, value in _confidential(version):
-            # An absent value and a null have nothing to hide.
-            if value is None:
-                continue
-            masks = self._masks.setdefault(place, [])
-            if not any(same(value, other) for other, _ in masks):
-                masks.append((value, f"{_MASK} ({role})"))
 
     @overload
     def mask(self, version: JSONObject) -> JSONObject: ...
@@ -67,42 +70,42 @@ class Masks:
         """Return one of the versions with masks in place of its values."""
         if version is None or not self._masks:
             return version
-        return _replace(version, self._masked)
+
+        def masked(place: Place, value: JSON) -> JSON:
+            for other, mask in self._masks.get(place, []):
+                if same(value, other):
+                    return mask
+            return value  # A null, which has nothing to hide.
+
+        return _replace(version, masked)
 
     def unmask(self, masked: JSON) -> JSON:
         """Return a masked object, or a patch of one, with the values."""
         if not self._masks or not isinstance(masked, dict):
             return masked
-        return _replace(masked, self._unmasked)
 
-    def _masked(self, place: Place, value: JSON) -> JSON:
-        if value is None:
-            return None
-        return next(mask for other, mask in self._masks[place] if same(value, other))
+        def unmasked(place: Place, text: JSON) -> JSON:
+            for value, mask in self._masks.get(place, []):
+                if text == mask:
+                    return value
+            return text  # A null, or a directive of a patch.
 
-    def _unmasked(self, place: Place, value: JSON) -> JSON:
-        for original, mask in self._masks.get(place, []):
-            if value == mask:
-                return original
-        # A null, or a directive of a patch.
-        return value
-
-
-def _is_secret(value: JSONObject) -> bool:
-    return value.get("apiVersion") == "v1" and value.get("kind") == "Secret"
+        return _replace(masked, unmasked)
 
 
 def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
-    """Yield every value that is to be masked."""
+    """Yield every value that is to be masked, with its place."""
+    values: list[tuple[Place, JSON]] = [
+        (_ANNOTATION, _annotations(secret).get(LAST_APPLIED))
+    ]
     for section in _SECTIONS:
-        values = secret.get(section)
-        if isinstance(values, dict):
-            for name, value in values.items():
-                yield (section, name), value
+        content = secret.get(section)
+        if isinstance(content, dict):
+            values += [((section, name), value) for name, value in content.items()]
         else:
-            # Not the object that it should be, but no less confidential.
-            yield (section, ""), values
-    yield _ANNOTATION, _annotations(secret).get(LAST_APPLIED)
+            # It should be an object; a server would reject it, but it is confidential.
+            values.append(((section, ""), content))
+    return ((place, value) for place, value in values if value is not None)
 
 
 def _annotations(secret: JSONObject) -> JSONObject:

@@ -13,7 +13,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, partners, unpaired
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcomes import Outcome, Versions, applied_outcome, created_outcome
-from smp.cli._outputs import OBJECTS, write_outcomes
+from smp.cli._outputs import write_objects
 from smp.cli._secrets import Masks
 from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
 from smp.values import JSONObject, as_object
@@ -110,6 +110,8 @@ def command(
         has_file=bool(lasts),
     )
     outcomes = all_or_nothing(apply_row, rows)
+
+    # Without --prune kubectl apply leaves alone what is not in the configuration.
     inputs.skip(
         unpaired(live_objects, live_partners), "live, but not in the new configuration"
     )
@@ -117,7 +119,7 @@ def command(
         unpaired(last_objects, last_partners),
         "applied last, but not in the new configuration",
     )
-    write_outcomes(outcomes, OBJECTS, settings)
+    write_objects(outcomes, settings)
     inputs.report_skipped()
     is_unmet = any(outcome.unmet for outcome in outcomes)
     ctx.exit(1 if strict and is_unmet else 0)
@@ -129,6 +131,7 @@ def _outcome(
     obj = row.new
     with concerning(obj.document, obj.label):
         schema = schemas.of(obj)
+        # Without a live object kubectl creates it, and sends no patch.
         if row.live is None:
             masks = Masks({"new": obj.value}, show_secrets=settings.show_secrets)
             outcome = created_outcome(obj.label, masks.mask(obj.value), schema)
@@ -170,8 +173,11 @@ def _last_applied(
 
     A file takes precedence over the annotation of the live object.
     """
+    # kubectl knows the annotation only; a file is for objects that come from elsewhere,
+    # such as a repository of manifests.
     if last is not None:
         return last.value, f"last applied: from {last.place}"
+    # The file is the whole last configuration, so this object was not in it.
     if has_file:
         return None, _NOT_IN_FILE
     with concerning(live.document, live.label):

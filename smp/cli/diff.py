@@ -18,11 +18,9 @@ from smp.cli._outcomes import (
     created_outcome,
     unknown_field_messages,
 )
-from smp.cli._outputs import PATCHES, write_outcomes
+from smp.cli._outputs import write_patches
 from smp.cli._secrets import Masks
-from smp.schema.model import Schema
 from smp.strategic import two_way_patch
-from smp.values import JSONObject
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -84,11 +82,11 @@ def command(
     removed = unpaired(originals, original_partners)
     inputs.skip(removed, "only in ORIGINAL")
     inputs.skip(unpaired(lives, live_partners), "live, but not in MODIFIED")
-    write_outcomes(outcomes, PATCHES, settings)
+    write_patches(outcomes, settings)
     inputs.report_skipped()
 
     differs = any(outcome.differs for outcome in outcomes)
-    # A three-way patch changes live objects; one that was removed earlier has no part.
+    # A three-way patch never removes an object: kubectl apply leaves that to --prune.
     if removed and not is_three_way:
         differs = True
     ctx.exit(1 if differs else 0)
@@ -98,6 +96,7 @@ def _outcome(
     row: Row, *, schemas: Schemas, settings: Settings, is_three_way: bool
 ) -> Outcome:
     obj = row.modified
+    # A patch is printed as well as a report, so everything here sees masked values.
     original = row.original.value if row.original else None
     live = row.live.value if row.live else None
     masks = Masks(
@@ -111,15 +110,15 @@ def _outcome(
         if is_three_way and live is not None:
             versions = Versions(last_applied=original, modified=modified, live=live)
             return applied_outcome(obj.label, versions, schema, settings)
-        if not is_three_way and original is not None:
-            return _between(obj.label, original, modified, schema, settings)
-        return created_outcome(obj.label, modified, schema)
-
-
-def _between(
-    label: str, old: JSONObject, new: JSONObject, schema: Schema, settings: Settings
-) -> Outcome:
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
-    patch = two_way_patch(old, new, lenient)
-    warnings = unknown_field_messages(patch, schema, settings)
-    return Outcome(label, old, new, lenient.type, patch, warnings=warnings)
+        if is_three_way or original is None:
+            return created_outcome(obj.label, modified, schema)
+        lenient = schema.with_unknown_fields(settings.unknown_fields)
+        patch = two_way_patch(original, modified, lenient)
+        return Outcome(
+            obj.label,
+            original,
+            modified,
+            lenient.type,
+            patch,
+            warnings=unknown_field_messages(patch, schema, settings),
+        )

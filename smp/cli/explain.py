@@ -16,7 +16,7 @@ from smp.cli._outputs import write, write_json, write_yaml
 from smp.errors import SmpError, UnknownFieldError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.union_groups import Member, UnionGroup
+from smp.schema.union_groups import UnionGroup
 from smp.values import JSON, JSONObject
 
 _COLUMNS: Final = ("field", "type", "strategy", "merge_key", "list_type", "map_keys")
@@ -46,6 +46,7 @@ def _complete_path(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
     parent = incomplete.rpartition(".")[0]
+    # A shell has no place for an error: where nothing is known, nothing is offered.
     try:
         catalog = kubernetes(ctx.params.get("kubernetes"))
         schema = catalog.schema(ctx.params["api_version"], ctx.params["kind"])
@@ -93,6 +94,8 @@ def command(api_version: str, kind: str, path: str, settings: Settings) -> None:
         "source": schema.source,
     }
     type_ = schema.type
+    # The facts of a field are those of its own type and of the strategy by which its
+    # parent merges it; the rows below are those of the fields of its type.
     if path:
         field = _field_at(schema, path)
         facts |= {**_facts(field), "field": path}
@@ -171,6 +174,8 @@ def _facts(field: Field) -> JSONObject:
         "map_keys": [],
         "enum": [],
     }
+    # Server-side apply goes by the list type and the map keys
+    # (x-kubernetes-list-type, x-kubernetes-list-map-keys).
     if isinstance(type_, ListType):
         facts |= {"list_type": type_.list_type, "map_keys": [*type_.map_keys]}
     elif isinstance(type_, ScalarType):
@@ -184,6 +189,7 @@ def _description(type_: Type) -> str:
     if isinstance(type_, ScalarType):
         return type_.name
     if isinstance(type_, ObjectType):
+        # An object without declared fields is a map, such as the data of a ConfigMap.
         declares_fields = any(field.name != "*" for field in type_)
         if type_.others is not None and not declares_fields:
             return f"map of {_description(type_.others.type)}"
@@ -205,6 +211,8 @@ def _union_facts(union: UnionGroup) -> JSON:
 
 
 def _values_without_member(union: UnionGroup) -> list[str]:
+    # For a reader it is the same whether a value selects no member or means that
+    # nothing is chosen.
     return sorted(union.empty | union.none)
 
 
@@ -216,21 +224,24 @@ def _report(
     facts: JSONObject, unions: Iterable[UnionGroup], rows: list[JSONObject]
 ) -> str:
     """Return the facts one to a line, and the rows as a table."""
-    labelled = {name.replace("_", " "): _text(value) for name, value in facts.items()}
-    lines = [f"{name + ':':<13} {text}" for name, text in labelled.items() if text]
+    lines = []
+    for name, value in facts.items():
+        text = _text(value)
+        if text:
+            lines.append(f"{name.replace('_', ' ') + ':':<13} {text}")
     lines += [f"{'union:':<13} {_sentence(union)}" for union in unions]
+
+    # A scalar has no fields, so no table.
     if rows:
-        lines += ["", *_table(rows)]
+        cells = [[name.replace("_", " ").upper() for name in _COLUMNS]]
+        cells += [[_text(row[name]) for name in _COLUMNS] for row in rows]
+        columns = range(len(_COLUMNS))
+        widths = [max(len(row[column]) for row in cells) for column in columns]
+        lines.append("")
+        for row in cells:
+            padded = [row[column].ljust(widths[column]) for column in columns]
+            lines.append("  ".join(padded).rstrip())
     return "".join(f"{line}\n" for line in lines)
-
-
-def _table(rows: list[JSONObject]) -> Iterator[str]:
-    cells = [[name.replace("_", " ").upper() for name in _COLUMNS]]
-    cells += [[_text(row[name]) for name in _COLUMNS] for row in rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_COLUMNS))]
-    for row in cells:
-        padded = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
-        yield "  ".join(padded).rstrip()
 
 
 def _sentence(union: UnionGroup) -> str:
@@ -239,17 +250,20 @@ def _sentence(union: UnionGroup) -> str:
     With a discriminator ``type: RollingUpdate -> rollingUpdate (optional), Recreate
     [source]``, without one ``emptyDir, hostPath; at most one [source]``.
     """
-    choices = [_choice(union, member) for member in union.members]
+    choices = []
+    for member in union.members:
+        choice = member.name
+        if union.discriminator:
+            choice = f"{member.value} -> {member.name}"
+        if member.optional:
+            choice += " (optional)"
+        choices.append(choice)
     choices += [value or '""' for value in _values_without_member(union)]
     listing = ", ".join(choices)
+    # The value of a discriminator says which member may be set, so no number is shown.
     if union.discriminator:
         return f"{union.discriminator}: {listing} [{union.source}]"
     return f"{listing}; {_how_many(union)} [{union.source}]"
-
-
-def _choice(union: UnionGroup, member: Member) -> str:
-    text = f"{member.value} -> {member.name}" if union.discriminator else member.name
-    return f"{text} (optional)" if member.optional else text
 
 
 def _text(value: JSON) -> str:

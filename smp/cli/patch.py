@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias
 
 import click
 import msgspec
@@ -15,7 +13,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, label_of
 from smp.cli._options import FILE, Schemas, Settings, merge_options
 from smp.cli._outcomes import Outcome, unknown_field_messages
-from smp.cli._outputs import OBJECTS, write_outcomes
+from smp.cli._outputs import write_objects
 from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError
@@ -32,45 +30,6 @@ class Patched(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-Engine: TypeAlias = Callable[[Document, JSON, Schemas, Settings], Patched]
-
-
-def _apply_strategic(
-    target: Document, patch: JSON, schemas: Schemas, settings: Settings
-) -> Patched:
-    obj = Object.of(target)
-    schema = schemas.of(obj)
-    lenient = schema.with_unknown_fields(settings.unknown_fields)
-    if not isinstance(patch, dict):
-        raise PatchError(
-            f"a strategic merge patch is an object, not {type_name(patch)}"
-        )
-    return Patched(
-        apply_patch(obj.value, patch, lenient),
-        lenient.type,
-        unknown_field_messages(patch, schema, settings),
-    )
-
-
-def _apply_merge(
-    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
-) -> Patched:
-    return Patched(merge_patch.apply(target.value, patch))
-
-
-def _apply_json(
-    target: Document, patch: JSON, _schemas: Schemas, _settings: Settings
-) -> Patched:
-    return Patched(json_patch.apply(target.value, patch))
-
-
-_ENGINES: Final[Mapping[str, Engine]] = {
-    "strategic": _apply_strategic,
-    "merge": _apply_merge,
-    "json": _apply_json,
-}
-
-
 @click.command(
     epilog='\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\''
 )
@@ -82,7 +41,7 @@ _ENGINES: Final[Mapping[str, Engine]] = {
 @click.option(
     "--type",
     "patch_type",
-    type=click.Choice(list(_ENGINES)),
+    type=click.Choice(["strategic", "merge", "json"]),
     default="strategic",
     show_default=True,
     help="Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch (RFC 6902).",
@@ -108,6 +67,8 @@ def command(
     else:
         raise click.UsageError("give the patch either in --patch-file or in --patch")
 
+    # A strategic merge patch goes by the schema of an object; the other two types patch
+    # any JSON value (RFC 7396, RFC 6902).
     if patch_type == "strategic":
         targets = [obj.document for obj in inputs.objects([target])]
     else:
@@ -115,11 +76,11 @@ def command(
     patch_target = partial(
         _outcome,
         patch=patch,
-        engine=_ENGINES[patch_type],
+        patch_type=patch_type,
         schemas=Schemas(settings, inputs),
         settings=settings,
     )
-    write_outcomes(all_or_nothing(patch_target, targets), OBJECTS, settings)
+    write_objects(all_or_nothing(patch_target, targets), settings)
     inputs.report_skipped()
 
 
@@ -127,19 +88,26 @@ def _outcome(
     target: Document,
     *,
     patch: Document,
-    engine: Engine,
+    patch_type: str,
     schemas: Schemas,
     settings: Settings,
 ) -> Outcome:
     label = label_of(target)
     try:
-        patched = engine(target, patch.value, schemas, settings)
+        if patch_type == "strategic":
+            patched = _apply_strategic(target, patch.value, schemas, settings)
+        elif patch_type == "merge":
+            patched = Patched(merge_patch.apply(target.value, patch.value))
+        else:
+            patched = Patched(json_patch.apply(target.value, patch.value))
+    # An error names the document that has to be corrected.
     except PatchError as error:
         raise Failure(error, patch, label) from None
     except SmpError as error:
         raise Failure(error, target, label) from None
 
     before, after = target.value, patched.value
+    # The other formats print the object, which has to keep its values.
     is_report = settings.output == "report"
     if is_report and isinstance(before, dict) and isinstance(after, dict):
         masks = Masks(
@@ -148,4 +116,21 @@ def _outcome(
         before, after = masks.mask(before), masks.mask(after)
     return Outcome(
         label, before, after, patched.type_, patch.value, warnings=patched.warnings
+    )
+
+
+def _apply_strategic(
+    target: Document, patch: JSON, schemas: Schemas, settings: Settings
+) -> Patched:
+    obj = Object.of(target)
+    schema = schemas.of(obj)
+    lenient = schema.with_unknown_fields(settings.unknown_fields)
+    if not isinstance(patch, dict):
+        raise PatchError(
+            f"a strategic merge patch is an object, not {type_name(patch)}"
+        )
+    return Patched(
+        apply_patch(obj.value, patch, lenient),
+        lenient.type,
+        unknown_field_messages(patch, schema, settings),
     )

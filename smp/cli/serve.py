@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -81,6 +80,7 @@ def command(**options: Any) -> None:
     settings = _import_server("settings")
     _import_server("logs").configure(options["log_level"])
 
+    # An overlay adds to the unions of the bundled types, or corrects them.
     catalog = kubernetes(options["kubernetes"])
     if options["overlay"]:
         overlay = Inputs().one(str(options["overlay"]))
@@ -91,6 +91,10 @@ def command(**options: Any) -> None:
             "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)",
             err=True,
         )
+
+    def report_url(url: str) -> None:
+        click.echo(f"smp: serving Kubernetes {catalog.version} at {url}")
+
     server.serve(
         settings.Settings(token=token, catalog=catalog, profile=options["profile"]),
         settings.Listener(
@@ -102,15 +106,12 @@ def command(**options: Any) -> None:
         ),
         options["store"],
         kubeconfig_path=options["kubeconfig"],
-        ready=partial(_report_url, catalog.version),
+        ready=report_url,
     )
 
 
-def _report_url(version: str, url: str) -> None:
-    click.echo(f"smp: serving Kubernetes {version} at {url}")
-
-
 def _read_token(path: Path) -> str:
+    # The token becomes part of an HTTP header, which takes printable ASCII.
     token = Inputs().data(str(path)).decode("ascii", "replace").strip()
     if not token or not token.isprintable() or not token.isascii():
         raise SmpError(

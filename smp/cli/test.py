@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
@@ -24,9 +23,6 @@ from smp.cli._inputs import Inputs, name_of
 from smp.cli._options import FILE
 from smp.cli._outputs import write
 from smp.errors import DocumentError, SmpError
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @click.command(
@@ -49,23 +45,36 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None
     """
     errors: list[Failure] = []
     inputs = Inputs()
-    files = _attempt(partial(_case_files, inputs), paths, errors)
-    # A file may be named twice, or be in a directory that is named as well.
-    names = dict.fromkeys(name for listed in files for name in listed)
-    parsed = _attempt(partial(_cases, inputs), names, errors)
-    cases = [case for parsed_file in parsed for case in parsed_file]
-    outcomes = _attempt(run, cases, errors)
 
+    # A file may be named twice, or be in a directory that is named as well.
+    files: dict[str, None] = {}
+    for path in paths:
+        with _collecting(errors):
+            files |= dict.fromkeys(inputs.files(path, SUFFIXES))
+    cases: list[SpecCase] = []
+    for file in files:
+        # The schema of the format may be in the directory that it describes.
+        if Path(file).name != SCHEMA_NAME:
+            with _collecting(errors):
+                cases += parse(_text(inputs, file), source=name_of(file))
+
+    outcomes: list[Outcome] = []
+    for case in cases:
+        with _collecting(errors, case):
+            outcomes.append(run(case))
     failed = [outcome for outcome in outcomes if not outcome.passed]
-    write("".join(_shown(outcome) for outcome in failed))
+    for outcome in failed:
+        case = outcome.case
+        differences = "\n".join(difference.text for difference in outcome.differences)
+        lines = [f"{case.source}:{case.line}: {case.description}"]
+        lines += differences.split("\n")
+        write("\n    ".join(printable(line) for line in lines) + "\n")
     if update:
-        by_source: dict[str, list[Outcome]] = {}
-        for outcome in failed:
-            by_source.setdefault(outcome.case.source, []).append(outcome)
-        _attempt(_update, by_source.items(), errors)
+        _update(failed, errors)
     verb = "updated" if update else "failed"
     write(f"{len(outcomes) - len(failed)} passed, {len(failed)} {verb}\n")
 
+    # Errors come last, where a long list of failed cases does not hide them.
     for error in errors:
         error.show()
     if errors:
@@ -73,28 +82,13 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None
     ctx.exit(1 if failed and not update else 0)
 
 
-def _attempt(
-    operation: Callable[[T], R], items: Iterable[T], errors: list[Failure]
-) -> list[R]:
-    """Run an operation on each item; add the errors to those that there are."""
-    results: list[R] = []
-    for item in items:
-        try:
-            results.append(operation(item))
-        except SmpError as error:
-            case = item if isinstance(item, SpecCase) else None
-            errors.append(Failure(error, case))
-    return results
-
-
-def _case_files(inputs: Inputs, path: str) -> list[str]:
-    files = inputs.files(path, SUFFIXES)
-    # The schema of the format may be in the directory that it describes.
-    return [name for name in files if Path(name).name != SCHEMA_NAME]
-
-
-def _cases(inputs: Inputs, name: str) -> list[SpecCase]:
-    return parse(_text(inputs, name), source=name_of(name))
+@contextmanager
+def _collecting(errors: list[Failure], case: SpecCase | None = None) -> Iterator[None]:
+    """Add an error to those that there are, so that the other cases run."""
+    try:
+        yield
+    except SmpError as error:
+        errors.append(Failure(error, case))
 
 
 def _text(inputs: Inputs, name: str) -> str:
@@ -108,18 +102,14 @@ def _text(inputs: Inputs, name: str) -> str:
         ) from None
 
 
-def _shown(outcome: Outcome) -> str:
-    case = outcome.case
-    differences = "\n".join(difference.text for difference in outcome.differences)
-    lines = [f"{case.source}:{case.line}: {case.description}"]
-    lines += differences.split("\n")
-    return "\n    ".join(printable(line) for line in lines) + "\n"
-
-
-def _update(failed: tuple[str, list[Outcome]]) -> None:
-    source, outcomes = failed
-    text = _text(Inputs(), source)
-    changes = {outcome.case.index: corrected(outcome) for outcome in outcomes}
-    Path(source).write_text(
-        updated_text(text, changes, source=source), encoding="utf-8"
-    )
+def _update(failed: list[Outcome], errors: list[Failure]) -> None:
+    """Make the cases in the files expect what happened."""
+    by_source: dict[str, list[Outcome]] = {}
+    for outcome in failed:
+        by_source.setdefault(outcome.case.source, []).append(outcome)
+    # All cases of a file are changed in one text, as each change moves the lines below.
+    for source, outcomes in by_source.items():
+        with _collecting(errors):
+            changes = {outcome.case.index: corrected(outcome) for outcome in outcomes}
+            text = updated_text(_text(Inputs(), source), changes, source=source)
+            Path(source).write_text(text, encoding="utf-8")
