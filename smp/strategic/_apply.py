@@ -57,18 +57,20 @@ def apply_object(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject
     be merged into, UnknownFieldError for a field to be merged that the type lacks. Go:
     strategicpatch.mergeMap.
     """
-    if has_directives(patch):
-        return _apply_directives(live, patch, type_)
-    result = live.copy()
-    for name, value in patch.items():
-        _apply_field(result, name, value, type_)
-    return result
-
-
-def _apply_directives(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject:
+    if not has_directives(patch):
+        result = live.copy()
+        for name, value in patch.items():
+            _apply_field(result, name, value, type_)
+        return result
     parts = read_directives(patch)
+    # Go: handleDirectiveInMergeMap.
     if parts.marker is not ABSENT:
-        return _with_marker(patch, parts.marker)
+        if parts.marker == DELETE:
+            # "don't merge it, just return an empty map": the object itself stays.
+            return {}
+        if parts.marker == REPLACE:
+            return as_object(cleaned(patch))
+        raise unknown_marker(parts.marker)
     result = live.copy()
     # Go: applyRetainKeysDirective, "clear not present fields".
     if parts.retained is not ABSENT:
@@ -89,16 +91,6 @@ def _apply_directives(live: JSONObject, patch: JSONObject, type_: Type) -> JSONO
     for name, values in parts.deletions.items():
         _delete_values(result, name, values, type_)
     return result
-
-
-def _with_marker(patch: JSONObject, marker: JSON) -> JSONObject:
-    """Return what an object becomes by ``$patch``. Go: handleDirectiveInMergeMap."""
-    if marker == DELETE:
-        # "don't merge it, just return an empty map": the object itself stays.
-        return {}
-    if marker == REPLACE:
-        return as_object(cleaned(patch))
-    raise unknown_marker(marker)
 
 
 def _known_field(type_: Type, name: str) -> Field:

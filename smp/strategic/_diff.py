@@ -97,7 +97,7 @@ class Diff:
         """
         return self._object(base, live, modified, type_, MAX_LEVELS, retain_keys=False)
 
-    def _object(  # noqa: C901, PLR0912  # a branch for each rule of Go's diffMaps
+    def _object(
         self,
         base: JSONObject,
         live: JSONObject,
@@ -248,37 +248,23 @@ class Diff:
         if not field.merges:
             # An atomic list. Go: replacePatchFieldIfNotEqual.
             return {} if live is modified else {name: modified}
+        base_list = as_list(base)
+        in_live = isinstance(live, list)
         if live and isinstance(live, list):
-            return self._list(name, as_list(base), live, modified, field, levels)
-        return self._list_of_empty_live(
-            name, as_list(base), live, modified, field, levels
-        )
-
-    def _list_of_empty_live(
-        self,
-        name: str,
-        base: JSONArray,
-        live: Value,
-        modified: JSONArray,
-        field: Field,
-        levels: int,
-    ) -> JSONObject:
-        """Return what a patch needs for a merge list that is empty or absent in live.
-
-        Go: diffLists, "Old slice was empty - add all elements from the new slice".
-        """
-        is_there = isinstance(live, list)
-        whole: JSONObject = {name: modified}
-        # As in _nested: where base leads to deletions, Go merges the whole list into
-        # them. A base that equals modified has none; it is looked into all the same
-        # where live has the list, as its elements may be at fault.
+            return self._list(name, base_list, live, modified, field, levels)
+        # Live lacks the list or has an empty one. Go: diffLists, "Old slice was empty -
+        # add all elements from the new slice". As in _nested, Go merges them into what
+        # base leads to delete. A base that equals modified leads to none; it is looked
+        # into all the same where live has the list, as its elements may be malformed.
         deletes = False
-        if base and (is_there or base is not modified):
-            deletes = bool(self._list(name, base, modified, modified, field, levels))
+        if base_list and (in_live or base is not modified):
+            deletes = bool(
+                self._list(name, base_list, modified, modified, field, levels)
+            )
         if not deletes:
-            return {} if is_there and not modified else whole
-        patch = self._list(name, base, [], modified, field, levels)
-        return patch if is_there else whole | patch
+            return {} if in_live and not modified else {name: modified}
+        patch = self._list(name, base_list, [], modified, field, levels)
+        return patch if in_live else {name: modified, **patch}
 
     def _list(
         self,

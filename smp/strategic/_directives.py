@@ -254,7 +254,11 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
     has_marks = _has_marked_elements(elements)
     if has_marks and merge_key:
         # Elements to delete have no place in the order (Go: extractToDeleteItems).
-        elements = [element for element in elements if not _deletes(element)]
+        elements = [
+            element
+            for element in elements
+            if not (isinstance(element, dict) and element.get(MARKER) == DELETE)
+        ]
     if not order or not elements:
         return
     wanted = keys_of(order, merge_key, PatchError)
@@ -274,10 +278,6 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
         if at == len(wanted):
             raise _out_of_order(index)
         at += 1
-
-
-def _deletes(element: JSON) -> bool:
-    return isinstance(element, dict) and element.get(MARKER) == DELETE
 
 
 def _out_of_order(index: int) -> PatchError:
@@ -306,36 +306,28 @@ def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
     drops it when it decodes the merged JSON (docs/deviations.md, 1). Returns the value
     itself where nothing had to go.
     """
+    changed = False
     if isinstance(value, dict):
-        return _cleaned_object(value, drop_marked=drop_marked)
+        fields: JSONObject = {}
+        for name, member in value.items():
+            dropped = member is None or is_directive(name)
+            if dropped or (drop_marked and is_marked(member)):
+                changed = True
+                continue
+            clean = cleaned(member, drop_marked=drop_marked)
+            fields[name] = clean
+            if clean is not member:
+                changed = True
+        return fields if changed else value
     if isinstance(value, list):
-        return _cleaned_array(value, drop_marked=drop_marked)
+        elements: JSONArray = []
+        for element in value:
+            if drop_marked and is_marked(element):
+                changed = True
+                continue
+            clean = cleaned(element, drop_marked=drop_marked)
+            elements.append(clean)
+            if clean is not element:
+                changed = True
+        return elements if changed else value
     return value
-
-
-def _cleaned_object(value: JSONObject, *, drop_marked: bool) -> JSONObject:
-    kept: JSONObject = {}
-    changed = False
-    for name, member in value.items():
-        if member is None or is_directive(name) or (drop_marked and is_marked(member)):
-            changed = True
-            continue
-        clean = cleaned(member, drop_marked=drop_marked)
-        kept[name] = clean
-        if clean is not member:
-            changed = True
-    return kept if changed else value
-
-
-def _cleaned_array(value: JSONArray, *, drop_marked: bool) -> JSONArray:
-    kept: JSONArray = []
-    changed = False
-    for element in value:
-        if drop_marked and is_marked(element):
-            changed = True
-            continue
-        clean = cleaned(element, drop_marked=drop_marked)
-        kept.append(clean)
-        if clean is not element:
-            changed = True
-    return kept if changed else value

@@ -12,7 +12,6 @@ from smp.errors import (
     PatchError,
     bounded,
 )
-from smp.paths import Step
 from smp.schema.model import Schema
 from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
@@ -152,21 +151,18 @@ def _with_base(conflict: Conflict, base: JSONObject) -> Conflict:
     """Add the value that the last-applied configuration has at the path."""
     value: JSON | Absent = base
     for step in conflict.path.steps:
-        value = _value_at(value, step)
+        if isinstance(value, dict):
+            value = value.get(step, ABSENT) if isinstance(step, str) else ABSENT
+        elif not isinstance(value, list) or isinstance(step, str):
+            value = ABSENT
+        elif isinstance(step, int):
+            value = value[step] if step < len(value) else ABSENT
+        else:
+            # An element of a merge list is found by its key, as it may stand elsewhere.
+            elements = [element for element in value if isinstance(element, dict)]
+            value = ABSENT
+            for element in elements:
+                if same(element.get(step.merge_key, ABSENT), step.value):
+                    value = element
+                    break
     return Conflict(conflict.path, conflict.ours, conflict.theirs, value)
-
-
-def _value_at(value: JSON | Absent, step: Step) -> JSON | Absent:
-    if isinstance(step, str):
-        return value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
-    if not isinstance(value, list):
-        return ABSENT
-    if isinstance(step, int):
-        return value[step] if step < len(value) else ABSENT
-    # An element of a merge list is found by its key: it may stand elsewhere here.
-    for element in value:
-        if isinstance(element, dict):
-            key = element.get(step.merge_key, ABSENT)
-            if same(key, step.value):
-                return element
-    return ABSENT
