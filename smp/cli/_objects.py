@@ -104,6 +104,11 @@ def label_of(document: Document) -> str:
     return f"{document.source}:{document.line}"
 
 
+def annotations_of(obj: JSONObject) -> JSONObject:
+    """Return the annotations of an object, which may be none."""
+    return as_object(as_object(obj.get("metadata")).get("annotations"))
+
+
 def partners(
     objects: Iterable[Object], others: Iterable[Object]
 ) -> list[Object | None]:

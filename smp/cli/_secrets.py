@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, overload
 
+from smp.cli._objects import annotations_of
 from smp.three_way import LAST_APPLIED
 from smp.values import JSON, JSONObject, as_object, same
 
@@ -96,7 +97,7 @@ class Masks:
 def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
     """Yield every value that is to be masked, with its place."""
     values: list[tuple[Place, JSON]] = [
-        (_ANNOTATION, _annotations(secret).get(LAST_APPLIED))
+        (_ANNOTATION, annotations_of(secret).get(LAST_APPLIED))
     ]
     for section in _SECTIONS:
         content = secret.get(section)
@@ -106,10 +107,6 @@ def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
             # It should be an object; a server would reject it, but it is confidential.
             values.append(((section, ""), content))
     return ((place, value) for place, value in values if value is not None)
-
-
-def _annotations(secret: JSONObject) -> JSONObject:
-    return as_object(as_object(secret.get("metadata")).get("annotations"))
 
 
 def _replace(
@@ -127,7 +124,7 @@ def _replace(
         elif section in secret:
             replaced[section] = replacement((section, ""), values)
 
-    annotations = _annotations(secret)
+    annotations = annotations_of(secret)
     if LAST_APPLIED in annotations:
         text = replacement(_ANNOTATION, annotations[LAST_APPLIED])
         replaced["metadata"] = {

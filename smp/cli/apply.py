@@ -10,7 +10,7 @@ import msgspec
 
 from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object, partners, unpaired
+from smp.cli._objects import Object, annotations_of, partners, unpaired
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcomes import Outcome, Versions, applied_outcome, created_outcome
 from smp.cli._outputs import write_objects
@@ -40,18 +40,18 @@ class Row(msgspec.Struct, frozen=True):
 @click.option(
     "-f",
     "--filename",
-    "news",
+    "new_paths",
     type=FILE,
     multiple=True,
     required=True,
     help="New configuration. Repeatable.",
 )
 @click.option(
-    "--live", "lives", type=FILE, multiple=True, help="Live objects. Repeatable."
+    "--live", "live_paths", type=FILE, multiple=True, help="Live objects. Repeatable."
 )
 @click.option(
     "--last-applied",
-    "lasts",
+    "last_paths",
     type=FILE,
     multiple=True,
     help="What was applied last. Repeatable. [default: the annotation of the live "
@@ -76,9 +76,9 @@ class Row(msgspec.Struct, frozen=True):
 def command(
     ctx: click.Context,
     *,
-    news: tuple[str, ...],
-    lives: tuple[str, ...],
-    lasts: tuple[str, ...],
+    new_paths: tuple[str, ...],
+    live_paths: tuple[str, ...],
+    last_paths: tuple[str, ...],
     overwrite: bool,
     strict: bool,
     settings: Settings,
@@ -93,9 +93,9 @@ def command(
     Only the report masks the values of Secrets.
     """
     inputs = Inputs()
-    new_objects = inputs.objects(news)
-    live_objects = inputs.objects(lives)
-    last_objects = inputs.objects(lasts)
+    new_objects = inputs.objects(new_paths)
+    live_objects = inputs.objects(live_paths)
+    last_objects = inputs.objects(last_paths)
     schemas = Schemas(settings, inputs)
     live_partners = partners(new_objects, live_objects)
     last_partners = partners(new_objects, last_objects)
@@ -107,7 +107,7 @@ def command(
         schemas=schemas,
         settings=settings,
         overwrite=overwrite,
-        has_file=bool(lasts),
+        has_file=bool(last_paths),
     )
     outcomes = all_or_nothing(apply_row, rows)
 
@@ -193,18 +193,14 @@ def _annotated(
     kubectl apply computes its patch from configurations with the annotation: the one
     last applied has the text of the live object, the modified one its own.
     """
-    text = _annotations(live).get(LAST_APPLIED)
+    text = annotations_of(live).get(LAST_APPLIED)
     if not isinstance(text, str):
         return Versions(last_applied, modified, live)
     if last_applied is not None:
         metadata = as_object(last_applied.get("metadata"))
-        annotations = {**_annotations(last_applied), LAST_APPLIED: text}
+        annotations = {**annotations_of(last_applied), LAST_APPLIED: text}
         last_applied = {
             **last_applied,
             "metadata": {**metadata, "annotations": annotations},
         }
     return Versions(last_applied, with_last_applied(modified), live)
-
-
-def _annotations(value: JSONObject) -> JSONObject:
-    return as_object(as_object(value.get("metadata")).get("annotations"))
