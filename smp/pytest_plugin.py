@@ -1,17 +1,18 @@
-"""Runs spec cases as tests: one item a case, in every directory that holds
-case.schema.json.
+"""Runs spec cases as tests: one item a case, in directories with case.schema.json.
 
 Other directories count when the option ``smp_cases`` of the configuration or
 ``--smp-cases DIR`` names them. ``--smp-update`` rewrites what failing cases expect,
-except where the variable CI is set. Nothing but pytest is imported until a case file is
-there, since every run of pytest imports this module.
+except where the variable CI is set.
+
+Every run of pytest imports this module, so it imports nothing but pytest and the
+standard library until there is a case file.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -42,73 +43,74 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "smp_cases",
-        "directories of spec cases, beside those that hold a case.schema.json",
+        "directories of spec cases, in addition to those with a case.schema.json",
         type="paths",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Note which directories hold spec cases; those of the command line are collected,
-    too.
-    """
-    here = config.invocation_params.dir
-    named = [
-        Path(os.path.abspath(here / name)) for name in config.getoption("--smp-cases")
-    ]
-    for missing in (directory for directory in named if not directory.is_dir()):
-        raise pytest.UsageError(f"--smp-cases: {missing} is not a directory")
-    visited = [
-        Path(os.path.abspath(here / arg.partition("::")[0])) for arg in config.args
-    ]
-    config.args += [
-        str(path)
-        for path in named
-        if not any(path.is_relative_to(other) for other in visited)
-    ]
+    """Note which directories hold spec cases; collect those of the command line."""
+    named = [_absolute(config, name) for name in config.getoption("--smp-cases")]
+    for directory in named:
+        if not directory.is_dir():
+            raise pytest.UsageError(f"--smp-cases: {directory} is not a directory")
+    # A directory below another argument is collected already.
+    arguments = [_absolute(config, arg.partition("::")[0]) for arg in config.args]
+    for directory in named:
+        if not any(directory.is_relative_to(argument) for argument in arguments):
+            config.args.append(str(directory))
     config.stash[_DIRECTORIES] = (*config.getini("smp_cases"), *named)
     config.stash[_UPDATED] = []
-    if config.getoption("--smp-update"):
-        _require_update_possible(config)
 
-
-def _require_update_possible(config: pytest.Config) -> None:
+    if not config.getoption("--smp-update"):
+        return
+    # A CI job that changes what is expected would pass whatever happens.
     if os.environ.get("CI"):
         raise pytest.UsageError(
             "--smp-update changes what is expected, and the variable CI is set"
         )
+    # Each process would overwrite what the others updated in the same file.
     if config.getoption("numprocesses", None):
         raise pytest.UsageError(
-            "--smp-update rewrites files, so it does not go with several processes (-n 0)"
+            "--smp-update rewrites files: it needs a single process (-n 0)"
         )
+
+
+def _absolute(config: pytest.Config, name: str) -> Path:
+    """Return the path that a name of the command line stands for, without ``..``."""
+    path = config.invocation_params.dir / name
+    return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() follows links
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
     """Collect a file of spec cases."""
+    # These names are repeated from smp.cases, which is not imported here; a test
+    # compares them.
     if (
         file_path.suffix not in (".yaml", ".json")
         or file_path.name == "case.schema.json"
     ):
         return None
     named = parent.config.stash[_DIRECTORIES]
-    if not any(
-        file_path.is_relative_to(directory) for directory in named
-    ) and not _is_marked(file_path.parent):
+    is_named = any(file_path.is_relative_to(directory) for directory in named)
+    if not is_named and not _has_schema(file_path.parent):
         return None
     return CaseFile.from_parent(parent, path=file_path)
 
 
 @cache
-def _is_marked(directory: Path) -> bool:
-    """Tell whether a directory, or one that it is in, holds the schema of spec cases,
-    known by its identifier.
+def _has_schema(directory: Path) -> bool:
+    """Tell whether a directory, or one above it, holds the schema of spec cases.
+
+    The schema is recognized by its identifier: others may call a file so, too.
     """
     try:
-        marker = json.loads((directory / "case.schema.json").read_bytes())
+        schema = json.loads((directory / "case.schema.json").read_bytes())
     except (OSError, ValueError):
-        return directory.parent != directory and _is_marked(directory.parent)
+        return directory.parent != directory and _has_schema(directory.parent)
     return (
-        isinstance(marker, dict)
-        and marker.get("$id") == "urn:strategic-merge-patch:spec-case:1"
+        isinstance(schema, dict)
+        and schema.get("$id") == "urn:strategic-merge-patch:spec-case:1"
     )
 
 
@@ -117,8 +119,8 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterable[CaseItem]:
         """Collect each case."""
-        from smp.cases import parse
-        from smp.errors import SmpError
+        from smp.cases import parse  # noqa: PLC0415  # see above
+        from smp.errors import SmpError  # noqa: PLC0415  # see above
 
         try:
             cases = parse(self.path.read_text(encoding="utf-8"), source=str(self.path))
@@ -136,61 +138,57 @@ class CaseItem(pytest.Item):
         self.case = case
 
     def runtest(self) -> None:
-        """Run the case. Raises DifferentError."""
-        from smp.cases import run
+        """Run the case, and update what it expects if that is asked for.
+
+        Raises DifferentError.
+        """
+        from smp.cases import corrected, run, updated_text  # noqa: PLC0415  # see above
 
         outcome = run(self.case)
         if outcome.passed:
             return
         if not self.config.getoption("--smp-update"):
             raise DifferentError(outcome)
-        self._update(outcome)
-        self.config.stash[_UPDATED].append(self.nodeid)
-
-    def _update(self, outcome: Outcome) -> None:
-        from smp.cases import corrected, updated_text
-
         text = self.path.read_text(encoding="utf-8")
-        updated = updated_text(
-            text, {self.case.index: corrected(outcome)}, source=str(self.path)
-        )
+        changes = {self.case.index: corrected(outcome)}
+        updated = updated_text(text, changes, source=str(self.path))
         self.path.write_text(updated, encoding="utf-8")
+        self.config.stash[_UPDATED].append(self.nodeid)
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
     ) -> Any:
-        """Show the differences, or what is wrong with the case; a traceback only for a
-        defect.
+        """Show the differences, or what is wrong with the case.
+
+        A traceback is shown only for a defect of this library.
         """
-        from smp.errors import SmpError
+        from smp.errors import SmpError  # noqa: PLC0415  # see above
 
-        if isinstance(excinfo.value, DifferentError):
-            return "\n".join(self._explained(excinfo.value.outcome))
-        return (
-            str(excinfo.value)
-            if isinstance(excinfo.value, SmpError)
-            else super().repr_failure(excinfo, style)
-        )
-
-    def _explained(self, outcome: Outcome) -> Iterator[str]:
-        names = ", ".join(difference.operation for difference in outcome.differences)
-        yield f"not as expected: {names} (from: {self.case.document['source']})"
-        yield from (difference.text for difference in outcome.differences)
-        if reference := self.case.document.get("reference"):
-            yield f"the reference does: {json.dumps(reference)}"
+        error = excinfo.value
+        if isinstance(error, SmpError):
+            return str(error)
+        if not isinstance(error, DifferentError):
+            return super().repr_failure(excinfo, style)
+        differences = error.outcome.differences
+        names = ", ".join(difference.operation for difference in differences)
+        lines = [f"not as expected: {names} (from: {self.case.document['source']})"]
+        lines += [difference.text for difference in differences]
+        reference = self.case.document.get("reference")
+        if reference:
+            lines.append(f"the reference does: {json.dumps(reference)}")
+        return "\n".join(lines)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Say where the case stands."""
+        """Return the file, the line from zero, and the description of the case."""
         return self.path, self.case.line - 1, self.case.description
 
 
 class DifferentError(Exception):
-    """A case did something else than it expects."""
+    """A case has another result than it expects."""
 
     def __init__(self, outcome: Outcome) -> None:
-        super().__init__(
-            "\n".join(difference.text for difference in outcome.differences)
-        )
+        texts = [difference.text for difference in outcome.differences]
+        super().__init__("\n".join(texts))
         self.outcome = outcome
 
 

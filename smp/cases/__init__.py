@@ -1,8 +1,7 @@
-"""Spec cases: what an engine does with given inputs, as data. The format:
-spec_cases/README.md.
+"""Spec cases: what an engine does with its inputs, as data.
 
-Text in, outcomes and text out: whoever runs cases (the pytest plugin, the command)
-reads and writes the files.
+The format is described in spec_cases/README.md. This package turns text into outcomes
+and text; the pytest plugin and the command read and write the files.
 """
 
 from smp.cases._case import (

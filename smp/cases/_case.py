@@ -1,18 +1,19 @@
-"""A case: read from the text of a file, checked, and asked what it expects."""
+"""A case: read from the text of its file, checked, and what it expects."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from smp.cases._text import spans
 from smp.documents import read_one
 from smp.errors import DocumentError
-from smp.values import JSON, JSONObject, type_name
+from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
-# The files of a directory of cases are all that have one of the suffixes, less the
+# The files of a directory of cases are all that have one of the suffixes, except the
 # schema itself.
 SCHEMA_NAME: Final = "case.schema.json"
 SUFFIXES: Final = (".yaml", ".json")
@@ -27,47 +28,63 @@ PATCH_OPERATIONS: Final = (
     "conflicts",
 )
 UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
+# In the order in which they are run and reported.
 OPERATIONS: Final = (*PATCH_OPERATIONS, *UNION_OPERATIONS)
-_SHAPES: Final[dict[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("description", "source", "kind", "kubernetes", "profile"), (str,)),
-    **dict.fromkeys(
-        (
-            "schema",
-            "options",
-            "original",
-            "modified",
-            "live",
-            "patch",
-            "left",
-            "right",
-            "new",
-        ),
-        (dict,),
-    ),
-    **dict.fromkeys(("last_applied", "old"), (dict, type(None))),
+
+_OBJECT_OR_NULL: Final = (dict, type(None))
+# The members of a case, and the types that their values may have.
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "description": (str,),
+    "source": (str,),
+    "kind": (str,),
+    "schema": (dict,),
+    "kubernetes": (str,),
+    "profile": (str,),
+    "options": (dict,),
+    # inputs
+    "original": (dict,),
+    "modified": (dict,),
+    "live": (dict,),
+    "last_applied": _OBJECT_OR_NULL,
+    "patch": (dict,),
     "patches": (list,),
-    **dict.fromkeys(OPERATIONS, (dict,)),
-    **dict.fromkeys(("conflicts", "changes", "violations"), (list,)),
-    "derived": (bool,),
+    "left": (dict,),
+    "right": (dict,),
+    "old": _OBJECT_OR_NULL,
+    "new": (dict,),
+    # expectations
+    "two_way": (dict,),
+    "two_way_result": (dict,),
+    "three_way": (dict,),
+    "result": (dict,),
+    "composed": (dict,),
+    "composed_result": (dict,),
+    "conflicts": (list,),
+    "normalized": (dict,),
+    "changes": (list,),
+    "violations": (list,),
     "error": (dict,),
+    # about the expectations
+    "derived": (bool,),
     "deviation": (int,),
     "reference": (dict,),
 }
-_DEFAULTS: Final = ("kubernetes", "profile")
-_OF_FILE: Final = frozenset({"description", "kind", "schema", "cases", *_DEFAULTS})
-_WORDS: Final = {
+# The keys of members that are objects.
+_KEYS: Final = {
     "options": frozenset(
         {"overwrite", "preconditions", "unknown_fields", "on_conflict", "ratchet"}
     ),
     "error": frozenset(OPERATIONS),
     "reference": frozenset(PATCH_OPERATIONS),
 }
+# What a file states for its cases. A case names its schema by a kind or brings one.
+_DEFAULTS: Final = ("kubernetes", "profile")
 _SCHEMA: Final = frozenset({"kind", "schema"})
+_FILE_MEMBERS: Final = frozenset({"description", "cases", *_SCHEMA, *_DEFAULTS})
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What an operation comes to that raises an error; two of one code are alike."""
+class Failure(msgspec.Struct, frozen=True):
+    """The result of an operation that raises an error; only the code is compared."""
 
     code: str
     problem: str = ""
@@ -76,9 +93,8 @@ class Failure:
 Result: TypeAlias = "JSON | Failure"
 
 
-@dataclass(frozen=True, slots=True)
-class SpecCase:
-    """One case: its members over the defaults of its file, and where it stands."""
+class SpecCase(msgspec.Struct, frozen=True):
+    """One case: its members with the defaults of its file, and its place there."""
 
     index: int
     document: JSONObject
@@ -92,139 +108,144 @@ class SpecCase:
 
     @property
     def name(self) -> str:
-        """The description as an identifier, for lists of cases and for selecting one."""
-        return (
-            re.sub(r"[^\w.$]+", "-", self.description).strip("-")
-            or f"case-{self.index}"
-        )
+        """The description as an identifier, to list and to select cases."""
+        name = re.sub(r"[^\w.$]+", "-", self.description).strip("-")
+        return name or f"case-{self.index}"
 
     def object(self, name: str) -> JSONObject:
-        """Return a member that is an object, or an empty one where there is none."""
-        value = self.document.get(name)
-        return value if isinstance(value, dict) else {}
+        """Return a member that is an object, and an empty one if there is none."""
+        return as_object(self.document.get(name))
 
-    def given(self, name: str) -> JSONObject:
-        """Return an input. Raises DocumentError where the case lacks it."""
+    def required(self, name: str) -> JSONObject:
+        """Return an input that is an object.
+
+        Raises DocumentError where the case lacks it.
+        """
         if name not in self.document:
             raise self.error(f"an expectation needs the input {name!r}")
         return self.object(name)
 
     def error(self, problem: str) -> DocumentError:
-        """Make the error for a case that is none, or cannot be run."""
-        problem = f"{self.description}: {problem}"
+        """Make the error for a case that is malformed or cannot be run."""
         return DocumentError(
-            problem, code="invalid-case", source=self.source, line=self.line
+            f"{self.description}: {problem}",
+            code="invalid-case",
+            source=self.source,
+            line=self.line,
         )
 
 
 def parse(text: str, *, source: str = "<input>") -> list[SpecCase]:
-    """Read the cases of one file. Raises DocumentError for what is no case file,
-    unknown members included.
+    """Read the cases of one file.
+
+    Raises DocumentError for a malformed file, unknown members included.
     """
     file = parse_file(text, source)
-    members = file["cases"]
+    # Cases that are not written in block style have no lines of their own.
     lines = [start + 1 for start, _ in spans(text.splitlines())]
-    cases = [
-        _case(
-            each,
-            file,
-            SpecCase(index, {}, source, lines[index] if index < len(lines) else 1),
-        )
-        for index, each in enumerate(members if isinstance(members, list) else [])
-    ]
-    _require_distinct(cases)
+    cases: list[SpecCase] = []
+    names: set[str] = set()
+    for index, members in enumerate(as_list(file["cases"])):
+        line = lines[index] if index < len(lines) else 1
+        case = SpecCase(index, as_object(members), source, line)
+        if not isinstance(members, dict):
+            raise case.error(f"a case must be an object, not {type_name(members)}")
+        # A case with a kind or a schema of its own does not take that of the file.
+        inherited = _DEFAULTS if _SCHEMA & members.keys() else (*_DEFAULTS, *_SCHEMA)
+        defaults = {name: file[name] for name in inherited if name in file}
+        case = msgspec.structs.replace(case, document={**defaults, **members})
+        problem = next(_problems(case), None)
+        if problem is not None:
+            raise case.error(problem)
+        # A case is selected by its name, which comes from its description.
+        if case.name in names:
+            raise case.error("another case of this file has the same description")
+        names.add(case.name)
+        cases.append(case)
     return cases
 
 
 def parse_file(text: str, source: str) -> JSONObject:
-    """Read a whole file as a value. Raises DocumentError for what is no case file."""
+    """Read a whole file as a value. Raises DocumentError for a malformed file."""
     file = read_one(text, source=source).value
     if not isinstance(file, dict) or not isinstance(file.get("cases"), list):
         raise DocumentError(
-            "a case file is an object with a list of cases",
+            "a case file must be an object with a list of cases",
             code="invalid-case",
             source=source,
         )
-    if unknown := file.keys() - _OF_FILE:
-        raise DocumentError(
-            f"a case file has no {sorted(unknown)}", code="invalid-case", source=source
-        )
+    unknown = file.keys() - _FILE_MEMBERS
+    if unknown:
+        problem = f"unknown members {sorted(unknown)} of a case file"
+        raise DocumentError(problem, code="invalid-case", source=source)
     return file
 
 
 def expectations(case: SpecCase) -> dict[str, Result]:
-    """Return what the case expects of each operation, the defaults included.
+    """Return what the case expects of each operation, in the order of operations.
 
-    By default a two-way patch leads to ``modified``, and composed patches to what they
-    do in turn.
+    Two expectations have defaults (spec_cases/README.md, "Operations"): a two-way patch
+    leads to ``modified``, and composed patches to what they do in turn.
     """
-    stated, errors = case.document, case.object("error")
-    expected: dict[str, Result] = {
-        name: Failure(str(code)) for name, code in errors.items()
-    }
-    expected |= {name: stated[name] for name in OPERATIONS if name in stated}
-    if "two_way" in stated and "modified" in stated:
-        expected.setdefault("two_way_result", stated["modified"])
-    if "patches" in stated and "result" in stated and "composed" not in errors:
-        expected.setdefault("composed_result", stated["result"])
-    return {name: expected[name] for name in OPERATIONS if name in expected}
+    document, errors = case.document, case.object("error")
+    expected: dict[str, Result] = {}
+    for name in OPERATIONS:
+        if name in document:
+            expected[name] = document[name]
+        elif name in errors:
+            expected[name] = Failure(str(errors[name]))
+        elif name == "two_way_result" and {"two_way", "modified"} <= document.keys():
+            expected[name] = document["modified"]
+        elif (
+            name == "composed_result"
+            and "composed" not in errors
+            and {"patches", "result"} <= document.keys()
+        ):
+            expected[name] = document["result"]
+    return expected
 
 
 def last_applied(case: SpecCase) -> JSONObject | None:
-    """Return the last-applied configuration: where it is not stated ``original``, where
-    that is not either None.
+    """Return the last-applied configuration, None if there is none.
+
+    Where the case does not state it, ``original`` takes its place.
     """
-    stated = case.document.get("last_applied", case.document.get("original"))
-    return stated if isinstance(stated, dict) else None
+    value = case.document.get("last_applied", case.document.get("original"))
+    return value if isinstance(value, dict) else None
 
 
 def old_object(case: SpecCase) -> JSONObject | None:
     """Return the object before an update; None where it is created."""
-    stated = case.document.get("old")
-    return stated if isinstance(stated, dict) else None
+    value = case.document.get("old")
+    return value if isinstance(value, dict) else None
 
 
 def patches(case: SpecCase) -> list[JSONObject]:
     """Return the patches to compose."""
-    found = case.document.get("patches")
-    return (
-        [patch for patch in found if isinstance(patch, dict)]
-        if isinstance(found, list)
-        else []
-    )
-
-
-def _case(members: JSON, file: JSONObject, place: SpecCase) -> SpecCase:
-    if not isinstance(members, dict):
-        raise place.error(f"a case is an object, not {type_name(members)}")
-    names = _DEFAULTS if _SCHEMA & members.keys() else (*_DEFAULTS, *_SCHEMA)
-    defaults = {name: file[name] for name in names if name in file}
-    case = SpecCase(place.index, {**defaults, **members}, place.source, place.line)
-    for problem in _problems(case):
-        raise case.error(problem)
-    return case
+    values = as_list(case.document.get("patches"))
+    return [patch for patch in values if isinstance(patch, dict)]
 
 
 def _problems(case: SpecCase) -> Iterator[str]:
-    for name, value in case.document.items():
-        if name not in _SHAPES:
-            yield f"there is no {name!r}"
-        elif type(value) not in _SHAPES[name]:
+    """Yield what is wrong with a case: what its JSON Schema says, and a little more."""
+    document = case.document
+    for name, value in document.items():
+        # A misspelled expectation would never be run, so no unknown member is allowed.
+        if name not in _TYPES:
+            yield f"unknown member {name!r}"
+        # type(), because to isinstance() a bool is an int.
+        elif type(value) not in _TYPES[name]:
             yield f"{name!r} cannot be {type_name(value)}"
-    if missing := {"description", "source"} - case.document.keys():
-        yield f"it lacks {sorted(missing)}"
-    if len(_SCHEMA & case.document.keys()) != 1:
-        yield "it takes a kind or a schema, its own or its file's, and not both"
-    for name, known in _WORDS.items():
-        if unknown := case.object(name).keys() - known:
-            yield f"{name!r} has no {sorted(unknown)}"
-    if both := case.object("error").keys() & case.document.keys() - {"conflicts"}:
+    missing = {"description", "source"} - document.keys()
+    if missing:
+        yield f"missing {sorted(missing)}"
+    if len(_SCHEMA & document.keys()) != 1:
+        yield "a case needs a kind or a schema, its own or its file's, and not both"
+    for name, allowed in _KEYS.items():
+        unknown = case.object(name).keys() - allowed
+        if unknown:
+            yield f"{name!r} has unknown keys {sorted(unknown)}"
+    # The conflicts of a three-way patch are stated beside the error that they are.
+    both = case.object("error").keys() & document.keys() - {"conflicts"}
+    if both:
         yield f"{sorted(both)} cannot both fail and have a result"
-
-
-def _require_distinct(cases: list[SpecCase]) -> None:
-    seen: set[str] = set()
-    for case in cases:
-        if case.name in seen:
-            raise case.error("another case of this file has the same description")
-        seen.add(case.name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import reduce
 from typing import Final
+
+import msgspec
 
 from smp import strategic, unions
 from smp.cases._case import (
@@ -22,14 +22,11 @@ from smp.errors import Conflict, ConflictError, DocumentError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
+from smp.values import ABSENT, JSON, JSONArray, JSONObject, same
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """An operation that did not do what the case expects, and a text that shows it to a
-    reader.
-    """
+class Difference(msgspec.Struct, frozen=True):
+    """An operation with another result than the case expects; ``text`` shows both."""
 
     operation: str
     expected: Result
@@ -37,11 +34,8 @@ class Difference:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a case: the operations that were run, and where they did something
-    else.
-    """
+class Outcome(msgspec.Struct, frozen=True):
+    """The outcome of a case: the operations that were run, and their differences."""
 
     case: SpecCase
     operations: tuple[str, ...]
@@ -49,7 +43,7 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Tell whether every operation did what the case expects."""
+        """Whether every operation had the result that the case expects."""
         return not self.differences
 
 
@@ -60,85 +54,103 @@ def run(case: SpecCase) -> Outcome:
     """
     expected = expectations(case)
     if not expected:
-        raise case.error("it expects nothing")
-    actual = {name: _attempt(name, case) for name in expected}
-    differences = (
-        Difference(name, wanted, actual[name], _shown(name, wanted, actual[name]))
-        for name, wanted in expected.items()
-        if not _alike(wanted, actual[name])
-    )
+        raise case.error("the case expects nothing")
+    differences: list[Difference] = []
+    for name, wanted in expected.items():
+        # An unknown kind fails the operation, too, so the schema is made in here.
+        actual: Result
+        try:
+            actual = _OPERATIONS[name](case, schema_of(case))
+        except DocumentError:
+            raise  # the case is malformed; the operation was not run
+        except SmpError as error:
+            actual = Failure(error.code, str(error))
+        if not _matches(wanted, actual):
+            text = _comparison(name, wanted, actual)
+            differences.append(Difference(name, wanted, actual, text))
     return Outcome(case, tuple(expected), tuple(differences))
 
 
 def schema_of(case: SpecCase) -> Schema:
-    """Return the schema that the case names or brings. Raises SchemaError."""
+    """Return the schema that the case names or contains. Raises SchemaError."""
     if "schema" in case.document:
         schema = inline(case.document["schema"])
     else:
         version = case.document.get("kubernetes")
+        catalog = kubernetes(None if version is None else str(version))
         api_version, _, kind = str(case.document["kind"]).partition(" ")
-        schema = kubernetes(None if version is None else str(version)).schema(
-            api_version, kind
-        )
+        schema = catalog.schema(api_version, kind)
     merge = case.object("options").get("unknown_fields") == "merge"
     return schema.with_unknown_fields("merge" if merge else "error")
 
 
-def _attempt(name: str, case: SpecCase) -> Result:
-    try:
-        return _RUN[name](case, schema_of(case))
-    except DocumentError:
-        raise  # the case is at fault, not the operation
-    except SmpError as error:
-        return Failure(error.code, str(error))
-
-
-def _alike(expected: Result, actual: Result) -> bool:
+def _matches(expected: Result, actual: Result) -> bool:
+    if isinstance(expected, Failure) and isinstance(actual, Failure):
+        return expected.code == actual.code
     if isinstance(expected, Failure) or isinstance(actual, Failure):
-        return (
-            isinstance(expected, Failure)
-            and isinstance(actual, Failure)
-            and expected.code == actual.code
-        )
+        return False
     return same(expected, actual)
 
 
+def _comparison(name: str, expected: Result, actual: Result) -> str:
+    """Show both results, and where they differ if both are values."""
+    lines = [
+        f"{name}:",
+        f"  expected {_described(expected)}",
+        f"  actual   {_described(actual)}",
+    ]
+    if not isinstance(expected, Failure) and not isinstance(actual, Failure):
+        from deepdiff import DeepDiff  # noqa: PLC0415  # slow to load; for failures only
+
+        report = DeepDiff(expected, actual, verbose_level=2).pretty()
+        lines += [f"  {line}" for line in str(report).splitlines()]
+    return "\n".join(lines)
+
+
+def _described(result: Result) -> str:
+    if not isinstance(result, Failure):
+        return flow(result)
+    problem = f" ({result.problem})" if result.problem else ""
+    return f"error {result.code}{problem}"
+
+
+# --- the operations (spec_cases/README.md, "Operations") ---
+
+
 def _two_way(case: SpecCase, schema: Schema) -> JSONObject:
-    return strategic.two_way_patch(
-        case.given("original"), case.given("modified"), schema
-    )
+    original, modified = case.required("original"), case.required("modified")
+    return strategic.two_way_patch(original, modified, schema)
 
 
 def _two_way_result(case: SpecCase, schema: Schema) -> JSONObject:
-    return strategic.apply_patch(case.given("original"), _two_way(case, schema), schema)
+    patch = _two_way(case, schema)
+    return strategic.apply_patch(case.required("original"), patch, schema)
 
 
 def _three_way(case: SpecCase, schema: Schema) -> JSONObject:
     options = case.object("options")
+    kubectl = strategic.KUBECTL_PRECONDITIONS
     return strategic.three_way_patch(
         last_applied(case),
-        case.given("modified"),
-        case.given("live"),
+        case.required("modified"),
+        case.required("live"),
         schema,
         overwrite=options.get("overwrite") is not False,
-        preconditions=strategic.KUBECTL_PRECONDITIONS
-        if options.get("preconditions")
-        else (),
+        preconditions=kubectl if options.get("preconditions") else (),
     )
 
 
 def _result(case: SpecCase, schema: Schema) -> JSONObject:
-    live = case.given("live")
+    """Return ``live`` after each of ``patches``, ``patch``, or the three-way patch."""
+    result = case.required("live")
+    # Several patches in turn are what one composed patch must be equal to.
     if "patches" in case.document:
-        return reduce(
-            lambda value, patch: strategic.apply_patch(value, patch, schema),
-            patches(case),
-            live,
-        )
-    patch = (
-        case.given("patch") if "patch" in case.document else _three_way(case, schema)
-    )
-    return strategic.apply_patch(live, patch, schema)
+        for patch in patches(case):
+            result = strategic.apply_patch(result, patch, schema)
+        return result
+    if "patch" in case.document:
+        return strategic.apply_patch(result, case.required("patch"), schema)
+    return strategic.apply_patch(result, _three_way(case, schema), schema)
 
 
 def _composed(case: SpecCase, schema: Schema) -> JSONObject:
@@ -146,49 +158,46 @@ def _composed(case: SpecCase, schema: Schema) -> JSONObject:
 
 
 def _composed_result(case: SpecCase, schema: Schema) -> JSONObject:
-    return strategic.apply_patch(case.given("live"), _composed(case, schema), schema)
+    patch = _composed(case, schema)
+    return strategic.apply_patch(case.required("live"), patch, schema)
 
 
 def _conflicts(case: SpecCase, schema: Schema) -> JSONArray:
+    """Return the conflicts of ``left`` and ``right``, else of the three-way patch."""
     if "left" in case.document:
-        return _rendered(
-            strategic.find_conflicts(case.given("left"), case.given("right"), schema)
-        )
+        left, right = case.required("left"), case.required("right")
+        return _conflict_list(strategic.find_conflicts(left, right, schema))
     try:
         _three_way(case, schema)
     except ConflictError as error:
-        return _rendered(error.conflicts)
+        return _conflict_list(error.conflicts)
     return []
 
 
-def _rendered(conflicts: Iterable[Conflict]) -> JSONArray:
-    return list(
-        map(_conflict, sorted(conflicts, key=lambda conflict: str(conflict.path)))
-    )
-
-
-def _conflict(conflict: Conflict) -> JSONObject:
-    sides: dict[str, JSON | Absent] = {
-        "base": conflict.base,
-        "ours": conflict.ours,
-        "theirs": conflict.theirs,
-    }
-    return {
-        "path": str(conflict.path),
-        **{side: value for side, value in sides.items() if value is not ABSENT},
-    }
+def _conflict_list(conflicts: Iterable[Conflict]) -> JSONArray:
+    """Write conflicts as cases do: sorted by path, without sides that have no value."""
+    result: JSONArray = []
+    for conflict in sorted(conflicts, key=lambda conflict: str(conflict.path)):
+        entry: JSONObject = {"path": str(conflict.path)}
+        if conflict.base is not ABSENT:
+            entry["base"] = conflict.base
+        if conflict.ours is not ABSENT:
+            entry["ours"] = conflict.ours
+        if conflict.theirs is not ABSENT:
+            entry["theirs"] = conflict.theirs
+        result.append(entry)
+    return result
 
 
 def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
+    clear = case.object("options").get("on_conflict") == "clear"
     return unions.normalize_unions(
         old_object(case),
-        case.given("new"),
+        case.required("new"),
         schema,
         profile=_profile(case),
-        patch=case.given("patch") if "patch" in case.document else None,
-        on_conflict="clear"
-        if case.object("options").get("on_conflict") == "clear"
-        else "error",
+        patch=case.required("patch") if "patch" in case.document else None,
+        on_conflict="clear" if clear else "error",
     )
 
 
@@ -197,36 +206,36 @@ def _normalized(case: SpecCase, schema: Schema) -> JSONObject:
 
 
 def _changes(case: SpecCase, schema: Schema) -> JSONArray:
-    changes = sorted(
-        _normalization(case, schema).changes, key=lambda change: str(change.path)
-    )
-    return list(map(_change, changes))
-
-
-def _change(change: unions.Change) -> JSONObject:
-    path = str(change.path)
-    return {"path": path} if change.new is ABSENT else {"path": path, "new": change.new}
+    """Return the changes of the normalization, sorted by path."""
+    result: JSONArray = []
+    changes = _normalization(case, schema).changes
+    for change in sorted(changes, key=lambda change: str(change.path)):
+        entry: JSONObject = {"path": str(change.path)}
+        # A change that cleared the field has no new value.
+        if change.new is not ABSENT:
+            entry["new"] = change.new
+        result.append(entry)
+    return result
 
 
 def _violations(case: SpecCase, schema: Schema) -> JSONArray:
-    found = unions.validate_unions(
+    """Return the violations of the normalized object, sorted by path, then by code."""
+    violations = unions.validate_unions(
         old_object(case),
         _normalized(case, schema),
         schema,
         profile=_profile(case),
         ratchet=case.object("options").get("ratchet") is True,
     )
-    return [
-        {"path": path, "code": code}
-        for path, code in sorted((str(one.path), one.code) for one in found)
-    ]
+    rows = sorted((str(violation.path), violation.code) for violation in violations)
+    return [{"path": path, "code": code} for path, code in rows]
 
 
 def _profile(case: SpecCase) -> str:
     return str(case.document.get("profile", "kep1027"))
 
 
-_RUN: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
+_OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "two_way": _two_way,
     "two_way_result": _two_way_result,
     "three_way": _three_way,
@@ -238,29 +247,3 @@ _RUN: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "changes": _changes,
     "violations": _violations,
 }
-
-
-def _shown(name: str, expected: Result, actual: Result) -> str:
-    lines = [
-        f"{name}:",
-        f"  expected {_described(expected)}",
-        f"  actual   {_described(actual)}",
-    ]
-    if not isinstance(expected, Failure) and not isinstance(actual, Failure):
-        from deepdiff import DeepDiff
-
-        lines += [
-            f"  {line}"
-            for line in str(
-                DeepDiff(expected, actual, verbose_level=2).pretty()
-            ).splitlines()
-        ]
-    return "\n".join(lines)
-
-
-def _described(result: Result) -> str:
-    if isinstance(result, Failure):
-        return f"error {result.code}" + (
-            f" ({result.problem})" if result.problem else ""
-        )
-    return flow(result)

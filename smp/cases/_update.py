@@ -9,80 +9,72 @@ from smp.cases._run import Outcome
 from smp.cases._text import spans, with_member
 from smp.documents import dump_json
 from smp.errors import DocumentError
-from smp.values import JSON, JSONObject, same
+from smp.values import JSON, JSONObject, as_list, same
 
 
 def corrected(outcome: Outcome) -> JSONObject:
-    """Return the members that make a failing case expect what happened; null stands for
-    a member that goes.
+    """Return the members with which a failing case expects what happened.
+
+    Null stands for a member that is removed.
     """
-    stated = outcome.case.document
+    document = outcome.case.document
     errors = dict(outcome.case.object("error"))
     members: JSONObject = {}
     for difference in outcome.differences:
         name, actual = difference.operation, difference.actual
+        # An operation has either a result or an entry in ``error``.
         errors.pop(name, None)
-        members[name] = None if isinstance(actual, Failure) else actual
         if isinstance(actual, Failure):
+            members[name] = None
             errors[name] = actual.code
+        else:
+            members[name] = actual
     members["error"] = errors or None
     return {
         name: value
         for name, value in members.items()
-        if not same(value, stated.get(name))
+        if not same(value, document.get(name))
     }
 
 
 def updated_text(
     text: str, changes: Mapping[int, JSONObject], *, source: str = "<input>"
 ) -> str:
-    """Return the text of a case file with members of some cases, by index, set, or
-    removed where null.
+    """Return the text of a case file with members of some cases, by index, set.
 
-    All else stays as it is written, order and comments too (in JSON: the order). Raises
-    DocumentError where the text is not laid out for that: in YAML the cases and their
-    members have to be in block style.
+    A member with null is removed. All else stays as it is written, order and comments
+    too (in JSON: the order). Raises DocumentError (code not-updatable) where the layout
+    does not allow that: in YAML the cases and their members must be in block style.
     """
     file = parse_file(text, source)
-    cases = file["cases"] if isinstance(file["cases"], list) else []
-    changed: list[JSON] = [
-        _changed(case, changes.get(index, {}))
-        for index, case in enumerate(cases)
-        if isinstance(case, dict)
-    ]
-    wanted: JSONObject = {**file, "cases": changed}
-    updated = (
-        dump_json(wanted) + "\n" if text.lstrip()[:1] == "{" else _edited(text, changes)
-    )
-    if not _reads_as(wanted, updated):
+    cases: list[JSON] = []
+    for index, case in enumerate(as_list(file["cases"])):
+        if isinstance(case, dict):
+            members = changes.get(index, {})
+            kept = {name: value for name, value in case.items() if name not in members}
+            new = {name: value for name, value in members.items() if value is not None}
+            cases.append({**kept, **new})
+    wanted: JSONObject = {**file, "cases": cases}
+    if text.lstrip().startswith("{"):
+        updated = dump_json(wanted) + "\n"
+    else:
+        lines = text.splitlines()
+        # From the last case to the first, so that the lines before stay where they are.
+        for index, (start, end) in reversed(list(enumerate(spans(lines)))):
+            edited = lines[start:end]
+            for name, value in changes.get(index, {}).items():
+                edited = with_member(edited, name, value)
+            lines[start:end] = edited
+        updated = "\n".join(lines) + "\n"
+    # Editing lines may go wrong, so the result is read before it is returned.
+    try:
+        as_wanted = same(wanted, parse_file(updated, ""))
+    except DocumentError:
+        as_wanted = False
+    if not as_wanted:
         raise DocumentError(
-            "its layout is not one that can be updated",
+            "the layout of the file does not allow an update",
             code="not-updatable",
             source=source,
         )
     return updated
-
-
-def _reads_as(file: JSONObject, text: str) -> bool:
-    try:
-        return same(file, parse_file(text, ""))
-    except DocumentError:
-        return False
-
-
-def _changed(case: JSONObject, changes: JSONObject) -> JSONObject:
-    kept = {name: value for name, value in case.items() if name not in changes}
-    return {
-        **kept,
-        **{name: value for name, value in changes.items() if value is not None},
-    }
-
-
-def _edited(text: str, changes: Mapping[int, JSONObject]) -> str:
-    lines = text.splitlines()
-    for index, (start, end) in reversed(list(enumerate(spans(lines)))):
-        case = lines[start:end]
-        for name, value in changes.get(index, {}).items():
-            case = with_member(case, name, value)
-        lines[start:end] = case
-    return "\n".join(lines) + "\n"

@@ -35,9 +35,9 @@ SCHEMA = (SPEC_CASES / smp.cases.SCHEMA_NAME).read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
-def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
-    # The plugin is named instead, so that a checkout that is not installed will do.
+    # The options name the plugin instead, so the tests need no installed package.
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
@@ -86,7 +86,7 @@ def test_cases_may_be_json(pytester: pytest.Pytester) -> None:
     "marker",
     [None, "{}", "[]", "no JSON", '{"$id": "https://example.com/case.schema.json"}'],
 )
-def test_files_of_others_are_left_alone(
+def test_other_yaml_and_json_files_are_not_collected(
     pytester: pytest.Pytester, marker: str | None
 ) -> None:
     write(
@@ -124,7 +124,7 @@ def test_directories_of_the_command_line_are_collected_once(
     assert found.count("test_it.py::test_it") == ("golden" not in arguments)
 
 
-def test_a_directory_that_is_not_there_is_an_error_of_usage(
+def test_a_missing_directory_is_a_usage_error(
     pytester: pytest.Pytester,
 ) -> None:
     result = run(pytester, "--smp-cases", "missing")
@@ -156,7 +156,7 @@ def test_a_failure_shows_the_difference_and_the_source(
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_what_is_wrong_with_a_file_or_a_case_is_said_in_a_line(
+def test_a_malformed_file_or_case_is_an_error_of_one_line(
     pytester: pytest.Pytester,
 ) -> None:
     files = {
@@ -171,7 +171,7 @@ def test_what_is_wrong_with_a_file_or_a_case_is_said_in_a_line(
     result.stdout.fnmatch_lines(
         [
             "*a.yaml:2*",
-            "*b.yaml:4: a value is set: there is no 'path'",
+            "*b.yaml:4: a value is set: unknown member 'path'",
             "*c.yaml:4: *needs the input*",
         ]
     )
@@ -189,7 +189,7 @@ def test_a_defect_shows_its_traceback(
     run(pytester).stdout.fnmatch_lines(["*raise ZeroDivisionError"])
 
 
-def test_an_item_knows_where_it_stands(pytester: pytest.Pytester) -> None:
+def test_an_item_has_the_line_of_its_case(pytester: pytest.Pytester) -> None:
     write(pytester, {"case.schema.json": SCHEMA, "a.yaml": PASSING})
     items, _ = pytester.inline_genitems(*PLUGINS)
     assert [item.reportinfo() for item in items] == [
@@ -220,32 +220,32 @@ def test_update_rewrites_what_failing_cases_expect(pytester: pytest.Pytester) ->
     run(pytester).assert_outcomes(passed=3)
 
 
-def test_update_says_what_it_cannot_rewrite(pytester: pytest.Pytester) -> None:
+def test_update_names_a_file_that_it_cannot_rewrite(pytester: pytest.Pytester) -> None:
     flow = "  - {description: a, source: s, live: {}, patch: {}, result: {x: 1}}\n"
     text = PASSING[: PASSING.index("  - ")] + flow
     write(pytester, {"case.schema.json": SCHEMA, "a.yaml": text})
     result = run(pytester, "--smp-update")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*its layout is not one that can be updated*"])
+    result.stdout.fnmatch_lines(["*the layout of the file does not allow an update*"])
     assert (pytester.path / "a.yaml").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(
-    ("variable", "options", "complaint"),
-    [("true", (), "*variable CI is set*"), ("", ("-n", "2"), "*several processes*")],
+    ("variable", "options", "message"),
+    [("true", (), "*variable CI is set*"), ("", ("-n", "2"), "*a single process*")],
 )
-def test_update_is_refused_in_ci_and_over_several_processes(
+def test_update_is_a_usage_error_in_ci_and_with_several_processes(
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     variable: str,
     options: tuple[str, ...],
-    complaint: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv("CI", variable)
     write(pytester, {"case.schema.json": SCHEMA, "a.yaml": FAILING})
     result = run(pytester, "--smp-update", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([complaint])
+    result.stderr.fnmatch_lines([message])
     assert (pytester.path / "a.yaml").read_text(encoding="utf-8") == FAILING
 
 
@@ -256,15 +256,18 @@ def test_cases_run_over_several_processes(pytester: pytest.Pytester) -> None:
     )
 
 
-def test_the_plugin_waits_with_its_imports_for_a_case_file() -> None:
-    code = "import sys, smp.pytest_plugin; sys.exit('smp.cases' in sys.modules or 'deepdiff' in sys.modules)"
+def test_the_plugin_imports_nothing_before_there_is_a_case_file() -> None:
+    code = (
+        "import sys, smp.pytest_plugin; "
+        "sys.exit('smp.cases' in sys.modules or 'deepdiff' in sys.modules)"
+    )
     assert (
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode
         == 0
     )
 
 
-def test_the_plugin_knows_the_names_that_cases_have() -> None:
+def test_the_plugin_repeats_the_names_of_case_files() -> None:
     source = Path(pytest_plugin.__file__).read_text(encoding="utf-8")
     assert json.loads(SCHEMA)["$id"] in source
     assert all(
