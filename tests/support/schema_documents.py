@@ -12,16 +12,20 @@ from smp.values import JSON
 
 # Words that schemas are made of, so that a random document passes the first checks of a
 # reader and reaches the code behind them.
-_WORDS: Final = """
-definitions $defs components schemas properties items additionalProperties type $ref
-allOf oneOf anyOf enum format object array string null int-or-string
-x-kubernetes-patch-strategy x-kubernetes-patch-merge-key x-kubernetes-list-type map
-merge x-kubernetes-list-map-keys x-kubernetes-map-type x-kubernetes-unions
-x-kubernetes-int-or-string x-kubernetes-preserve-unknown-fields
-x-kubernetes-embedded-resource x-kubernetes-group-version-kind group version kind
-#/definitions/a #/$defs/a a spec names versions name served schema openAPIV3Schema
-types kinds fields values is strategy key any
-""".split()
+# fmt: off
+_WORDS: Final = [
+    "definitions", "$defs", "components", "schemas", "properties", "items",
+    "additionalProperties", "type", "$ref", "allOf", "oneOf", "anyOf", "enum", "format",
+    "object", "array", "string", "null", "int-or-string", "x-kubernetes-patch-strategy",
+    "x-kubernetes-patch-merge-key", "x-kubernetes-list-type", "map", "merge",
+    "x-kubernetes-list-map-keys", "x-kubernetes-map-type", "x-kubernetes-unions",
+    "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource", "x-kubernetes-group-version-kind", "group",
+    "version", "kind", "#/definitions/a", "#/$defs/a", "a", "spec", "names", "versions",
+    "name", "served", "schema", "openAPIV3Schema", "types", "kinds", "fields", "values",
+    "is", "strategy", "key", "any",
+]
+# fmt: on
 
 _names = st.sampled_from(["", *_WORDS])
 _leaves = st.one_of(

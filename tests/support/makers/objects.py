@@ -72,7 +72,7 @@ class ObjectMaker:
         self, seed: int, *, rate: float = 0.25, size: int = 60, keyless: float = 0.1
     ) -> None:
         self.seed = seed
-        self.random = Random(seed)  # noqa: S311  # test data, no secret
+        self.random = Random(seed)
         self.rate = rate
         self.keyless = keyless
         self._size = size
