@@ -69,6 +69,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     def violations(self) -> Iterator[Violation]:
         """Yield the values that are not allowed (Go: ValidateDeleteOptions)."""
         policy = self.propagation_policy
+        # orphanDependents is the deprecated form of the policy "Orphan".
         path = Path(("propagationPolicy",))
         if policy is not None and self.orphan_dependents is not None:
             yield invalid(
@@ -78,6 +79,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
             )
         elif policy is not None and policy not in _PROPAGATION_POLICIES:
             yield unsupported(path, policy, _PROPAGATION_POLICIES)
+        # "All" runs every stage but the last, which stores the object.
         for value in self.dry_run:
             if value != "All":
                 yield unsupported(Path(("dryRun",)), value, ["All"])
@@ -93,6 +95,8 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
         Raises ModifiedError where they differ.
         """
         wanted = self.preconditions or Preconditions()
+        # A uid tells whether it is the same object; a resource version, that nothing
+        # in it has changed.
         for name, expected, actual in (
             ("uid", wanted.uid, metadata_of(obj).get("uid")),
             ("resourceVersion", wanted.resource_version, str(revision)),
@@ -118,6 +122,7 @@ def begin_deletion(obj: JSONObject, now: datetime) -> JSONObject | None:
     return with_metadata(
         obj,
         deletionTimestamp=timestamp(now),
+        # Nothing has to end first: the server runs no processes.
         deletionGracePeriodSeconds=0,
         # Controllers behave differently from now on (Go: rest.BeforeDelete).
         generation=next_generation(obj),

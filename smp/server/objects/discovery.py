@@ -46,6 +46,7 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
 
     Its Content-Type is ``AGGREGATED``.
     """
+    # The core group is served at /api, all others at /apis.
     groups = [group for group in resources.groups() if core == (group == "")]
     items: list[JSON] = []
     for group in groups:
@@ -56,9 +57,11 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
                 {
                     "version": version,
                     "resources": [_aggregated_resource(one) for one in served],
+                    # "Stale" is for an aggregated API server that does not answer.
                     "freshness": "Current",
                 }
             )
+        # The core group has no name, so its metadata is empty.
         metadata: JSONObject = {"name": group} if group else {}
         items.append({"metadata": metadata, "versions": versions})
     return {
@@ -78,6 +81,7 @@ def _aggregated_resource(resource: Resource) -> JSONObject:
         "verbs": [*resource.verbs],
         **_alternative_names(resource),
     }
+    # A member that would be empty is left out, as Go's "omitempty" does.
     if resource.subresources:
         document["subresources"] = [
             {
@@ -99,6 +103,7 @@ def api_versions(resources: Resources) -> JSONObject:
         "kind": "APIVersions",
         "apiVersion": "v1",
         "versions": [*resources.versions("")],
+        # Required by the type, for addresses by the network of a client.
         "serverAddressByClientCIDRs": [],
     }
 
@@ -199,6 +204,7 @@ def _alternative_names(resource: Resource) -> JSONObject:
 
 def version(kubernetes: str) -> JSONObject:
     """Return the document of ``/version`` for a Kubernetes minor such as ``1.37``."""
+    # kubectl compares major and minor with its own, and prints gitVersion.
     major, _, minor = kubernetes.partition(".")
     return {
         "major": major,

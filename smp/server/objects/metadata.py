@@ -37,6 +37,7 @@ _SYSTEM_FIELDS: Final = (
     "generation",
     "uid",
 )
+# The store knows the first one; the second one is deprecated (KEP-1164).
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 
 _NOT_A_STRING: Final = "must be a string"
@@ -107,7 +108,15 @@ def prepare_for_create(
     # What a client states about system fields counts for nothing.
     unset = dict.fromkeys(_SYSTEM_FIELDS, ABSENT)
     obj = with_metadata(without_resource_version(obj), **unset)
-    obj = in_namespace(_with_generated_name(obj, suffix), resource, namespace)
+
+    # A generateName makes a name, unless there is one. It is shortened so that the
+    # name fits, for the end of the name must stay random.
+    prefix = metadata_of(obj).get("generateName")
+    if isinstance(prefix, str) and prefix and not metadata_of(obj).get("name"):
+        prefix = prefix[: _LONGEST_GENERATED - len(suffix)]
+        obj = with_metadata(obj, name=prefix + suffix)
+
+    obj = in_namespace(obj, resource, namespace)
     raise_invalid(_problems(metadata_of(obj), resource))
     return with_metadata(obj, uid=uid, creationTimestamp=timestamp(now), generation=1)
 
@@ -117,6 +126,7 @@ def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObj
 
     Raises StatusError for an object of another namespace.
     """
+    # An API server ignores the namespace of an object that can have none.
     if not resource.namespaced:
         return with_metadata(obj, namespace=ABSENT)
     stated = metadata_of(obj).get("namespace")
@@ -140,12 +150,21 @@ def prepare_for_update(
     old_metadata = metadata_of(old)
     system = {name: old_metadata.get(name, ABSENT) for name in _SYSTEM_FIELDS}
     merged = with_metadata(without_resource_version(new), **system)
-    raise_invalid(
-        [
-            *_problems(metadata_of(merged), resource),
-            *_new_finalizers(old_metadata, metadata_of(merged)),
-        ]
-    )
+    metadata = metadata_of(merged)
+    problems = [*_problems(metadata, resource)]
+
+    # Finalizers end a deletion; new ones would delay it for ever (Go:
+    # ValidateObjectMetaAccessorUpdate, ValidateNoNewFinalizers).
+    before = strings_in(old_metadata.get("finalizers"))
+    added = set(strings_in(metadata.get("finalizers"))).difference(before)
+    if "deletionTimestamp" in old_metadata and added:
+        detail = (
+            "no new finalizers can be added if the object is being deleted, found "
+            + ", ".join(sorted(added))
+        )
+        problems.append(forbidden(METADATA / "finalizers", detail))
+    raise_invalid(problems)
+
     # "metadata.generation: a sequence number representing a specific generation of the
     # desired state" (API conventions): it grows with any change outside of metadata
     # and, where status is a subresource, outside of status.
@@ -161,19 +180,9 @@ def next_generation(obj: JSONObject) -> int:
 
 
 def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
+    # Where status is no subresource, it is part of what the client writes.
     excluded = {"metadata", "status"} if resource.status else {"metadata"}
     return {name: value for name, value in obj.items() if name not in excluded}
-
-
-def _with_generated_name(obj: JSONObject, suffix: str) -> JSONObject:
-    """Name an object by its generateName and the suffix, unless it has a name."""
-    metadata = metadata_of(obj)
-    prefix = metadata.get("generateName")
-    if metadata.get("name") or not isinstance(prefix, str) or not prefix:
-        return obj
-    # The prefix is shortened so that the name fits: its end must stay random.
-    prefix = prefix[: _LONGEST_GENERATED - len(suffix)]
-    return with_metadata(obj, name=prefix + suffix)
 
 
 def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
@@ -198,6 +207,7 @@ def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
     yield from _map_problems(metadata, "labels", names.label_key, names.label_value)
     yield from _map_problems(metadata, "annotations", names.annotation_key)
 
+    # A finalizer is named like a label, by a domain and a word.
     for finalizer in strings_in(metadata.get("finalizers")):
         if problem := names.label_key(finalizer):
             yield invalid(METADATA / "finalizers", finalizer, problem)
@@ -224,18 +234,3 @@ def _map_problems(
             yield invalid(path, value, _NOT_A_STRING)
         elif value_rule and (problem := value_rule(value)):
             yield invalid(path, value, problem)
-
-
-def _new_finalizers(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
-    """Yield the finalizers added to an object that is being deleted.
-
-    Go: ValidateObjectMetaAccessorUpdate and ValidateNoNewFinalizers.
-    """
-    before = set(strings_in(old.get("finalizers")))
-    added = set(strings_in(new.get("finalizers"))) - before
-    if "deletionTimestamp" in old and added:
-        yield forbidden(
-            METADATA / "finalizers",
-            "no new finalizers can be added if the object is being deleted, found "
-            + ", ".join(sorted(added)),
-        )

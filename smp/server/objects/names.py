@@ -28,18 +28,21 @@ def _matching(pattern: str, longest: int, detail: str) -> Rule:
     return check
 
 
+# Most objects, and the prefixes of label keys (Go: content.IsDNS1123Subdomain).
 subdomain: Final = _matching(
     rf"{_LABEL}(\.{_LABEL})*",
     253,
     "must be lower case letters, digits, '-' and '.', and begin and end with a letter "
     "or a digit (RFC 1123 subdomain)",
 )
+# Names that are one part of a host name (Go: content.IsDNS1123Label).
 label: Final = _matching(
     _LABEL,
     63,
     "must be lower case letters, digits and '-', and begin and end with a letter "
     "or a digit (RFC 1123 label)",
 )
+# The older rule, of DNS servers that refuse a digit first (Go: IsDNS1035Label).
 rfc1035_label: Final = _matching(
     r"[a-z]([-a-z0-9]*[a-z0-9])?",
     63,
@@ -76,6 +79,7 @@ def label_key(text: str) -> str:
     Go: validation.IsQualifiedName.
     """
     prefix, slash, name = text.rpartition("/")
+    # Without a slash, the key is private to its user; with one, the prefix is a domain.
     if slash and (problem := subdomain(prefix)):
         return problem
     return _unprefixed_key(name)
@@ -93,9 +97,12 @@ def annotation_key(text: str) -> str:
 # bindings have names such as "system:node", which only need to be path segments.
 _RULES_OF_GROUP: Final[dict[str, Rule]] = {"rbac.authorization.k8s.io": path_segment}
 _RULES: Final[dict[tuple[str, str], Rule]] = {
+    # A namespace and a service are parts of the host name SERVICE.NAMESPACE.svc.
     ("", "namespaces"): label,
     ("", "services"): rfc1035_label,
+    # The pods of a stateful set get host names that begin with its name.
     ("apps", "statefulsets"): label,
+    # "SIGNER:NAME" and an IPv6 address have colons, so they are no subdomains.
     ("certificates.k8s.io", "clustertrustbundles"): path_segment,
     ("networking.k8s.io", "ipaddresses"): path_segment,
 }

@@ -28,6 +28,8 @@ from smp.server.errors import UnknownResourceError
 
 FieldPath: TypeAlias = tuple[str, ...]
 
+# What a client can do with a resource and with a subresource, in the order of the
+# discovery documents.
 VERBS: Final = (
     "create",
     "delete",
@@ -82,6 +84,7 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     custom: bool = False
 
     def __post_init__(self) -> None:
+        # The struct is frozen, and defaults that depend on other fields are set here.
         if not self.singular:
             force_setattr(self, "singular", self.kind.lower())
         if not self.list_kind:
@@ -108,6 +111,7 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     def subresources(self) -> tuple[str, ...]:
         """The names of its subresources, sorted."""
         names = []
+        # A resource with replicas has a scale.
         if self.scale is not None:
             names.append("scale")
         if self.status:
@@ -195,6 +199,7 @@ class Resources:
         plural name.
         """
         added = tuple(resources)
+        # Its new versions may be others than before, so all old ones go.
         replaced = {resource.key for resource in added}
         kept = [resource for resource in self if resource.key not in replaced]
         return Resources([*kept, *added])

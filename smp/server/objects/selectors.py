@@ -8,7 +8,6 @@ selectable fields for each kind; here any path to a scalar can be selected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
@@ -125,6 +124,7 @@ def parse_label_selector(text: str) -> LabelSelector:
     Raises SelectorError.
     """
     requirements: list[Requirement] = []
+    # An empty selector selects everything.
     if not text.strip(_WHITESPACE):
         return LabelSelector()
     position = 0
@@ -147,6 +147,7 @@ def _requirement(term: re.Match[str]) -> Requirement:
     if term["absent"]:
         return Requirement(term["absent"], "!")
     key = term["key"]
+    # An empty element in the parentheses is the empty value: "in (a,)".
     if term["set"]:
         listed = term["values"].split(",")
         values = tuple(value.strip(_WHITESPACE) for value in listed)
@@ -172,22 +173,20 @@ def selector_text(selector: JSON) -> str:
     """
     if isinstance(selector, str):
         return selector
-    terms = sorted(_printed_terms(as_object(selector)), key=itemgetter(0))
-    return ",".join(text for _, text in terms)
-
-
-def _printed_terms(selector: JSONObject) -> Iterator[tuple[str, str]]:
-    """Yield the terms of a selector, each with the key that it is sorted by."""
+    fields = as_object(selector)
     # A map of labels has only strings, a LabelSelector has an object and a list.
-    is_map = all(isinstance(value, str) for value in selector.values())
-    labels = selector if is_map else as_object(selector.get("matchLabels"))
-    for key, value in labels.items():
-        yield key, f"{key}={value}"
-    for expression in objects_in(selector.get("matchExpressions")):
+    is_map = all(isinstance(value, str) for value in fields.values())
+    labels = fields if is_map else as_object(fields.get("matchLabels"))
+
+    # Each term with the key that it is sorted by.
+    terms = [(key, f"{key}={value}") for key, value in labels.items()]
+    for expression in objects_in(fields.get("matchExpressions")):
         key = str(expression.get("key"))
+        # Go prints <error> for a selector with an operator that does not exist.
         template = _EXPRESSIONS.get(str(expression.get("operator")), "<error>")
         values = sorted(str(value) for value in as_list(expression.get("values")))
-        yield key, template.format(key=key, values=",".join(values))
+        terms.append((key, template.format(key=key, values=",".join(values))))
+    return ",".join(text for _, text in sorted(terms, key=itemgetter(0)))
 
 
 class FieldTerm(msgspec.Struct, frozen=True):
@@ -200,7 +199,9 @@ class FieldTerm(msgspec.Struct, frozen=True):
     def matches(self, obj: JSONObject) -> bool:
         """Tell whether a field meets the condition; an absent field is empty."""
         field = value_at(obj, self.path.split("."))
-        text = "" if field is None or isinstance(field, dict | list) else printed(field)
+        is_scalar = field is not None and not isinstance(field, dict | list)
+        # Values are compared as text, as in Go's fields.Set.
+        text = printed(field) if is_scalar else ""
         return (text == self.value) == self.equal
 
 

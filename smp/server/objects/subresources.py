@@ -81,6 +81,8 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
     NoReplicasError.
     """
     paths = _scale_paths(resource)
+    # A built-in object without replicas has the default that a typed server would have
+    # stored; a custom one must have them.
     replicas = value_at(obj, paths.spec_replicas)
     if replicas is None:
         replicas = paths.default_replicas
@@ -91,6 +93,7 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
     status: JSONObject = {
         "replicas": _integer(value_at(obj, paths.status_replicas)),
     }
+    # Autoscalers find the pods by the selector, as text.
     if paths.selector:
         selector = selector_text(value_at(obj, paths.selector))
         if selector:
@@ -116,6 +119,7 @@ def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONOb
     """
     if (scale.get("kind"), scale.get("apiVersion")) != ("Scale", SCALE_API_VERSION):
         raise StatusError(f"the object must be a Scale in {SCALE_API_VERSION}")
+    # In Go the field is an int32 that is left out when it is 0.
     replicas = value_at(scale, ("spec", "replicas"))
     if replicas is None:
         replicas = 0

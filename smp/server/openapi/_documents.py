@@ -105,6 +105,7 @@ class OpenAPI:
         content = self._contents.get(name)
         if content is None:
             raise UnknownResourceError(f"OpenAPI document {name} not found")
+        # The index needs the hashes, so it builds all documents.
         if content not in self._built:
             body = codec.encode(self._build(content))
             digest = hashlib.sha256(body).hexdigest()
@@ -119,7 +120,9 @@ class OpenAPI:
             custom |= definition.version(version).components
         names = {**self._schema_names}
         for name, schema in custom.items():
-            names |= dict.fromkeys(_kinds(schema), name)
+            for kind in objects_in(schema.get(_KINDS)):
+                group_version = api_version(str(kind["group"]), str(kind["version"]))
+                names[group_version, str(kind["kind"])] = name
 
         # The operations, and the names of the schemas that they refer to.
         path_items: JSONObject = {}
@@ -191,14 +194,6 @@ def _components(resource: Resource, names: dict[Kind, str]) -> dict[str, str]:
     }
     components = {role: names[kind] for role, kind in kinds.items() if kind in names}
     return {**components, "patch": _PATCH}
-
-
-def _kinds(schema: JSONObject) -> list[Kind]:
-    """Return the kinds that a schema is the schema of."""
-    return [
-        (api_version(str(kind["group"]), str(kind["version"])), str(kind["kind"]))
-        for kind in objects_in(schema.get(_KINDS))
-    ]
 
 
 def _references(schema: JSON) -> Iterator[str]:

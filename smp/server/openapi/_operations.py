@@ -55,6 +55,7 @@ _WATCH_QUERY: Final = (
     "timeoutSeconds",
     "watch",
 )
+# All other parameters are strings.
 _QUERY_TYPES: Final = {
     "allowWatchBookmarks": "boolean",
     "gracePeriodSeconds": "integer",
@@ -114,6 +115,63 @@ class _PathItem(msgspec.Struct, frozen=True):
     parameters: tuple[str, ...]
     suffix: str = ""
 
+    def document(self, operation: Operation, components: Components) -> JSONObject:
+        """Return one of the operations, as an OpenAPI Operation Object."""
+        resource = self.resource
+        document: JSONObject = {
+            "operationId": self.operation_id(operation),
+            **_parameters(operation.query, "query"),
+        }
+        if operation.reads:
+            media_types: tuple[str, ...] = (_JSON_TYPE,)
+            if operation.reads == "patch":
+                media_types = _PATCH_TYPES
+                # Custom resources have no patch strategies, so an API server does not
+                # accept strategic merge patches of them.
+                if not resource.custom:
+                    media_types = (*_PATCH_TYPES, _STRATEGIC_PATCH_TYPE)
+            body = _content(media_types, components.get(operation.reads))
+            request: JSONObject = {"content": body}
+            # DeleteOptions may be left out.
+            if operation.reads != "options":
+                request["required"] = True
+            document["requestBody"] = request
+
+        answer = _content((_JSON_TYPE,), components.get(operation.answers))
+        document["responses"] = {"200": {"description": "OK", "content": answer}}
+
+        # kubectl looks for the patch operation of a kind by these two extensions.
+        action = operation.method
+        if operation.verb in {"list", "deletecollection"}:
+            action = operation.verb
+        document["x-kubernetes-action"] = action
+        kind = (resource.group, resource.version, resource.kind)
+        if self.suffix == "Scale":
+            kind = ("autoscaling", "v1", "Scale")
+        group, version, name = kind
+        document["x-kubernetes-group-version-kind"] = {
+            "group": group,
+            "version": version,
+            "kind": name,
+        }
+        return document
+
+    def operation_id(self, operation: Operation) -> str:
+        """Return an id such as ``deleteAppsV1CollectionNamespacedDeployment``."""
+        resource = self.resource
+        group = (resource.group or "core").removesuffix(".k8s.io")
+        words = [*group.split("."), resource.version]
+        if operation.verb == "deletecollection":
+            words.append("Collection")
+        if "namespace" in self.parameters:
+            words.append("Namespaced")
+        words += [resource.kind, self.suffix]
+        text = _ID_PREFIXES[operation.verb]
+        for word in words:
+            # Not capitalize(), which would lower the rest of "NetworkPolicy".
+            text += word[:1].upper() + word[1:]
+        return text
+
 
 def paths(resource: Resource, components: Components) -> dict[str, JSONObject]:
     """Return the paths of a resource and of its subresources.
@@ -132,7 +190,7 @@ def paths(resource: Resource, components: Components) -> dict[str, JSONObject]:
         document: JSONObject = {}
         for operation in item.operations:
             if operation.verb in verbs:
-                document[operation.method] = _operation(item, operation, roles)
+                document[operation.method] = item.document(operation, roles)
         documents[path] = {**document, **_parameters(item.parameters, "path")}
     return documents
 
@@ -156,67 +214,8 @@ def _path_items(resource: Resource) -> Iterator[tuple[str, _PathItem]]:
         yield f"{item}/{name}", subresource
 
 
-def _operation(
-    item: _PathItem, operation: Operation, components: Components
-) -> JSONObject:
-    resource = item.resource
-    document: JSONObject = {
-        "operationId": _operation_id(item, operation),
-        **_parameters(operation.query, "query"),
-    }
-    if operation.reads:
-        media_types: tuple[str, ...] = (_JSON_TYPE,)
-        if operation.reads == "patch":
-            media_types = _PATCH_TYPES
-            # Custom resources have no patch strategies: "strategic merge patch is not
-            # supported" (CustomResourceDefinition documentation).
-            if not resource.custom:
-                media_types = (*_PATCH_TYPES, _STRATEGIC_PATCH_TYPE)
-        body = _content(media_types, components.get(operation.reads))
-        request: JSONObject = {"content": body}
-        # DeleteOptions may be left out.
-        if operation.reads != "options":
-            request["required"] = True
-        document["requestBody"] = request
-
-    answer = _content((_JSON_TYPE,), components.get(operation.answers))
-    document["responses"] = {"200": {"description": "OK", "content": answer}}
-
-    # kubectl looks for the patch operation of a kind by these two extensions.
-    action = operation.method
-    if operation.verb in {"list", "deletecollection"}:
-        action = operation.verb
-    document["x-kubernetes-action"] = action
-    kind = (resource.group, resource.version, resource.kind)
-    if item.suffix == "Scale":
-        kind = ("autoscaling", "v1", "Scale")
-    group, version, name = kind
-    document["x-kubernetes-group-version-kind"] = {
-        "group": group,
-        "version": version,
-        "kind": name,
-    }
-    return document
-
-
-def _operation_id(item: _PathItem, operation: Operation) -> str:
-    """Return an id such as ``deleteAppsV1CollectionNamespacedDeployment``."""
-    resource = item.resource
-    group = (resource.group or "core").removesuffix(".k8s.io")
-    words = [*group.split("."), resource.version]
-    if operation.verb == "deletecollection":
-        words.append("Collection")
-    if "namespace" in item.parameters:
-        words.append("Namespaced")
-    words += [resource.kind, item.suffix]
-    text = _ID_PREFIXES[operation.verb]
-    for word in words:
-        # Not capitalize(), which would lower the rest of "NetworkPolicy".
-        text += word[:1].upper() + word[1:]
-    return text
-
-
 def _content(media_types: Iterable[str], component: str | None) -> JSONObject:
+    # Without a schema, an object of any form.
     schema: JSONObject = {"type": "object"}
     if component:
         schema = {"$ref": REFERENCE_PREFIX + component}

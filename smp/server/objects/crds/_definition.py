@@ -57,9 +57,11 @@ class Definition:
         self.name = crd.metadata.name
         self.catalog = Catalog.from_crd(document)
         self.warnings = tuple(_warnings(crd))
+        # As an API server publishes them, with apiVersion, kind and metadata.
         schemas = as_object(value_at(to_openapi(document), ("components", "schemas")))
         self._versions: dict[str, DefinedVersion] = {}
         for version in crd.spec.versions:
+            # Objects may be stored in a version that is not served.
             if version.served:
                 self._versions[version.name] = _defined_version(crd, version, schemas)
         self.resources = tuple(version.resource for version in self._versions.values())
@@ -95,12 +97,13 @@ def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> Defined
         "version": resource.version,
         "kind": resource.kind,
     }
-    # A component is found by its kind: how it is named is the business of the reader.
+    # A component is found by its kind, for its name is chosen by the schema reader.
     name, schema = next(
         (name, as_object(schema))
         for name, schema in schemas.items()
         if as_object(schema).get(_KINDS) == [kind]
     )
+    # A definition has no schema of lists: they are all alike.
     list_schema: JSONObject = {
         "type": "object",
         "required": ["items"],
@@ -123,6 +126,7 @@ def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> Defined
 def _resource(crd: Crd, version: Version) -> Resource:
     names = crd.spec.names
     scale_paths = None
+    # The rules have checked that the paths lead to members.
     if scale := version.subresources.scale:
         scale_paths = ScalePaths(
             spec_replicas=member_names(scale.spec_replicas_path),
@@ -157,9 +161,11 @@ def _warnings(crd: Crd) -> Iterator[str]:
     for index, version in enumerate(crd.spec.versions):
         path = Path(("spec", "versions", index))
         schema = version.schema.openapi or {}
+        # Rules in the Common Expression Language are accepted and have no effect.
         for place in unevaluated(schema, path / "schema" / "openAPIV3Schema"):
             yield f"{place}: not evaluated by this server"
         for number, column in enumerate(version.additional_printer_columns):
+            # Kubernetes evaluates more of JSONPath than this server does.
             if not is_supported(column.json_path):
                 place = path / "additionalPrinterColumns" / number / "jsonPath"
                 yield f"{place}: not supported by this server, the column stays empty"

@@ -25,6 +25,7 @@ _RE2_OPTIONS.log_errors = False
 
 def is_integer(_checker: Any, value: JSON) -> bool:
     """Tell whether a value is an integer; 1.0 is one in JSON Schema, true is none."""
+    # In Python a boolean is an instance of int.
     if isinstance(value, float):
         return value.is_integer()
     return type(value) is int
@@ -49,7 +50,7 @@ def int_or_string(
 
 
 def _is_nullable(value: JSON, schema: JSONObject) -> bool:
-    """Tell whether a value is null and its schema allows that, beside any type."""
+    """Tell whether a value is null and its schema allows that, besides any type."""
     return value is None and schema.get("nullable") is True
 
 
@@ -122,11 +123,13 @@ def list_type(
 
     The error is at the second occurrence, and there is none at the third.
     """
+    # The third type, "atomic", allows duplicates.
     if semantics not in {"map", "set"}:
         return
     keys = as_list(schema.get("x-kubernetes-list-map-keys"))
     times: dict[str, int] = {}
     for index, element in enumerate(as_list(value)):
+        # The elements of a map are objects; anything else has been found by "type".
         identity = element
         if semantics == "map" and isinstance(element, dict):
             identity = [element.get(str(key)) for key in keys]

@@ -28,6 +28,7 @@ _AGE: Final = PrinterColumn(
 
 def columns(defined: Iterable[PrinterColumn]) -> tuple[Column, ...]:
     """Return the columns of a table: the name and the defined ones."""
+    # The name is always the first column.
     shown = tuple(defined) or (_AGE,)
     return (NAME, *[_column(column) for column in shown])
 
@@ -70,6 +71,7 @@ def _column(column: PrinterColumn) -> Column:
 
     def cell(obj: JSONObject, now: datetime) -> JSON:
         value = find(obj) if find else None
+        # A path that leads to no value leaves the cell empty, as null does.
         if value is None or isinstance(value, Absent):
             return None
         return _cell_value(value, column.type, now)
@@ -87,8 +89,10 @@ def _column(column: PrinterColumn) -> Column:
 
 def _cell_value(value: JSON, json_type: str, now: datetime) -> JSON:
     """Return a value as a column of a type shows it, or None if it cannot."""
+    # As the difference to the current time, like the column Age.
     if json_type == "date":
         return time_since(value, now)
+    # Objects and lists are shown as JSON, in this type of column only.
     if json_type == "string":
         is_scalar = not isinstance(value, dict | list)
         return printed(value) if is_scalar else codec.encode(value).decode()

@@ -34,6 +34,7 @@ def problems(crd: Crd) -> Iterator[Violation]:
     spec = crd.spec
     name = crd.metadata.name
     path = Path(("metadata", "name"))
+    # The name makes sure that there is one definition for each group and plural name.
     if not name:
         yield required(path, "name or generateName is required")
     elif name != f"{spec.names.plural}.{spec.group}":
@@ -88,7 +89,7 @@ def _name_problems(defined: Names) -> Iterator[Violation]:
         for index, name in enumerate(listed):
             if problem := names.rfc1035_label(name):
                 yield invalid(path / field / index, name, problem)
-    # Objects and lists of objects are told apart by their kinds.
+    # Clients distinguish objects from lists of objects by their kinds.
     if defined.kind and defined.kind == defined.list_kind:
         yield invalid(
             path / "listKind",
@@ -103,6 +104,7 @@ def _spec_problems(spec: Spec) -> Iterator[Violation]:
     elif spec.scope not in _SCOPES:
         yield unsupported(_SPEC / "scope", spec.scope, _SCOPES)
 
+    # A version is part of the path of a URL, and in one of them objects are stored.
     path = _SPEC / "versions"
     for name, count in Counter(version.name for version in spec.versions).items():
         if count > 1:
@@ -133,6 +135,7 @@ def _spec_problems(spec: Spec) -> Iterator[Violation]:
 
 
 def _version_problems(version: Version, path: Path) -> Iterator[Violation]:
+    # A version is not bound to the form "v1beta1", but that form sorts best.
     if problem := names.rfc1035_label(version.name):
         yield invalid(path / "name", version.name, problem)
     schema_path = path / "schema" / "openAPIV3Schema"
@@ -163,6 +166,8 @@ def _scale_problems(scale: Scale, path: Path) -> Iterator[Violation]:
             if field != "labelSelectorPath":
                 yield required(path / field)
             continue
+        # "Only JSON paths without the array notation are allowed. Must be a JSON Path
+        # under `.spec`" (CustomResourceSubresourceScale).
         try:
             members = member_names(text)
         except JSONPathError:

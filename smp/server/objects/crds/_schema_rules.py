@@ -59,6 +59,7 @@ class _Inner(msgspec.Struct, frozen=True):
 
 def schema_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
     """Yield what is wrong with the schema of a version, and with those inside of it."""
+    # An object of Kubernetes has apiVersion, kind and metadata.
     if schema.get("type") not in {None, "", "object"}:
         yield invalid(path / "type", schema.get("type"), "must be object at the root")
     if "additionalProperties" in schema:
@@ -125,6 +126,7 @@ def _keyword_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
     # Its cost is quadratic; a list of the type "set" is the replacement.
     if schema.get("uniqueItems") is True:
         yield forbidden(path / "uniqueItems", "uniqueItems cannot be set to true")
+    # "additionalProperties: true" is the default, so it may stand beside properties.
     others = schema.get("additionalProperties", True)
     if schema.get("properties") and others is not True:
         yield forbidden(
@@ -162,6 +164,7 @@ def _type_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
             )
     elif type_name not in _TYPES:
         yield unsupported(path / "type", type_name, _TYPES)
+    # The elements are part of the structure.
     if type_name == "array" and not isinstance(schema.get("items"), dict):
         yield required(path / "items", "must be specified")
     if schema.get(_EMBEDDED) is True:

@@ -14,6 +14,7 @@ from smp.errors import bounded
 from smp.server.errors import StatusError
 from smp.values import JSON, JSONObject
 
+# The one field with a name that rename="camel" does not give.
 _SCHEMA: Final = "openAPIV3Schema"
 
 
@@ -66,6 +67,7 @@ class Keywords(msgspec.Struct, frozen=True, rename="camel"):
     maximum: float | None = None
     exclusive_minimum: bool | None = None
     exclusive_maximum: bool | None = None
+    # Nothing is a multiple of 0.
     multiple_of: Annotated[float, msgspec.Meta(gt=0)] | None = None
     min_length: int | None = None
     max_length: int | None = None
@@ -144,6 +146,7 @@ def read(document: JSONObject) -> Crd:
     """
     try:
         crd = msgspec.convert(_without_nulls(document), Crd)
+        # A schema stays as it is, and is read a second time to check its keywords.
         for version in crd.spec.versions:
             msgspec.convert(version.schema.openapi, Keywords | None)
     except msgspec.ValidationError as error:

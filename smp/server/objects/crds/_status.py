@@ -58,6 +58,7 @@ def with_status(
         "conditions": [*_conditions(conflict, document, timestamp(now))],
         "storedVersions": stored,
     }
+    # An API server stores the default of the conversion, too.
     spec: JSONObject = {
         "conversion": {"strategy": "None"},
         **as_object(document.get("spec")),
@@ -88,6 +89,7 @@ def _find_conflict(
         if other.group == group and other.plural != defined.plural:
             taken_names |= {other.plural, other.singular, *other.short_names}
             taken_kinds |= {other.kind, other.list_kind}
+    # Names and kinds are looked up in the group as a whole, whatever the version.
     for reason, names, taken in (
         ("SingularConflict", (defined.singular,), taken_names),
         ("ShortNamesConflict", defined.short_names, taken_names),

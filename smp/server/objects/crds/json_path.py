@@ -64,6 +64,7 @@ class _Element(msgspec.Struct, frozen=True):
     index: int
 
     def select(self, value: JSON) -> list[JSON]:
+        # A negative index counts from the end, as in Python.
         try:
             return [as_list(value)[self.index]]
         except IndexError:
@@ -104,6 +105,7 @@ def value_finder(path: str) -> Find:
     def find(value: JSON) -> JSON | Absent:
         values = [value]
         for step in steps:
+            # A value without what a term selects drops out.
             selected: list[JSON] = []
             for outer in values:
                 selected += step.select(outer)
@@ -119,6 +121,7 @@ def member_names(path: str) -> tuple[str, ...]:
     Raises JSONPathError.
     """
     names = tuple(_member_name(term) for term in _terms(path))
+    # An index or a filter has no name, so the path is not one of members only.
     if not names or "" in names:
         raise JSONPathError(f"a path of members is expected, not {path!r}")
     return names
@@ -126,6 +129,7 @@ def member_names(path: str) -> tuple[str, ...]:
 
 def _terms(path: str) -> Iterator[re.Match[str]]:
     position = 0
+    # Terms follow each other without anything between them.
     while position < len(path):
         term = _TERM.match(path, position)
         if term is None:

@@ -62,27 +62,24 @@ class _Defaulting:
         return filled
 
     def _value(self, value: JSON | Absent, schema: JSON) -> JSON:
-        # Without a schema there are no defaults; only fields with one are absent.
+        # Below unknown fields there are no schemas, so there are no defaults.
         if not isinstance(schema, dict):
             return None if isinstance(value, Absent) else value
         if isinstance(value, Absent) or _is_unwanted_null(value, schema):
-            value = self._default(schema)
+            default = schema.get("default")
+            self._bytes_left -= len(encode(default))
+            if self._bytes_left < 0:
+                raise TooLargeError(
+                    f"the defaults of the schema add more than {MAX_ADDED} bytes"
+                )
+            # The object gets a default of its own: the schema stays as it is.
+            value = deepcopy(default)
         # A default may have fields with defaults of their own.
         if isinstance(value, dict):
             return self.object(value, schema)
         if isinstance(value, list):
             return [self._value(element, schema.get("items")) for element in value]
         return value
-
-    def _default(self, schema: JSONObject) -> JSON:
-        """Return a copy of the default of a schema, or None. Raises TooLargeError."""
-        default = schema.get("default")
-        self._bytes_left -= len(encode(default))
-        if self._bytes_left < 0:
-            raise TooLargeError(
-                f"the defaults of the schema add more than {MAX_ADDED} bytes"
-            )
-        return deepcopy(default)
 
 
 def _is_unwanted_null(value: JSON, schema: JSON) -> bool:

@@ -14,6 +14,7 @@ from smp.values import JSON, JSONObject, as_object
 # The value of a cell that does not depend on the time.
 Show: TypeAlias = Callable[[JSONObject], JSON]
 
+# What kubectl prints for an empty list, an optional field and an unknown value.
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
 UNKNOWN: Final = "<unknown>"
@@ -26,6 +27,7 @@ def at(obj: JSON, path: str) -> JSON:
 
 def text_at(obj: JSON, path: str, absent: str = "") -> str:
     """Return the string or number at a path; the empty string counts as absent."""
+    # In Go an empty string and an absent one are the same.
     value = at(obj, path)
     if value == "" or not isinstance(value, str | int | float):
         return absent
@@ -68,6 +70,7 @@ def joined(texts: Iterable[str], absent: str = "", separator: str = ",") -> str:
 
 def abridged(texts: list[str], count: int, separator: str = ",") -> str:
     """Join the first texts and print how many more there are."""
+    # "10.0.0.1,10.0.0.2,10.0.0.3 + 2 more..."
     first = separator.join(texts[:count]) or NONE
     more = len(texts) - count
     return f"{first} + {more} more..." if more > 0 else first

@@ -117,6 +117,7 @@ def volume_phase(obj: JSONObject) -> JSON:
 
 def bound_claim(obj: JSONObject) -> JSON:
     """Show the claim that a volume is bound to (Go: printPersistentVolume)."""
+    # A volume without a claim is available.
     reference = at(obj, "spec.claimRef")
     if not reference:
         return ""
@@ -177,6 +178,7 @@ def event_source(obj: JSONObject) -> JSON:
 
     Go: formatEventSource.
     """
+    # The newer fields are used where the older ones are empty.
     component = text_at(obj, "source.component", text_at(obj, "reportingComponent"))
     host = text_at(obj, "source.host", text_at(obj, "reportingInstance"))
     return joined([component, host], separator=", ")
@@ -189,6 +191,7 @@ def event_message(obj: JSONObject) -> JSON:
 
 def event_last_seen(obj: JSONObject, now: datetime) -> JSON:
     """Show how long ago an event was last seen."""
+    # An event that happened once has no series, and a new one no lastTimestamp.
     for path in ("series.lastObservedTime", "lastTimestamp"):
         if time := at(obj, path):
             return time_since(time, now)

@@ -25,6 +25,7 @@ _SHOWN_HOSTS: Final = 3
 
 def cluster_ip(obj: JSONObject) -> JSON:
     """Show the first address of a service inside the cluster (Go: printService)."""
+    # A dual-stack service has two, and the first is also in the older field.
     addresses = strings_at(obj, "spec.clusterIPs")
     return addresses[0] if addresses else text_at(obj, "spec.clusterIP", NONE)
 
@@ -54,6 +55,7 @@ def _ingress_addresses(obj: JSONObject) -> list[str]:
     """Return the addresses or host names of a load balancer, sorted."""
     addresses = set()
     for ingress in objects_at(obj, "status.loadBalancer.ingress"):
+        # Some providers give a load balancer a name instead of an address.
         hostname = text_at(ingress, "hostname")
         addresses.add(text_at(ingress, "ip", hostname))
     return sorted(addresses)

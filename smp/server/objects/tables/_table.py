@@ -13,6 +13,7 @@ from smp.values import JSON, JSONObject
 
 Include: TypeAlias = Literal["None", "Metadata", "Object"]
 
+# What of each object a table has beside the cells; "" is an absent parameter.
 _INCLUDES: Final[dict[str, Include]] = {
     "": "Metadata",
     "None": "None",
@@ -50,7 +51,7 @@ def table(
     rows: list[JSON] = []
     for obj in objects:
         row: JSONObject = {"cells": [column.cell(obj, now) for column in columns]}
-        # What of the object a row has: clients sort and label rows by it.
+        # kubectl sorts rows by the metadata, and shows labels and namespaces of it.
         if include == "Object":
             row["object"] = obj
         elif include == "Metadata":

@@ -77,6 +77,7 @@ def job_completions(obj: JSONObject) -> JSON:
 
 def job_duration(obj: JSONObject, now: datetime) -> JSON:
     """Show how long a job took, or has taken until now (Go: printJob)."""
+    # A suspended job has not started.
     start = at(obj, "status.startTime")
     if not start:
         return ""
@@ -119,6 +120,7 @@ def _metric(spec: JSONObject, status: JSONObject) -> str:
     ``{"type": "Resource", "resource": ..}`` has its values in the field that is named
     as its type.
     """
+    # "ContainerResource" and its field "containerResource".
     type_name = text_at(spec, "type")
     source = type_name[:1].lower() + type_name[1:]
     # Only the metric of a resource has a name at this place; it is printed.

@@ -102,6 +102,7 @@ def human_duration(seconds: float) -> str:
 
     Go: duration.HumanDuration.
     """
+    # As in Go, parts of a second are cut off, towards 0.
     whole = int(seconds)
     # "Allow deviation no more than 2 seconds(excluded) to tolerate machine time
     # inconsistence" (HumanDuration): one second in the future is now.
