@@ -1,6 +1,4 @@
-"""What happens between the steps of a request: other servers, ends of namespaces,
-failures of the store, restarts.
-"""
+"""What happens between the steps of a request: other writes, failures, restarts."""
 
 from __future__ import annotations
 
@@ -31,16 +29,14 @@ NAMESPACES = "/api/v1/namespaces"
 
 
 class InterruptedStore(MemoryStore):
-    """A store in which others have their turn before each read, and in which
-    ``before_create`` happens first.
-    """
+    """A store that lets other tasks run after each read and before the next create."""
 
     before_create: Callable[[], Awaitable[Any]] | None = None
 
     async def get(self, key: str) -> Stored | None:
-        found = await super().get(key)
+        stored = await super().get(key)
         await asyncio.sleep(0)
-        return found
+        return stored
 
     async def create(self, key: str, value: bytes) -> int | None:
         interruption, self.before_create = self.before_create, None
@@ -54,24 +50,27 @@ def test_servers_on_one_store_lose_no_patch() -> None:
         app = create_app(server.store, Settings())
         other = server.beside(app)
         await server.acall("POST", CONFIG_MAPS, config_map("a"))
-        calls = [
-            one.acall(
-                "PATCH",
-                f"{CONFIG_MAPS}/a",
-                {"data": {f"{name}{number}": "v"}},
-                content_type=MERGE,
-            )
-            for number in range(10)
-            for name, one in (("a", server), ("b", other))
-        ]
-        assert {answer.status_code for answer in await asyncio.gather(*calls)} == {200}
-        assert len((await server.acall("GET", f"{CONFIG_MAPS}/a")).json()["data"]) == 20
-        metrics = [(await one.acall("GET", "/metrics")).text for one in (server, other)]
-        assert any(
+        path = f"{CONFIG_MAPS}/a"
+        calls = []
+        for number in range(10):
+            first = {"data": {f"a{number}": "v"}}
+            second = {"data": {f"b{number}": "v"}}
+            calls += [
+                server.acall("PATCH", path, first, content_type=MERGE),
+                other.acall("PATCH", path, second, content_type=MERGE),
+            ]
+        answers = await asyncio.gather(*calls)
+        assert {answer.status_code for answer in answers} == {200}
+        stored = await server.acall("GET", path)
+        assert len(stored.json()["data"]) == 20
+        # Some writes met a newer version and were computed again.
+        counter = (
             'smp_write_conflicts_total{group="",version="v1",resource="configmaps"}'
-            in text
-            for text in metrics
         )
+        metrics = [
+            await replica.acall("GET", "/metrics") for replica in (server, other)
+        ]
+        assert any(counter in answer.text for answer in metrics)
 
     with serving(store=InterruptedStore) as server:
         server.run(scenario(server))
@@ -83,23 +82,21 @@ def test_an_object_created_during_the_deletion_of_its_namespace_is_deleted() -> 
     async def scenario(server: Served, store: InterruptedStore) -> None:
         async def interruption() -> None:
             await server.acall("DELETE", f"{NAMESPACES}/away")
-            await until(lambda: has(server, f"{NAMESPACES}/away", 404))
+            await until(lambda: answers_with(server, f"{NAMESPACES}/away", 404))
 
         await server.acall("POST", NAMESPACES, {"metadata": {"name": "away"}})
         store.before_create = interruption
         answer = await server.acall("POST", path, config_map("late"))
-        assert (answer.status_code, answer.json()["message"]) == (
-            404,
-            'namespaces "away" not found',
-        )
-        assert await has(server, f"{path}/late", 404)
+        assert answer.status_code == 404
+        assert answer.json()["message"] == 'namespaces "away" not found'
+        assert await answers_with(server, f"{path}/late", 404)
 
     with serving(store=InterruptedStore) as server:
         assert isinstance(server.store, InterruptedStore)
         server.run(scenario(server, server.store))
 
 
-async def has(server: Served, path: str, code: int) -> bool:
+async def answers_with(server: Served, path: str, code: int) -> bool:
     return (await server.acall("GET", path)).status_code == code
 
 
@@ -108,29 +105,23 @@ def test_nothing_is_created_in_a_terminating_namespace() -> None:
     held["metadata"]["finalizers"] = ["example.com/hold"]
     with serving() as server:
         server.post(NAMESPACES, {"metadata": {"name": "away"}})
-        server.post(f"{NAMESPACES}/away/configmaps", held)
+        path = f"{NAMESPACES}/away/configmaps"
+        server.post(path, held)
         server.call("DELETE", f"{NAMESPACES}/away")
-        server.run(
-            until(lambda: is_marked(server, f"{NAMESPACES}/away/configmaps/held"))
-        )
-        refused = server.call(
-            "POST", f"{NAMESPACES}/away/configmaps", config_map("late")
-        )
+        server.run(until(lambda: is_marked(server, f"{path}/held")))
+        refused = server.call("POST", path, config_map("late"))
         assert (refused.status_code, refused.json()["reason"]) == (403, "Forbidden")
         assert "because it is being terminated" in refused.json()["message"]
-        server.patch(
-            f"{NAMESPACES}/away/configmaps/held", {"metadata": {"finalizers": []}}
-        )
-        server.run(until(lambda: has(server, f"{NAMESPACES}/away", 404)))
+        server.patch(f"{path}/held", {"metadata": {"finalizers": []}})
+        server.run(until(lambda: answers_with(server, f"{NAMESPACES}/away", 404)))
 
 
 async def is_marked(server: Served, path: str) -> bool:
-    return "deletionTimestamp" in (await server.acall("GET", path)).json()["metadata"]
+    answer = await server.acall("GET", path)
+    return "deletionTimestamp" in answer.json()["metadata"]
 
 
-def test_an_unfinished_deletion_is_finished_by_the_next_process(
-    tmp_path: Path,
-) -> None:
+def test_an_unfinished_deletion_is_finished_by_the_next_process(tmp_path: Path) -> None:
     def store() -> Store:
         return open_store(f"sqlite:{tmp_path / 'objects.db'}")
 
@@ -139,20 +130,19 @@ def test_an_unfinished_deletion_is_finished_by_the_next_process(
         server.post(f"{NAMESPACES}/away/configmaps", config_map("a"))
     asyncio.run(mark(store, "core/namespaces/away"))
     with serving(store=store) as server:
-        server.run(until(lambda: has(server, f"{NAMESPACES}/away", 404)))
+        server.run(until(lambda: answers_with(server, f"{NAMESPACES}/away", 404)))
         assert server.get("/api/v1/configmaps")["items"] == []
 
 
 async def mark(store: Callable[[], Store], key: str) -> None:
-    """Leave an object as a process does that ends right after it marked it."""
+    """Mark an object as deleted, as a process does that is killed right after that."""
     opened = store()
     stored = await opened.get(key)
     assert stored
     obj = json.loads(stored.value)
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert await opened.swap(
-        key, json.dumps(obj, separators=(",", ":")).encode(), stored.revision
-    )
+    marked = json.dumps(obj, separators=(",", ":")).encode()
+    assert await opened.swap(key, marked, stored.revision)
     await opened.close()
 
 
@@ -173,7 +163,7 @@ class ForgetfulStore(MemoryStore):
             yield event
 
 
-@pytest.mark.parametrize("failure", [Expired(1), StoreError("gone fishing")])
+@pytest.mark.parametrize("failure", [Expired(1), StoreError("the connection is lost")])
 def test_definitions_are_watched_again_after_a_failure(failure: Exception) -> None:
     async def scenario(server: Served) -> None:
         other = create_app(server.store, Settings())
@@ -192,16 +182,14 @@ def test_a_resource_deleted_during_a_request_is_not_found() -> None:
 
     async def scenario(server: Served, store: InterruptedStore) -> None:
         async def interruption() -> None:
-            await server.acall("DELETE", f"{DEFINITIONS}/crontabs.stable.example.com")
-            await until(
-                lambda: has(server, f"{DEFINITIONS}/crontabs.stable.example.com", 404)
-            )
+            definition = f"{DEFINITIONS}/crontabs.stable.example.com"
+            await server.acall("DELETE", definition)
+            await until(lambda: answers_with(server, definition, 404))
 
         await server.acall("POST", DEFINITIONS, CRON_TABS)
         store.before_create = interruption
-        assert (
-            await server.acall("POST", path, cron_tab({"image": "x"}, name="c"))
-        ).status_code == 404
+        answer = await server.acall("POST", path, cron_tab({"image": "x"}, name="c"))
+        assert answer.status_code == 404
 
     with serving(store=InterruptedStore) as server:
         assert isinstance(server.store, InterruptedStore)

@@ -1,5 +1,7 @@
-"""Watches, event by event ("Efficient detection of changes" and "Streaming lists" in
-the Kubernetes documentation).
+"""Watches over HTTP, event by event.
+
+Expected is what "Efficient detection of changes" and "Streaming lists" in the
+Kubernetes documentation say.
 """
 
 from __future__ import annotations
@@ -31,11 +33,18 @@ def server() -> Iterator[Served]:
 async def write(
     server: Served, name: str, labels: dict[str, str] | None = None, **data: str
 ) -> None:
-    path, body = f"{CONFIG_MAPS}/{name}", config_map(name, labels, **data)
+    """Create or replace a ConfigMap."""
+    path = f"{CONFIG_MAPS}/{name}"
+    body = config_map(name, labels, **data)
     answer = await server.acall("PUT", path, body)
     if answer.status_code == 404:
         answer = await server.acall("POST", CONFIG_MAPS, body)
     answer.raise_for_status()
+
+
+async def version_of(server: Served, path: str) -> str:
+    answer = await server.acall("GET", path)
+    return str(answer.json()["metadata"]["resourceVersion"])
 
 
 def test_a_watch_without_a_version_begins_with_the_present_objects(
@@ -60,25 +69,20 @@ def test_a_watch_without_a_version_begins_with_the_present_objects(
 def test_a_watch_from_a_version_gives_every_change_once(server: Served) -> None:
     async def scenario() -> None:
         await write(server, "a")
-        version = (await server.acall("GET", CONFIG_MAPS)).json()["metadata"][
-            "resourceVersion"
-        ]
+        version = await version_of(server, CONFIG_MAPS)
         for number in range(20):
             await write(server, "a", k=str(number))
         async with server.watch(CONFIG_MAPS, resourceVersion=version) as watch:
             events = [await watch.event() for _ in range(20)]
-        assert [event["object"]["data"]["k"] for event in events] == [
-            str(number) for number in range(20)
-        ]
+        values = [event["object"]["data"]["k"] for event in events]
+        assert values == [str(number) for number in range(20)]
         versions = [
             int(event["object"]["metadata"]["resourceVersion"]) for event in events
         ]
         assert versions == sorted(set(versions))
         assert versions[0] > int(version)
-        assert (
-            events[-1]["object"]
-            == (await server.acall("GET", f"{CONFIG_MAPS}/a")).json()
-        )
+        stored = await server.acall("GET", f"{CONFIG_MAPS}/a")
+        assert events[-1]["object"] == stored.json()
 
     server.run(scenario())
 
@@ -95,25 +99,19 @@ def test_a_streaming_list_ends_with_a_bookmark(server: Served) -> None:
             assert bookmark["object"]["metadata"]["annotations"] == {
                 "k8s.io/initial-events-end": "true"
             }
-            listed = (await server.acall("GET", CONFIG_MAPS)).json()["metadata"][
-                "resourceVersion"
-            ]
-            assert bookmark["object"]["metadata"]["resourceVersion"] == listed
+            version = bookmark["object"]["metadata"]["resourceVersion"]
+            assert version == await version_of(server, CONFIG_MAPS)
 
     server.run(scenario())
 
 
 def test_bookmarks_advance_with_writes_to_other_resources(server: Served) -> None:
     async def scenario() -> None:
-        async with server.watch(
-            CONFIG_MAPS, resourceVersion="1", allowWatchBookmarks="true"
-        ) as watch:
-            await server.acall(
-                "POST", "/api/v1/namespaces", {"metadata": {"name": "new"}}
-            )
-            written = (await server.acall("GET", "/api/v1/namespaces/new")).json()[
-                "metadata"
-            ]["resourceVersion"]
+        query = {"resourceVersion": "1", "allowWatchBookmarks": "true"}
+        async with server.watch(CONFIG_MAPS, **query) as watch:
+            namespace = {"metadata": {"name": "new"}}
+            await server.acall("POST", "/api/v1/namespaces", namespace)
+            written = await version_of(server, "/api/v1/namespaces/new")
             bookmark = await watch.event()
             while int(bookmark["object"]["metadata"]["resourceVersion"]) < int(written):
                 bookmark = await watch.event()
@@ -135,15 +133,16 @@ def test_an_object_that_leaves_the_selection_is_deleted_for_the_watcher(
             await write(server, "b", {"x": "1"}, k="v")
             await server.acall("DELETE", f"{CONFIG_MAPS}/b")
             events = [await watch.event() for _ in range(4)]
-        assert [
+        seen = [
             (event["type"], event["object"]["metadata"]["name"]) for event in events
-        ] == [
+        ]
+        assert seen == [
             ("DELETED", "a"),
             ("ADDED", "b"),
             ("MODIFIED", "b"),
             ("DELETED", "b"),
         ]
-        # The object as it was when it was selected, at the version of the change.
+        # The deleted object has the labels by which it was selected.
         assert events[0]["object"]["metadata"]["labels"] == {"x": "1"}
         assert int(events[0]["object"]["metadata"]["resourceVersion"]) > 0
 
@@ -168,16 +167,13 @@ def test_a_watch_of_tables_gives_the_columns_once(server: Served) -> None:
         await write(server, "a")
         async with server.watch(CONFIG_MAPS, TABLE) as watch:
             await write(server, "b", k="v")
-            first, second = await watch.event(), await watch.event()
-        assert [column["name"] for column in first["object"]["columnDefinitions"]] == [
-            "Name",
-            "Data",
-            "Age",
-        ]
-        assert second["object"]["columnDefinitions"] is None
-        assert [
-            event["object"]["rows"][0]["cells"][:2] for event in (first, second)
-        ] == [["a", 0], ["b", 1]]
+            first = (await watch.event())["object"]
+            second = (await watch.event())["object"]
+        columns = [column["name"] for column in first["columnDefinitions"]]
+        assert columns == ["Name", "Data", "Age"]
+        assert second["columnDefinitions"] is None
+        assert first["rows"][0]["cells"][:2] == ["a", 0]
+        assert second["rows"][0]["cells"][:2] == ["b", 1]
 
     server.run(scenario())
 
@@ -190,19 +186,15 @@ def test_forgotten_and_unknown_versions_end_a_watch_with_expired() -> None:
             async with server.watch(CONFIG_MAPS, resourceVersion=version) as watch:
                 event = await watch.event()
                 assert event["type"] == "ERROR"
-                assert (event["object"]["code"], event["object"]["reason"]) == (
-                    410,
-                    "Expired",
-                )
+                status = event["object"]
+                assert (status["code"], status["reason"]) == (410, "Expired")
                 assert await watch.event() is None
 
     with serving(store=lambda: MemoryStore(history=2)) as server:
         server.run(scenario(server))
 
 
-def test_a_watch_ends_at_its_timeout_and_when_the_server_stops(
-    server: Served,
-) -> None:
+def test_a_watch_ends_at_its_timeout_and_when_the_server_stops(server: Served) -> None:
     async def scenario() -> None:
         async with server.watch(CONFIG_MAPS, timeoutSeconds="1") as watch:
             async with asyncio.timeout(5):
@@ -223,20 +215,20 @@ def test_a_watcher_that_does_not_read_is_disconnected_and_does_not_block_others(
     async def scenario(server: Served) -> None:
         async with (
             server.watch(CONFIG_MAPS) as stuck,
-            server.watch(CONFIG_MAPS) as lively,
+            server.watch(CONFIG_MAPS) as reading,
         ):
             await write(server, "a")
-            assert await stuck.names(1) == await lively.names(1) == [("ADDED", "a")]
+            assert await stuck.names(1) == [("ADDED", "a")]
+            assert await reading.names(1) == [("ADDED", "a")]
             stuck.taking.clear()
             for number in range(50):
                 await write(server, "a", k=str(number))
-            assert await lively.names(50) == [("MODIFIED", "a")] * 50
+            assert await reading.names(50) == [("MODIFIED", "a")] * 50
             await stuck.ended.wait()
-            text = (await server.acall("GET", "/metrics")).text
-            assert (
-                'apiserver_longrunning_requests{group="",version="v1",resource="configmaps"} 1'
-                in text.splitlines()
-            )
+            metrics = (await server.acall("GET", "/metrics")).text
+            labels = 'group="",version="v1",resource="configmaps"'
+            gauge = f"apiserver_longrunning_requests{{{labels}}} 1"
+            assert gauge in metrics.splitlines()
 
     with serving(Settings(send_timeout=0.2)) as server:
         server.run(asyncio.wait_for(scenario(server), 20))
@@ -245,15 +237,13 @@ def test_a_watcher_that_does_not_read_is_disconnected_and_does_not_block_others(
 def test_a_new_custom_resource_can_be_watched(server: Served) -> None:
     async def scenario() -> None:
         path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
-        await server.acall(
-            "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRON_TABS
-        )
+        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        await server.acall("POST", definitions, CRON_TABS)
         async with server.watch(path) as watch:
             await server.acall("POST", path, cron_tab({"image": "x"}, name="c"))
             assert await watch.names(1) == [("ADDED", "c")]
-            await server.acall(
-                "PATCH", f"{path}/c", {"spec": {"replicas": 3}}, content_type=MERGE
-            )
+            patch = {"spec": {"replicas": 3}}
+            await server.acall("PATCH", f"{path}/c", patch, content_type=MERGE)
             assert await watch.names(1) == [("MODIFIED", "c")]
 
     server.run(scenario())

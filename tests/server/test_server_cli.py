@@ -1,4 +1,4 @@
-"""``smp serve`` as a process: how it starts, what it survives, how it ends."""
+"""``smp serve`` as a process: its start, its end, and hostile clients between them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,7 @@ from tests.support.server_app import (
     deployment,
 )
 from tests.support.server_definitions import CRON_TABS, cron_tab
-from tests.support.server_process import (
-    Kubectl,
-    ServerProcess,
-    memory,
-    serving,
-)
+from tests.support.server_process import Kubectl, ServerProcess, memory, serving
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +43,12 @@ def connect(server: ServerProcess) -> socket.socket:
 
 
 def head(method: str, path: str, length: int) -> bytes:
-    return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: localhost",
+        f"Content-Length: {length}",
+    ]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 def answer_of(connection: socket.socket) -> bytes:
@@ -70,22 +70,18 @@ def test_the_kubeconfig_is_complete_private_and_never_replaces_another_file(
         assert config["current-context"] == "smp"
         assert server.kubeconfig.stat().st_mode & 0o777 == 0o600
     with serving(tmp_path) as server:
-        assert (
-            yaml.safe_load(server.kubeconfig.read_text())["clusters"][0]["cluster"][
-                "server"
-            ]
-            == server.url
-        )
+        written = yaml.safe_load(server.kubeconfig.read_text())
+        assert written["clusters"][0]["cluster"]["server"] == server.url
     config["clusters"][0]["name"] = "production"
     server.kubeconfig.write_text(yaml.safe_dump(config))
-    failed = run("--kubeconfig", str(server.kubeconfig))
-    assert "was not written by smp serve" in failed
+    message = message_of_failure("--kubeconfig", str(server.kubeconfig))
+    assert "was not written by smp serve" in message
     assert yaml.safe_load(server.kubeconfig.read_text()) == config
     assert not list(tmp_path.glob(".kubeconfig*"))
 
 
-def run(*options: str) -> str:
-    """Start a server that must not start, and return what it said."""
+def message_of_failure(*options: str) -> str:
+    """Start a server with options that must fail, and return its error message."""
     done = subprocess.run(
         [smp_command(), "serve", "--port", "0", *options],
         capture_output=True,
@@ -100,7 +96,7 @@ def run(*options: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--host", "0.0.0.0"), "needs a token"),
         (("--host", "::"), "needs a token"),
@@ -120,13 +116,14 @@ def run(*options: str) -> str:
         (("--profile", "none"), "Invalid value"),
     ],
 )
-def test_invalid_options_are_reported(options: tuple[str, ...], said: str) -> None:
-    assert said in run(*options)
+def test_invalid_options_are_reported(options: tuple[str, ...], message: str) -> None:
+    assert message in message_of_failure(*options)
 
 
 def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "Address already in use" in run("--port", str(taken.getsockname()[1]))
+        _, port = taken.getsockname()
+        assert "Address already in use" in message_of_failure("--port", str(port))
 
 
 def test_a_missing_extra_is_reported() -> None:
@@ -158,24 +155,17 @@ def test_logs_are_lines_of_json_and_hold_no_secrets(tmp_path: Path) -> None:
     token.write_text("s3cret\n")
     with serving(tmp_path, "--token-file", str(token), "--log-level", "info") as server:
         headers = {"authorization": "Bearer s3cret", "user-agent": "test"}
-        httpx.post(
-            server.url + CONFIG_MAPS,
-            json=config_map("a", password="hunter2"),
-            headers=headers,
-        )
+        secret = config_map("a", password="hunter2")
+        httpx.post(server.url + CONFIG_MAPS, json=secret, headers=headers)
         assert httpx.get(server.url + CONFIG_MAPS).status_code == 401
         assert server.stop() == 0
         note, *_ = server.log.read_text().splitlines()
-        assert (
-            note
-            == "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
+        assert note == (
+            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
         )
-        (created,) = (line for line in server.logged() if line.get("verb") == "create")
-        assert (created["code"], created["path"], created["user_agent"]) == (
-            201,
-            CONFIG_MAPS,
-            "test",
-        )
+        (created,) = [line for line in server.logged() if line.get("verb") == "create"]
+        assert (created["code"], created["path"]) == (201, CONFIG_MAPS)
+        assert created["user_agent"] == "test"
         assert {"time", "level", "message", "seconds"} <= created.keys()
         text = server.log.read_text()
     assert "s3cret" not in text
@@ -189,25 +179,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         pytest.skip("there is no openssl to make a certificate")
     directory = tmp_path_factory.mktemp("tls")
     certificate, key = directory / "tls.crt", directory / "tls.key"
-    new = [
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "1",
+    command = [
+        *(openssl, "req", "-x509", "-nodes", "-days", "1"),
+        *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        *("-subj", "/CN=localhost"),
+        *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
+        *("-out", str(certificate), "-keyout", str(key)),
     ]
-    names = [
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=DNS:localhost,IP:127.0.0.1",
-    ]
-    made = [openssl, *new, *names, "-out", str(certificate), "-keyout", str(key)]
-    subprocess.run(made, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True)
     return certificate, key
 
 
@@ -218,9 +197,8 @@ def test_kubectl_over_tls_with_a_token(
     token = tmp_path / "token"
     token.write_text("s3cret")
     tls = ("--tls-cert", str(certificate[0]), "--tls-key", str(certificate[1]))
-    with serving(
-        tmp_path, "--token-file", str(token), "--host", "0.0.0.0", *tls
-    ) as server:
+    options = ("--token-file", str(token), "--host", "0.0.0.0", *tls)
+    with serving(tmp_path, *options) as server:
         kubectl = Kubectl(server, tmp_path / "home")
         assert kubectl.apply(deployment()) == "deployment.apps/web created\n"
         with kubectl.start("get", "deploy", "-w", "-o", "name") as watching:
@@ -240,9 +218,8 @@ def test_kubectl_with_a_wrong_token_is_unauthorized(
     token.write_text("s3cret")
     tls = ("--tls-cert", str(certificate[0]), "--tls-key", str(certificate[1]))
     with serving(tmp_path, "--token-file", str(token), *tls) as server:
-        server.kubeconfig.write_text(
-            server.kubeconfig.read_text().replace("s3cret", "guess")
-        )
+        config = server.kubeconfig.read_text()
+        server.kubeconfig.write_text(config.replace("s3cret", "guess"))
         failed = Kubectl(server, tmp_path / "home").run("get", "pods")
         assert "You must be logged in to the server" in failed.stderr
 
@@ -256,16 +233,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 def test_idle_and_disconnected_clients_do_not_block_others(
     server: ServerProcess,
 ) -> None:
-    silent = [connect(server) for _ in range(20)]
-    for connection in silent[:10]:
+    idle = [connect(server) for _ in range(20)]
+    for connection in idle[:10]:
         connection.sendall(b"GET /api/v1/names")
-    for connection in silent[10:]:
+    for connection in idle[10:]:
         connection.sendall(head("POST", CONFIG_MAPS, 1000) + b'{"metadata":')
-    assert server.get("/api/v1/namespaces/default")
-    for connection in silent:
+    namespace = server.get("/api/v1/namespaces/default")
+    for connection in idle:
         connection.close()
-    assert server.get("/api/v1/namespaces/default")
-    assert [item["metadata"]["name"] for item in server.get(CONFIG_MAPS)["items"]] == []
+    assert server.get("/api/v1/namespaces/default") == namespace
+    assert server.get(CONFIG_MAPS)["items"] == []
 
 
 def test_bytes_that_are_not_http_are_refused(server: ServerProcess) -> None:
@@ -296,8 +273,8 @@ def test_a_watcher_that_does_not_read_costs_no_memory(server: ServerProcess) -> 
                 client.patch(
                     f"{CONFIG_MAPS}/big", json=patch, headers={"content-type": MERGE}
                 ).raise_for_status()
-        # 30 MB were written; the history of the store keeps them, a queue for the
-        # watcher would keep them again.
+        # 30 MB were written. The history of the store keeps them; a queue for the
+        # watcher would keep them a second time.
         assert memory(server) - before < 50
     httpx.delete(f"{server.url}{CONFIG_MAPS}/big").raise_for_status()
 
@@ -313,34 +290,30 @@ def test_objects_definitions_and_versions_outlive_the_process(tmp_path: Path) ->
         server.process.kill()
         server.process.wait()
     with serving(tmp_path, *store) as server:
-        assert [
-            server.get(f"{DEPLOYMENTS}/web"),
-            server.get(f"{CRON_TAB}/c"),
-        ] == created
-        newest = server.post(CONFIG_MAPS, config_map("a"))["metadata"][
-            "resourceVersion"
+        restored = [server.get(f"{DEPLOYMENTS}/web"), server.get(f"{CRON_TAB}/c")]
+        assert restored == created
+        newest = server.post(CONFIG_MAPS, config_map("a"))
+        versions = [
+            int(obj["metadata"]["resourceVersion"]) for obj in (*created, newest)
         ]
-        assert int(newest) > max(
-            int(one["metadata"]["resourceVersion"]) for one in created
-        )
+        assert versions == sorted(set(versions))
 
 
 def test_two_servers_on_one_file_share_their_objects(tmp_path: Path) -> None:
     store = ("--store", f"sqlite:{tmp_path / 'objects.db'}")
     with (
-        serving(tmp_path / "a", *store) as one,
-        serving(tmp_path / "b", *store) as other,
-        watching(other) as events,
+        serving(tmp_path / "a", *store) as first,
+        serving(tmp_path / "b", *store) as second,
+        watching(second) as events,
     ):
-        server_names = iter([one, other] * 5)
-        for name in "abcd":
-            next(server_names).post(CONFIG_MAPS, config_map(name))
-        assert [next(events)["object"]["metadata"]["name"] for _ in "abcd"] == [*"abcd"]
-        assert one.get(CONFIG_MAPS) == other.get(CONFIG_MAPS)
-        one.post(DEFINITIONS, CRON_TABS)
-        assert other.post(CRON_TAB, cron_tab({"image": "x"}, name="c")) == one.get(
-            f"{CRON_TAB}/c"
-        )
+        for server, name in ((first, "a"), (second, "b"), (first, "c"), (second, "d")):
+            server.post(CONFIG_MAPS, config_map(name))
+        names = [next(events)["object"]["metadata"]["name"] for _ in range(4)]
+        assert names == ["a", "b", "c", "d"]
+        assert first.get(CONFIG_MAPS) == second.get(CONFIG_MAPS)
+        first.post(DEFINITIONS, CRON_TABS)
+        created = second.post(CRON_TAB, cron_tab({"image": "x"}, name="c"))
+        assert first.get(f"{CRON_TAB}/c") == created
 
 
 @contextmanager
@@ -365,7 +338,7 @@ def test_a_stopped_server_finishes_requests_and_ends_watches(
                 target=server.process.send_signal, args=(number,)
             )
             stopping.start()
-            assert list(events) == []  # the watch ends, although a request is in flight
+            assert list(events) == []  # the watch ends while a request is in flight
             stopping.join()
             connection.sendall(body[10:])
             assert answer_of(connection).startswith(b"HTTP/1.1 201 ")
@@ -373,7 +346,7 @@ def test_a_stopped_server_finishes_requests_and_ends_watches(
         with pytest.raises(httpx.ConnectError):
             server.get("/livez")
     with serving(tmp_path, "--store", f"sqlite:{store}") as server:
-        assert server.get(f"{CONFIG_MAPS}/late")
+        assert server.get(f"{CONFIG_MAPS}/late")["metadata"]["name"] == "late"
 
 
 def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-"""The official Python client against a server process: a second client, which knows
-nothing of this server.
-"""
+"""The official Python client of Kubernetes against a server process."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def api(server: ServerProcess) -> Iterator[Any]:
-    with kubernetes.config.new_client_from_config(str(server.kubeconfig)) as made:
-        yield made
+    with kubernetes.config.new_client_from_config(str(server.kubeconfig)) as api_client:
+        yield api_client
 
 
 @pytest.fixture
@@ -50,33 +48,28 @@ def dynamic(api: Any, tmp_path: Path) -> Any:
 @pytest.fixture
 def namespace(api: Any) -> Iterator[str]:
     core = client.CoreV1Api(api)
-    made = core.create_namespace({"metadata": {"generateName": "test-"}})
-    yield made.metadata.name
-    core.delete_namespace(made.metadata.name)
+    created = core.create_namespace({"metadata": {"generateName": "test-"}})
+    yield created.metadata.name
+    core.delete_namespace(created.metadata.name)
 
 
-def test_typed_client(api: Any, namespace: str) -> None:
+def test_the_typed_client_reads_and_writes_deployments(
+    api: Any, namespace: str
+) -> None:
     apps = client.AppsV1Api(api)
     created = apps.create_namespaced_deployment(namespace, deployment())
     assert created.metadata.creation_timestamp.tzinfo is not None
-    strategic = {
-        "spec": {
-            "template": {"spec": {"containers": [{"name": "app", "image": "new"}]}}
-        }
-    }
-    patched = apps.patch_namespaced_deployment("web", namespace, strategic)
+    template = {"spec": {"containers": [{"name": "app", "image": "new"}]}}
+    patch = {"spec": {"template": template}}
+    patched = apps.patch_namespaced_deployment("web", namespace, patch)
     assert patched.spec.template.spec.containers[0].image == "new"
     scale = apps.read_namespaced_deployment_scale("web", namespace)
     scale.spec.replicas = 7
-    assert (
-        apps.replace_namespaced_deployment_scale("web", namespace, scale).spec.replicas
-        == 7
-    )
+    scaled = apps.replace_namespaced_deployment_scale("web", namespace, scale)
+    assert scaled.spec.replicas == 7
     body = {"status": {"replicas": 7, "observedGeneration": 3}}
-    assert (
-        apps.patch_namespaced_deployment_status("web", namespace, body).status.replicas
-        == 7
-    )
+    patched = apps.patch_namespaced_deployment_status("web", namespace, body)
+    assert patched.status.replicas == 7
     listed = apps.list_namespaced_deployment(namespace, limit=1)
     assert [item.metadata.name for item in listed.items] == ["web"]
     assert apps.delete_namespaced_deployment("web", namespace)["status"] == "Success"
@@ -84,16 +77,16 @@ def test_typed_client(api: Any, namespace: str) -> None:
         apps.read_namespaced_deployment("web", namespace)
 
 
-def test_dynamic_client(dynamic: Any, namespace: str) -> None:
+def test_the_dynamic_client_reads_and_writes_config_maps(
+    dynamic: Any, namespace: str
+) -> None:
     maps = dynamic.resources.get(api_version="v1", kind="ConfigMap")
     maps.create(body=config_map("a", {"x": "1"}, k="v"), namespace=namespace)
     maps.create(body=config_map("b", {"x": "2"}), namespace=namespace)
     live = maps.get(name="a", namespace=namespace)
     assert live.data.k == "v"
-    assert [
-        one.metadata.name
-        for one in maps.get(namespace=namespace, label_selector="x=2").items
-    ] == ["b"]
+    selected = maps.get(namespace=namespace, label_selector="x=2")
+    assert [item.metadata.name for item in selected.items] == ["b"]
     for media_type, patch in (
         (STRATEGIC, {"data": {"s": "1"}}),
         (MERGE, {"data": {"m": "1", "k": None}}),
@@ -103,9 +96,8 @@ def test_dynamic_client(dynamic: Any, namespace: str) -> None:
             name="a", namespace=namespace, body=patch, content_type=media_type
         )
     assert patched.to_dict()["data"] == {"s": "1", "m": "1", "j": "1"}
-    replaced = maps.replace(
-        body={**patched.to_dict(), "data": {"r": "1"}}, namespace=namespace
-    )
+    body = {**patched.to_dict(), "data": {"r": "1"}}
+    replaced = maps.replace(body=body, namespace=namespace)
     assert replaced.to_dict()["data"] == {"r": "1"}
     with pytest.raises(errors.ConflictError):
         maps.replace(body=live.to_dict(), namespace=namespace)
@@ -118,7 +110,7 @@ def test_dynamic_client(dynamic: Any, namespace: str) -> None:
     assert maps.get(namespace=namespace).items == []
 
 
-def test_watches(api: Any, dynamic: Any, namespace: str) -> None:
+def test_both_clients_watch_config_maps(api: Any, dynamic: Any, namespace: str) -> None:
     maps = dynamic.resources.get(api_version="v1", kind="ConfigMap")
     maps.create(body=config_map("a"), namespace=namespace)
     seen = []
@@ -136,7 +128,8 @@ def test_watches(api: Any, dynamic: Any, namespace: str) -> None:
         else:
             break
     assert seen == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
-    core, watching = client.CoreV1Api(api), kubernetes.watch.Watch()
+    core = client.CoreV1Api(api)
+    watching = kubernetes.watch.Watch()
     version = core.list_namespaced_config_map(namespace).metadata.resource_version
     maps.create(body=config_map("b"), namespace=namespace)
     stream = watching.stream(
@@ -150,7 +143,9 @@ def test_watches(api: Any, dynamic: Any, namespace: str) -> None:
     watching.stop()
 
 
-def test_custom_resources(dynamic: Any, namespace: str) -> None:
+def test_the_dynamic_client_finds_custom_resources(
+    dynamic: Any, namespace: str
+) -> None:
     definitions = dynamic.resources.get(
         api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition"
     )
@@ -177,10 +172,11 @@ def test_custom_resources(dynamic: Any, namespace: str) -> None:
             body={"spec": {"replicas": 99}},
             content_type=MERGE,
         )
-    assert tabs.status.patch(
+    patched = tabs.status.patch(
         name="c",
         namespace=namespace,
         body={"status": {"replicas": 3}},
         content_type=MERGE,
-    ).to_dict()["status"] == {"replicas": 3}
+    )
+    assert patched.to_dict()["status"] == {"replicas": 3}
     definitions.delete(name="crontabs.stable.example.com")

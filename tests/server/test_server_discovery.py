@@ -1,6 +1,4 @@
-"""Discovery documents, beside those that Kubernetes publishes, and read by the real
-kubectl.
-"""
+"""Discovery documents, compared with those of Kubernetes and read by kubectl."""
 
 from __future__ import annotations
 
@@ -35,15 +33,15 @@ WIDGETS: Final = (
 
 
 def legacy(resources: Resources) -> dict[str, Answer]:
-    """Return what a server publishes to clients that do not know the aggregated form."""
+    """Return the documents for clients that do not know the aggregated form."""
     answers = {
         "/api": discovery.api_versions(resources),
         "/apis": discovery.api_groups(resources),
-        **{
-            one.prefix: discovery.api_resources(resources, one.group, one.version)
-            for one in resources
-        },
     }
+    for resource in resources:
+        answers[resource.prefix] = discovery.api_resources(
+            resources, resource.group, resource.version
+        )
     return {path: Answer(encoded(document)) for path, document in answers.items()}
 
 
@@ -59,15 +57,17 @@ def read_table(text: str) -> list[tuple[str, ...]]:
     ]
 
 
-def as_kubectl_prints(one: Resource) -> tuple[str, ...]:
-    names = (
-        one.plural,
-        ",".join(one.short_names),
-        one.api_version,
-        str(one.namespaced).lower(),
-        one.kind,
+def as_kubectl_prints(resource: Resource) -> tuple[str, ...]:
+    """Return the cells of a resource in ``kubectl api-resources -o wide``."""
+    return (
+        resource.plural,
+        ",".join(resource.short_names),
+        resource.api_version,
+        str(resource.namespaced).lower(),
+        resource.kind,
+        ",".join(sorted(resource.verbs)),
+        ",".join(resource.categories),
     )
-    return *names, ",".join(sorted(one.verbs)), ",".join(one.categories)
 
 
 @needs_kubectl
@@ -77,8 +77,10 @@ def test_kubectl_lists_the_resources(form: Any) -> None:
     with Loopback(form(resources)) as server:
         listed = read_table(server.printed("api-resources", "-o", "wide"))
         versions = server.printed("api-versions").split()
-    assert sorted(listed) == sorted(map(as_kubectl_prints, resources))
-    assert versions == sorted({one.api_version for one in resources})
+    assert sorted(listed) == sorted(
+        as_kubectl_prints(resource) for resource in resources
+    )
+    assert versions == sorted({resource.api_version for resource in resources})
 
 
 @needs_kubectl
@@ -90,90 +92,91 @@ def test_kubectl_reads_the_version_of_the_server() -> None:
 
 @needs_kubernetes
 def test_the_documents_are_those_that_kubernetes_publishes() -> None:
-    """Of the versions that are preferred, and without subresources that are not served."""
+    """Only preferred versions are served, and two subresources."""
     sources = module()
     assert sources is not None
-    theirs = json.loads(
-        (sources / "api" / "discovery" / "aggregated_v2.json").read_bytes()
-    )
-    ours = by_place(discovery.aggregated(BUILTIN, core=False))
-    for place, resource in by_place(theirs).items():
-        if place in ours:
-            assert ours[place] == resource
-    assert len(ours) == len([one for one in BUILTIN if one.group])
+    path = sources / "api" / "discovery" / "aggregated_v2.json"
+    theirs = resources_by_name(json.loads(path.read_bytes()))
+    ours = resources_by_name(discovery.aggregated(BUILTIN, core=False))
+    for name, resource in theirs.items():
+        if name in ours:
+            assert ours[name] == resource
+    assert len(ours) == len([resource for resource in BUILTIN if resource.group])
 
 
 @needs_kubernetes
 @pytest.mark.parametrize(
-    "one", [one for one in BUILTIN if one.plural in {"deployments", "nodes", "pods"}]
+    "resource",
+    [
+        resource
+        for resource in BUILTIN
+        if resource.plural in {"deployments", "nodes", "pods"}
+    ],
 )
-def test_the_older_documents_are_those_that_kubernetes_publishes(one: Resource) -> None:
+def test_the_older_documents_are_those_that_kubernetes_publishes(
+    resource: Resource,
+) -> None:
     sources = module()
     assert sources is not None
-    name = one.prefix[1:].replace("/", "__")
-    theirs = json.loads((sources / "api" / "discovery" / f"{name}.json").read_bytes())
-    ours = discovery.api_resources(BUILTIN, one.group, one.version)
-    assert {**ours, "resources": None} == {
-        "apiVersion": "v1",
-        **theirs,
-        "resources": None,
-    }
-    expected = {row["name"]: row for row in theirs["resources"]}
-    for row in rows(ours):
-        assert {"storageVersionHash": None, **expected[row["name"]]} == {
-            **row,
-            "storageVersionHash": expected[row["name"]].get("storageVersionHash"),
-        }
+    name = resource.prefix[1:].replace("/", "__")
+    path = sources / "api" / "discovery" / f"{name}.json"
+    theirs = {"apiVersion": "v1", **json.loads(path.read_bytes())}
+    ours: Any = discovery.api_resources(BUILTIN, resource.group, resource.version)
+    expected = {row["name"]: row for row in theirs.pop("resources")}
+    rows = ours.pop("resources")
+    assert ours == theirs
+    for row in rows:
+        their_row = expected[row["name"]]
+        their_row.pop("storageVersionHash", None)
+        row.pop("storageVersionHash", None)
+        assert row == their_row
 
 
-def rows(document: Any) -> list[Any]:
-    found: list[Any] = document["resources"]
-    return found
+def resources_by_name(document: Any) -> dict[tuple[str, str, str], Any]:
+    """Index the resources of an aggregated document by group, version and plural name.
 
-
-def by_place(document: Any) -> dict[tuple[str, str, str], Any]:
-    """Index the resources of an aggregated document, without what we leave out or
-    Kubernetes' record leaves empty.
+    Subresources that we do not serve are left out, and of a response kind the members
+    that are empty in Kubernetes' record.
     """
-    found = {}
+    indexed = {}
     for group in document["items"]:
         for version in group["versions"]:
             for resource in version["resources"]:
-                kept = [one["subresource"] for one in resource.pop("subresources", [])]
-                resource["subresources"] = sorted({*kept} & {"scale", "status"})
+                names = {
+                    subresource["subresource"]
+                    for subresource in resource.pop("subresources", [])
+                }
+                resource["subresources"] = sorted(names & {"scale", "status"})
                 resource["responseKind"] = resource["responseKind"]["kind"]
-                found[
-                    group["metadata"]["name"], version["version"], resource["resource"]
-                ] = resource
-    return found
+                key = (
+                    group["metadata"]["name"],
+                    version["version"],
+                    resource["resource"],
+                )
+                indexed[key] = resource
+    return indexed
 
 
 def test_scale_is_answered_with_a_scale() -> None:
-    documents: Any = discovery.aggregated(
-        BUILTIN.with_resources(WIDGETS[:1]), core=False
-    )
-    found = by_place_of_kinds(documents)
-    assert found["deployments", "scale"] == {
-        "group": "autoscaling",
-        "version": "v1",
-        "kind": "Scale",
-    }
-    assert found["deployments", "status"] == {
-        "group": "apps",
-        "version": "v1",
-        "kind": "Deployment",
-    }
-    assert found["widgets", "scale"]["kind"] == "Scale"
+    resources = BUILTIN.with_resources(WIDGETS[:1])
+    kinds = subresource_kinds(discovery.aggregated(resources, core=False))
+    scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    assert kinds["deployments", "scale"] == scale
+    deployment = {"group": "apps", "version": "v1", "kind": "Deployment"}
+    assert kinds["deployments", "status"] == deployment
+    assert kinds["widgets", "scale"] == scale
 
 
-def by_place_of_kinds(document: Any) -> dict[tuple[str, str], Any]:
-    return {
-        (resource["resource"], one["subresource"]): one["responseKind"]
-        for group in document["items"]
-        for version in group["versions"]
-        for resource in version["resources"]
-        for one in resource.get("subresources", [])
-    }
+def subresource_kinds(document: Any) -> dict[tuple[str, str], Any]:
+    """Return the kinds of subresources by the plural name and the subresource."""
+    kinds = {}
+    for group in document["items"]:
+        for version in group["versions"]:
+            for resource in version["resources"]:
+                for subresource in resource.get("subresources", []):
+                    key = (resource["resource"], subresource["subresource"])
+                    kinds[key] = subresource["responseKind"]
+    return kinds
 
 
 def test_the_core_group_has_no_name() -> None:
@@ -185,15 +188,11 @@ def test_the_core_group_has_no_name() -> None:
 def test_the_preferred_version_comes_first() -> None:
     resources = Resources(reversed(WIDGETS))
     group = discovery.api_group(resources, "example.com")
-    assert group["preferredVersion"] == {
-        "groupVersion": "example.com/v1",
-        "version": "v1",
-    }
+    preferred = {"groupVersion": "example.com/v1", "version": "v1"}
+    assert group["preferredVersion"] == preferred
     document: Any = discovery.aggregated(resources, core=False)
-    assert [version["version"] for version in document["items"][0]["versions"]] == [
-        "v1",
-        "v1beta1",
-    ]
+    versions = document["items"][0]["versions"]
+    assert [version["version"] for version in versions] == ["v1", "v1beta1"]
 
 
 def test_a_group_or_version_that_is_not_served_is_unknown() -> None:
@@ -205,18 +204,27 @@ def test_a_group_or_version_that_is_not_served_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accept", "wanted"),
+    ("accept", "is_wanted"),
     [
         (
-            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
+            (
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+                "application/json"
+            ),
             True,
         ),
         (
-            "application/json, application/json; as=APIGroupDiscoveryList; v=v2; g=apidiscovery.k8s.io; q=0.9",
+            (
+                "application/json, application/json; as=APIGroupDiscoveryList; v=v2; "
+                "g=apidiscovery.k8s.io; q=0.9"
+            ),
             True,
         ),
         (
-            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json",
+            (
+                "application/json;g=apidiscovery.k8s.io;v=v2beta1;"
+                "as=APIGroupDiscoveryList,application/json"
+            ),
             False,
         ),
         ("application/json", False),
@@ -224,6 +232,6 @@ def test_a_group_or_version_that_is_not_served_is_unknown() -> None:
     ],
 )
 def test_the_aggregated_form_is_given_on_request_only(
-    accept: str, wanted: bool
+    accept: str, is_wanted: bool
 ) -> None:
-    assert discovery.wants_aggregated(accept) is wanted
+    assert discovery.wants_aggregated(accept) is is_wanted
