@@ -37,7 +37,7 @@ from smp.values import JSON, JSONObject
 
 
 class _Summary(msgspec.Struct, frozen=True):
-    """What the states of the containers of a pod come to.
+    """The states of the containers of a pod, summed up.
 
     ``last_restart`` is the time of the last one, or empty.
     """
@@ -66,7 +66,7 @@ class _Restarts:
 
 
 class _InitSummary:
-    """What the states of the init containers come to.
+    """The states of the init containers, summed up.
 
     ``sidecar_restarts`` are those that count once all init containers are done.
     """
