@@ -76,7 +76,7 @@ class Inputs:
         ]
         if not files:
             raise DocumentError(
-                "there is no document in the directory",
+                "no document found in the directory",
                 code="no-documents",
                 source=path,
                 hint="files end in " + ", ".join(sorted(suffixes)),
@@ -112,7 +112,7 @@ class Inputs:
             documents = self.documents([path])
             if not any(is_object(document) for document in documents):
                 raise DocumentError(
-                    "no Kubernetes object in it",
+                    "no Kubernetes object found",
                     code="no-objects",
                     source=name_of(path),
                     hint="an object has apiVersion and kind",

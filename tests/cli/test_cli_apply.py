@@ -8,9 +8,11 @@ from pathlib import Path
 from smp import documents, json_patch
 from tests.support.command import config_map, run, values
 
+APPLY = ("apply", "-f", "new.yaml", "--live", "live.yaml")
+
 
 def test_the_object_is_printed_as_a_server_would_store_it() -> None:
-    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml")
+    ran = run(*APPLY)
     deployment, secret = values(ran.stdout)
     assert isinstance(deployment, dict)
     assert deployment["spec"] == {
@@ -37,11 +39,9 @@ def test_the_object_is_printed_as_a_server_would_store_it() -> None:
 
 
 def test_the_report_lists_what_changes_and_why() -> None:
-    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "report")
+    ran = run(*APPLY, "-o", "report")
     assert (ran.exit_code, ran.stderr) == (0, "")
-    assert (
-        ran.stdout
-        == """\
+    expected = """\
 apps/v1 Deployment shop/web: changed
   last applied: from the annotation of the live object
   - metadata.labels (pruned):
@@ -63,21 +63,11 @@ v1 Secret shop/key: changed
 
 2 objects: 2 changed
 """
-    )
+    assert ran.stdout == expected
 
 
 def test_the_last_applied_configuration_can_come_from_a_file() -> None:
-    ran = run(
-        "apply",
-        "-f",
-        "new.yaml",
-        "--live",
-        "live.yaml",
-        "--last-applied",
-        "old.yaml",
-        "-o",
-        "report",
-    )
+    ran = run(*APPLY, "--last-applied", "old.yaml", "-o", "report")
     assert "last applied: from old.yaml:1\n" in ran.stdout
     assert "last applied: from old.yaml:15\n" in ran.stdout
     assert "warning" not in ran.stdout
@@ -85,17 +75,7 @@ def test_the_last_applied_configuration_can_come_from_a_file() -> None:
 
 def test_the_annotation_is_not_used_when_a_file_lacks_the_object() -> None:
     Path("other.yaml").write_text(config_map())
-    ran = run(
-        "apply",
-        "-f",
-        "new.yaml",
-        "--live",
-        "live.yaml",
-        "--last-applied",
-        "other.yaml",
-        "-o",
-        "report",
-    )
+    ran = run(*APPLY, "--last-applied", "other.yaml", "-o", "report")
     assert "last applied: none, as the file does not have the object" in ran.stdout
     assert (
         "other.yaml:1: v1 ConfigMap a: applied last, but not in the new configuration"
@@ -108,32 +88,23 @@ def test_the_annotation_is_not_added_to_a_live_object_without_it() -> None:
     Path("new.yaml").write_text(config_map(x="2"))
     Path("live.yaml").write_text(config_map(x="1", y="1"))
     Path("old.yaml").write_text(config_map(x="1", y="1"))
-    ran = run(
-        "apply", "-f", "new.yaml", "--live", "live.yaml", "--last-applied", "old.yaml"
-    )
+    ran = run(*APPLY, "--last-applied", "old.yaml")
     assert values(ran.stdout) == [json.loads(config_map(x="2"))]
     assert ran.stderr == ""
 
 
 def test_every_output_format_leads_to_the_same_object() -> None:
-    stored = values(
-        run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "json").stdout
-    )
+    stored = values(run(*APPLY, "-o", "json").stdout)
     live = documents.read(Path("live.yaml").read_bytes())
-    operations = values(
-        run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "jsonpatch").stdout
-    )
+    operations = values(run(*APPLY, "-o", "jsonpatch").stdout)
     for before, patch, after in zip(live, operations, stored, strict=True):
         assert json_patch.apply(before.value, json.loads(json.dumps(patch))) == after
-    sent = documents.read(
-        run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "patch").stdout
-    )
+
+    sent = documents.read(run(*APPLY, "-o", "patch").stdout)
     Path("sent.yaml").write_text(documents.dump_yaml([sent[0].value]))
     Path("deployment.yaml").write_text(documents.dump_yaml([live[0].value]))
-    assert (
-        values(run("patch", "deployment.yaml", "--patch-file", "sent.yaml").stdout)
-        == stored[:1]
-    )
+    patched = run("patch", "deployment.yaml", "--patch-file", "sent.yaml")
+    assert values(patched.stdout) == stored[:1]
 
 
 def test_without_a_live_object_the_object_is_created_without_nulls() -> None:
@@ -143,8 +114,8 @@ def test_without_a_live_object_the_object_is_created_without_nulls() -> None:
 
 
 def test_conflicts_are_an_error_only_with_no_overwrite() -> None:
-    assert run("apply", "-f", "new.yaml", "--live", "live.yaml").exit_code == 0
-    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "--no-overwrite")
+    assert run(*APPLY).exit_code == 0
+    ran = run(*APPLY, "--no-overwrite")
     assert (ran.exit_code, ran.stdout) == (2, "")
     block = """\
 smp: error: 2 conflicts with changes made to the live object
@@ -166,16 +137,7 @@ def test_an_error_shows_no_value_of_a_secret() -> None:
     )
     for name in ("old", "live", "new"):
         Path(f"{name}.yaml").write_text(template % name)
-    command = (
-        "apply",
-        "-f",
-        "new.yaml",
-        "--live",
-        "live.yaml",
-        "--last-applied",
-        "old.yaml",
-        "--no-overwrite",
-    )
+    command = (*APPLY, "--last-applied", "old.yaml", "--no-overwrite")
     ran = run(*command)
     assert ran.exit_code == 2
     assert "-word" not in ran.output
@@ -199,7 +161,7 @@ def test_secrets_in_the_annotation_are_masked_in_reports() -> None:
     }
     live = {**secret, "metadata": {"name": "s", "annotations": annotations}}
     Path("live.yaml").write_text(json.dumps(live))
-    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "report")
+    ran = run(*APPLY, "-o", "report")
     assert '~ data.a: "*** (live)" -> "*** (new)"' in ran.stdout
     Path("none.yaml").write_text(json.dumps({**secret, "data": {"c": "x"}}))
     for other in (
@@ -242,19 +204,10 @@ def test_strict_exits_with_1_when_the_result_lacks_something() -> None:
 
     Path("both.yaml").write_text(pod(*ports))
     Path("one.yaml").write_text(pod(ports[0]))
-    command = (
-        "apply",
-        "-f",
-        "one.yaml",
-        "--live",
-        "both.yaml",
-        "--last-applied",
-        "both.yaml",
-    )
+    earlier = ("--live", "both.yaml", "--last-applied", "both.yaml")
+    command = ("apply", "-f", "one.yaml", *earlier)
     ran = run(*command)
     assert ran.exit_code == 0
     assert "the result does not have it" in ran.stderr
     assert run(*command, "--strict").exit_code == 1
-    assert (
-        run("apply", "-f", "new.yaml", "--live", "live.yaml", "--strict").exit_code == 0
-    )
+    assert run(*APPLY, "--strict").exit_code == 0

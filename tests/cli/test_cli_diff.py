@@ -14,9 +14,7 @@ from tests.support.command import config_map, run, values
 def test_each_patch_is_printed_under_the_name_of_its_object() -> None:
     ran = run("diff", "old.yaml", "new.yaml", "--show-secrets")
     assert ran.exit_code == 1
-    assert (
-        ran.stdout
-        == """\
+    expected = """\
 # apps/v1 Deployment shop/web
 metadata:
   labels: null
@@ -38,7 +36,7 @@ spec:
 stringData:
   password: second-word
 """
-    )
+    assert ran.stdout == expected
     assert ran.stderr == ""
 
 
@@ -75,20 +73,15 @@ def test_the_json_patch_turns_the_original_into_the_modified_object() -> None:
     old, new = (
         documents.read(Path(name).read_bytes()) for name in ("old.yaml", "new.yaml")
     )
-    patches = values(
-        run("diff", "old.yaml", "new.yaml", "-o", "jsonpatch", "--show-secrets").stdout
-    )
-    for before, patch, after in zip(old, patches, new, strict=True):
-        assert (
-            json_patch.apply(before.value, json.loads(json.dumps(patch))) == after.value
-        )
+    ran = run("diff", "old.yaml", "new.yaml", "-o", "jsonpatch", "--show-secrets")
+    for before, patch, after in zip(old, values(ran.stdout), new, strict=True):
+        operations = json.loads(json.dumps(patch))
+        assert json_patch.apply(before.value, operations) == after.value
 
 
 def test_the_report_lists_the_changed_fields() -> None:
     ran = run("diff", "old.yaml", "new.yaml", "-o", "report")
-    assert (
-        ran.stdout
-        == """\
+    expected = """\
 apps/v1 Deployment shop/web: changed
   - metadata.labels:
       - tier: front
@@ -105,7 +98,7 @@ v1 Secret shop/key: changed
 
 2 objects: 2 changed
 """
-    )
+    assert ran.stdout == expected
 
 
 def test_the_report_of_equal_objects_counts_them_as_unchanged() -> None:
@@ -143,9 +136,5 @@ def test_no_output_shows_the_values_of_a_secret(output: str) -> None:
         shown = run("diff", "old.yaml", "new.yaml", *live, "-o", output).output
         assert "-word" not in shown
         assert "***" in shown
-        assert (
-            "second-word"
-            in run(
-                "diff", "old.yaml", "new.yaml", *live, "-o", output, "--show-secrets"
-            ).output
-        )
+        with_secrets = ("diff", "old.yaml", "new.yaml", "--show-secrets")
+        assert "second-word" in run(*with_secrets, *live, "-o", output).output

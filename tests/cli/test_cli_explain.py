@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from smp import documents
-from tests.support.command import process, run
+from tests.support.command import process, run, values
 
 
 def test_a_field_is_shown_with_the_fields_below_it() -> None:
@@ -22,11 +21,8 @@ def test_a_field_is_shown_with_the_fields_below_it() -> None:
 
 
 def test_merge_keys_and_map_keys_are_shown_separately() -> None:
-    answer = json.loads(
-        run(
-            "explain", "v1", "Pod", "spec.containers[name=app].ports", "-o", "json"
-        ).stdout
-    )
+    path = "spec.containers[name=app].ports"
+    answer = json.loads(run("explain", "v1", "Pod", path, "-o", "json").stdout)
     assert answer["merge_key"] == "containerPort"
     assert answer["map_keys"] == ["containerPort", "protocol"]
     rows = {row["field"]: row for row in answer["fields"]}
@@ -34,18 +30,34 @@ def test_merge_keys_and_map_keys_are_shown_separately() -> None:
 
 
 def test_a_whole_kind_a_map_and_a_scalar_are_shown() -> None:
-    assert re.search(
-        r"^data +map of string$", run("explain", "v1", "ConfigMap").stdout, re.MULTILINE
+    kind = run("explain", "v1", "ConfigMap").stdout
+    assert re.search(r"^data +map of string$", kind, re.MULTILINE)
+    map_ = run("explain", "v1", "ConfigMap", "data").stdout
+    assert re.search(r"^\* +string$", map_, re.MULTILINE)
+    scalar = run("explain", "v1", "Pod", "spec.nodeName").stdout
+    assert "FIELD" not in scalar
+
+
+def test_the_facts_can_be_printed_as_yaml() -> None:
+    [facts] = values(run("explain", "v1", "ConfigMap", "-o", "yaml").stdout)
+    assert isinstance(facts, dict)
+    assert facts["kind"] == "ConfigMap"
+
+
+def test_a_union_is_shown_with_its_members() -> None:
+    path = "spec.strategy"
+    shown = run("explain", "apps/v1", "Deployment", path).stdout
+    expected = (
+        "union:        type: RollingUpdate -> rollingUpdate (optional), Recreate ["
     )
-    assert re.search(
-        r"^\* +string$", run("explain", "v1", "ConfigMap", "data").stdout, re.MULTILINE
+    assert expected in shown
+    facts = json.loads(
+        run("explain", "apps/v1", "Deployment", path, "-o", "json").stdout
     )
-    assert "FIELD" not in run("explain", "v1", "Pod", "spec.nodeName").stdout
-    whole = documents.read(run("explain", "v1", "ConfigMap", "-o", "yaml").stdout)[
-        0
-    ].value
-    assert isinstance(whole, dict)
-    assert whole["kind"] == "ConfigMap"
+    [union] = facts["unions"]
+    assert union["discriminator"] == "type"
+    assert union["members"] == {"rollingUpdate": "RollingUpdate"}
+    assert union["no_member"] == ["Recreate"]
 
 
 def test_an_unknown_field_is_reported_with_similar_names() -> None:

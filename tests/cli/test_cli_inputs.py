@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import config_map, run, values
+from tests.support.command import config_map, run
 
 
 def test_directories_are_read_at_any_depth(directory: Path) -> None:
@@ -17,15 +18,7 @@ def test_directories_are_read_at_any_depth(directory: Path) -> None:
     (directory / "d" / "void.yaml").write_text("# nothing\n")
     Path("three.yaml").write_text(config_map("three"))
     ran = run("apply", "-f", "d", "-f", "three.yaml", "-o", "json")
-    assert [
-        value["metadata"]["name"]
-        for value in values(ran.stdout)
-        if isinstance(value, dict)
-    ] == [
-        "two",
-        "one",
-        "three",
-    ]
+    assert re.findall(r'"name": "(\w+)"', ran.stdout) == ["two", "one", "three"]
     assert (
         ran.stderr == "smp: skipped 1 document:\n  d/void.yaml:1: no document found\n"
     )
@@ -54,7 +47,7 @@ smp: skipped 3 documents:
         ),
         (
             ("diff", "empty", "new.yaml"),
-            "there is no document in the directory\n  file:   empty\n",
+            "no document found in the directory\n  file:   empty\n",
         ),
         (
             ("diff", "empty.yaml", "new.yaml"),
@@ -62,7 +55,7 @@ smp: skipped 3 documents:
         ),
         (
             ("diff", "plain.yaml", "new.yaml"),
-            "no Kubernetes object in it\n  file:   plain.yaml\n",
+            "no Kubernetes object found\n  file:   plain.yaml\n",
         ),
         (("diff", "bad.yaml", "new.yaml"), "  file:   bad.yaml:2:8\n"),
         (
@@ -71,7 +64,7 @@ smp: skipped 3 documents:
         ),
         (
             ("diff", "half.yaml", "half.yaml"),
-            ("kind is missing\n  path:   kind\n  file:   half.yaml:1\n"),
+            "kind is missing\n  path:   kind\n  file:   half.yaml:1\n",
         ),
         (
             ("diff", "twice.yaml", "new.yaml"),

@@ -11,7 +11,7 @@ from tests.support.command import config_map, run, values
 
 
 @pytest.mark.parametrize(
-    ("kind", "patch"),
+    ("patch_type", "patch"),
     [
         ("strategic", "data: {a: null, b: x}"),
         ("merge", '{"data": {"a": null, "b": "x"}}'),
@@ -24,22 +24,13 @@ from tests.support.command import config_map, run, values
         ),
     ],
 )
-def test_patch_types(kind: str, patch: str) -> None:
-    ran = run("patch", "-", "-p", patch, "--type", kind, stdin=config_map(a="1"))
+def test_patch_types(patch_type: str, patch: str) -> None:
+    command = ("patch", "-", "-p", patch, "--type", patch_type)
+    ran = run(*command, stdin=config_map(a="1"))
     assert values(ran.stdout) == [json.loads(config_map(b="x"))]
     Path("patch.yaml").write_text(patch)
-    assert (
-        run(
-            "patch",
-            "-",
-            "--patch-file",
-            "patch.yaml",
-            "--type",
-            kind,
-            stdin=config_map(a="1"),
-        ).stdout
-        == ran.stdout
-    )
+    from_file = ("patch", "-", "--patch-file", "patch.yaml", "--type", patch_type)
+    assert run(*from_file, stdin=config_map(a="1")).stdout == ran.stdout
 
 
 def test_output_formats() -> None:
@@ -52,29 +43,20 @@ def test_output_formats() -> None:
 
 
 def test_only_a_strategic_patch_needs_kubernetes_objects() -> None:
-    assert values(
-        run("patch", "-", "-p", "b: 2", "--type", "merge", stdin="a: 1").stdout
-    ) == [{"a": 1, "b": 2}]
-    report = run(
-        "patch", "-", "-p", "[1]", "--type", "merge", "-o", "report", stdin="a: 1"
-    ).stdout
+    ran = run("patch", "-", "-p", "b: 2", "--type", "merge", stdin="a: 1")
+    assert values(ran.stdout) == [{"a": 1, "b": 2}]
+    merge = ("patch", "-", "-p", "[1]", "--type", "merge")
+    report = run(*merge, "-o", "report", stdin="a: 1").stdout
     assert report.startswith(
         "<stdin>:1: changed\n  ~ the whole document:\n      - a: 1\n      + - 1\n"
     )
-    assert (
-        "no Kubernetes object" in run("patch", "-", "-p", "b: 2", stdin="a: 1").stderr
-    )
+    strategic = run("patch", "-", "-p", "b: 2", stdin="a: 1")
+    assert "no Kubernetes object found" in strategic.stderr
 
 
 def test_the_report_masks_secrets_and_the_object_does_not() -> None:
-    command = (
-        "patch",
-        "live.yaml",
-        "-p",
-        "stringData: {password: third-word}",
-        "--type",
-        "merge",
-    )
+    patch = "stringData: {password: third-word}"
+    command = ("patch", "live.yaml", "-p", patch, "--type", "merge")
     assert "third-word" in run(*command).stdout
     report = run(*command, "-o", "report").stdout
     secret = report[report.index("v1 Secret") :]
@@ -90,26 +72,16 @@ def test_the_patch_comes_from_exactly_one_option() -> None:
 
 
 def test_the_error_for_an_invalid_patch_has_its_place() -> None:
-    ran = run(
-        "patch",
-        "new.yaml",
-        "-p",
-        "spec: {template: {spec: {containers: [{image: x}]}}}",
-    )
+    patch = "spec: {template: {spec: {containers: [{image: x}]}}}"
+    ran = run("patch", "new.yaml", "-p", patch)
     assert ran.exit_code == 2
     assert ran.stderr.startswith("smp: error: the element lacks its merge key 'name'\n")
     assert (
         "  path:   spec.template.spec.containers[0]\n  file:   --patch:1\n"
         in ran.stderr
     )
-    ran = run(
-        "patch",
-        "live.yaml",
-        "-p",
-        '[{"op": "remove", "path": "/stringData/none"}]',
-        "--type",
-        "json",
-    )
+    patch = '[{"op": "remove", "path": "/stringData/none"}]'
+    ran = run("patch", "live.yaml", "-p", patch, "--type", "json")
     assert ran.exit_code == 2
     assert "path not found in the document\n  path:   stringData.none\n" in ran.stderr
     assert "-word" not in ran.stderr

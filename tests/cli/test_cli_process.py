@@ -36,12 +36,10 @@ def test_a_report_that_is_not_for_a_terminal_does_not_load_rich() -> None:
         "main(['diff', 'old.yaml', 'new.yaml', '-o', 'report']);"
         "sys.exit('rich' in sys.modules)"
     )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", probe], capture_output=True, check=False
-        ).returncode
-        == 0
+    ran = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, check=False
     )
+    assert ran.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -102,10 +100,10 @@ def test_a_closed_pipe_ends_the_command_without_a_message() -> None:
     Path("many.yaml").write_text(many)
     reader, writer = os.pipe()
     os.close(reader)
-    with os.fdopen(writer, "wb") as nobody:
+    with os.fdopen(writer, "wb") as closed_pipe:
         ran = subprocess.run(
             [smp_command(), "apply", "-f", "many.yaml"],
-            stdout=nobody,
+            stdout=closed_pipe,
             stderr=subprocess.PIPE,
             check=False,
         )
@@ -146,8 +144,8 @@ def output_on_a_terminal(*arguments: str, **environment: str) -> str:
         try:
             while chunk := os.read(master, 4096):
                 shown += chunk
-        except OSError:  # how Linux says that the other side is closed
-            pass
+        except OSError:
+            pass  # On Linux: the other side is closed.
         finally:
             os.close(master)
     assert ran.returncode == 1
@@ -167,7 +165,5 @@ def test_colours_are_used_on_a_terminal_only() -> None:
 
 def test_a_report_without_colours_has_the_same_text() -> None:
     command = ("diff", "old.yaml", "new.yaml", "-o", "report")
-    assert (
-        re.sub(r"\x1b\[[\d;]*m", "", run(*command, "--color", "always").stdout)
-        == run(*command).stdout
-    )
+    coloured = run(*command, "--color", "always").stdout
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == run(*command).stdout

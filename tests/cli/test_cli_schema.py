@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from smp.cli._group import cli
 from tests.support.command import run, values
 
 
@@ -17,36 +15,13 @@ def test_versions_lists_the_bundled_versions() -> None:
 
 
 def test_a_compiled_document_is_read_like_the_document() -> None:
-    assert (
-        run(
-            "schema",
-            "compile",
-            "openapi.json",
-            "-o",
-            "gadget.types",
-            "--source",
-            "a test",
-        ).exit_code
-        == 0
-    )
+    compile_ = ("schema", "compile", "openapi.json", "--source", "a test", "-o")
+    assert run(*compile_, "gadget.types").exit_code == 0
+    explain = ("explain", "example.com/v1", "Gadget", "parts", "-o", "json")
     for path in ("gadget.types", "openapi.json"):
-        answer = json.loads(
-            run(
-                "explain",
-                "example.com/v1",
-                "Gadget",
-                "parts",
-                "--openapi",
-                path,
-                "-o",
-                "json",
-            ).stdout
-        )
-        assert (answer["strategy"], answer["merge_key"]) == ("merge", "id")
-    out = CliRunner().invoke(
-        cli, ["schema", "compile", "openapi.json", "-o", "-", "--source", "a test"]
-    )
-    assert out.stdout_bytes == Path("gadget.types").read_bytes()
+        facts = json.loads(run(*explain, "--openapi", path).stdout)
+        assert (facts["strategy"], facts["merge_key"]) == ("merge", "id")
+    assert run(*compile_, "-").stdout_bytes == Path("gadget.types").read_bytes()
 
 
 def test_compile_errors_name_the_document() -> None:
@@ -54,12 +29,8 @@ def test_compile_errors_name_the_document() -> None:
     assert ran.exit_code == 2
     assert "the document describes no schemas" in ran.stderr
     assert "  file:   new.yaml:1\n" in ran.stderr
-    assert (
-        "cannot write it"
-        in run(
-            "schema", "compile", "openapi.json", "-o", "no/such", "--source", "x"
-        ).stderr
-    )
+    ran = run("schema", "compile", "openapi.json", "-o", "no/such", "--source", "x")
+    assert "cannot write it" in ran.stderr
 
 
 DEFINITION = """
@@ -80,8 +51,6 @@ spec:
         properties:
           spec: {type: object, properties: {size: {type: integer}}}
 """
-
-
 WIDGET = """\
 apiVersion: example.com/v1
 kind: Widget
@@ -134,11 +103,10 @@ def test_a_merged_unknown_field_is_a_warning(command: tuple[str, ...]) -> None:
     widgets()
     options = ("--crd", "crd.yaml", "--unknown-fields", "merge")
     warning = "spec.more: unknown to the schema; merged by RFC 7396\n"
-    assert (
-        f"smp: warning: example.com/v1 Widget w: {warning}"
-        in run(*command, *options).stderr
-    )
-    assert f"  warning: {warning}" in run(*command, *options, "-o", "report").stdout
+    object_printed = run(*command, *options)
+    assert f"smp: warning: example.com/v1 Widget w: {warning}" in object_printed.stderr
+    report = run(*command, *options, "-o", "report")
+    assert f"  warning: {warning}" in report.stdout
 
 
 def test_kubernetes_selects_a_bundled_version() -> None:
