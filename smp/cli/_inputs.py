@@ -83,7 +83,7 @@ class Inputs:
             )
         return sorted(files)
 
-    def one(self, path: str) -> Document:
+    def document(self, path: str) -> Document:
         """Read the only document of a file. Raises DocumentError."""
         return read_one(self.data(path), source=name_of(path))
 

@@ -55,7 +55,7 @@ def convert(document: str, version: str, *, defaults: bool, output: str) -> None
     Enums, unions and patch strategies survive both ways. What the other version cannot
     say is named on standard error.
     """
-    original = Inputs().one(document)
+    original = Inputs().document(document)
     with concerning(original):
         if version == "v3":
             converted = to_v3(original.value)
@@ -78,7 +78,7 @@ def convert(document: str, version: str, *, defaults: bool, output: str) -> None
 @_OUTPUT
 def prune_enums(document: str, output: str) -> None:
     """Print an OpenAPI document as it was before enums were published (KEP-2887)."""
-    original = Inputs().one(document)
+    original = Inputs().document(document)
     with concerning(original):
         pruned = without_enums(original.value)
     _write(pruned, output)

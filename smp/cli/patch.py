@@ -63,7 +63,7 @@ def command(
     if text is not None and patch_file is None:
         patch = read_one(text, source="--patch")
     elif patch_file is not None and text is None:
-        patch = inputs.one(patch_file)
+        patch = inputs.document(patch_file)
     else:
         raise click.UsageError("give the patch either in --patch-file or in --patch")
 

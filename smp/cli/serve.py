@@ -83,7 +83,7 @@ def command(**options: Any) -> None:
     # An overlay adds to the unions of the bundled types, or corrects them.
     catalog = kubernetes(options["kubernetes"])
     if options["overlay"]:
-        overlay = Inputs().one(str(options["overlay"]))
+        overlay = Inputs().document(str(options["overlay"]))
         catalog = catalog.with_overlay(overlay.value)
     token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token and not options["tls_cert"]:
