@@ -1,12 +1,14 @@
-"""Three-way apply clears mutually exclusive fields, and refuses patches whose keys fall
-outside ``$retainKeys``.
+"""Three-way apply clears mutually exclusive fields.
+
+And it refuses patches whose keys fall outside ``$retainKeys``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import NamedTuple
 
 import pytest
+import yaml
 
 import smp
 from smp.schema.catalog import Catalog
@@ -18,8 +20,9 @@ TYPES = DATA / "cli" / "types.go"
 
 
 def under(path: str, value: JSON) -> JSONObject:
-    """Wrap a value into the objects of a path; ``name[key]`` is the element of that
-    name in a list.
+    """Wrap a value into the objects of a path.
+
+    ``name[key]`` is the element of that name in a list.
     """
     for step in reversed(path.split(".")):
         name, _, element = step.partition("[")
@@ -38,12 +41,12 @@ def at(obj: JSON, path: str) -> JSON:
         obj = obj[name]
         if element:
             assert isinstance(obj, list)
-            obj = next(
+            (found,) = [
                 e
                 for e in obj
                 if isinstance(e, dict) and e["name"] == element.removesuffix("]")
-            )
-            obj = {name: value for name, value in obj.items() if name != "name"}
+            ]
+            obj = {name: value for name, value in found.items() if name != "name"}
     return obj
 
 
@@ -51,62 +54,38 @@ ROLLING: JSON = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
 PARTITION: JSON = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
 CPU: JSON = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
 QUEUE: JSON = {"metric": {"name": "queue"}, "target": {"type": "Value", "value": "30"}}
-POD = "spec.template.spec"
-
-# kind, path, last-applied (None: the server or somebody else set it), modified, live,
-# and what must come out
-SITUATIONS: Mapping[str, tuple[str, str, JSON, JSON, JSON, JSON]] = {
-    "deployment strategy, member set by the user": (
-        "apps/v1 Deployment", "spec.strategy", ROLLING, {"type": "Recreate"}, ROLLING, {"type": "Recreate"},
-    ),
-    "deployment strategy, member only defaulted by the server": (
-        "apps/v1 Deployment", "spec.strategy", {}, {"type": "Recreate"}, ROLLING, {"type": "Recreate"},
-    ),
-    "deployment strategy, type left to the server": (
-        "apps/v1 Deployment", "spec.strategy", {}, {"rollingUpdate": {"maxSurge": 2}}, ROLLING,
-        {"rollingUpdate": {"maxSurge": 2}},
-    ),
-    "statefulset, member only defaulted (no retainKeys here)": (
-        "apps/v1 StatefulSet", "spec.updateStrategy", {}, {"type": "OnDelete"}, PARTITION, {"type": "OnDelete"},
-    ),
-    "daemonset, member only defaulted": (
-        "apps/v1 DaemonSet", "spec.updateStrategy", {}, {"type": "OnDelete"},
-        {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}, {"type": "OnDelete"},
-    ),
-    "volume, with the directive": (
-        "v1 Pod", "spec.volumes[data]", {"emptyDir": {}}, {"hostPath": {"path": "/d"}}, {"emptyDir": {}},
-        {"hostPath": {"path": "/d"}},
-    ),
-    "volume, member set by nobody known": (
-        "v1 Pod", "spec.volumes[data]", {}, {"hostPath": {"path": "/d"}}, {"emptyDir": {}},
-        {"hostPath": {"path": "/d"}},
-    ),
-    "probe, httpGet to exec": (
-        "apps/v1 Deployment", f"{POD}.containers[app].livenessProbe", {}, {"exec": {"command": ["true"]}},
-        {"httpGet": {"port": 80}, "periodSeconds": 10}, {"exec": {"command": ["true"]}, "periodSeconds": 10},
-    ),
-    "env, value to valueFrom": (
-        "apps/v1 Deployment", f"{POD}.containers[app].env[A]", {},
-        {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}, {"value": "1"},
-        {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
-    ),
-    "persistent volume, nfs to hostPath": (
-        "v1 PersistentVolume", "spec", {}, {"hostPath": {"path": "/d"}},
-        {"nfs": {"server": "s", "path": "/"}, "capacity": {"storage": "1Gi"}},
-        {"hostPath": {"path": "/d"}, "capacity": {"storage": "1Gi"}},
-    ),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize("situation", SITUATIONS.values(), ids=SITUATIONS)
-def test_exclusive_fields_are_cleared(
-    situation: tuple[str, str, JSON, JSON, JSON, JSON],
-) -> None:
-    kind, path, *values, expected = situation
-    schema = KUBERNETES.schema(*kind.split())
-    last, modified, live = (under(path, value) for value in values)
-    result = smp.three_way_apply(last, modified, live, schema)
-    assert same(at(result.object, path), expected)
+class Situation(NamedTuple):
+    """The value at a path of an object: before an apply, and after it.
+
+    ``last_applied`` is empty where the value was not applied: the server defaulted it,
+    or another client set it.
+    """
+
+    kind: str
+    path: str
+    last_applied: JSON
+    modified: JSON
+    live: JSON
+    expected: JSON
+
+
+def situations() -> dict[str, Situation]:
+    text = (DATA / "unions" / "three_way.yaml").read_text()
+    return {name: Situation(**fields) for name, fields in yaml.safe_load(text).items()}
+
+
+@pytest.mark.parametrize("name", situations())
+def test_exclusive_fields_are_cleared(name: str) -> None:
+    situation = situations()[name]
+    schema = KUBERNETES.schema(*situation.kind.split())
+    last_applied, modified, live = (
+        under(situation.path, value)
+        for value in (situation.last_applied, situation.modified, situation.live)
+    )
+    result = smp.three_way_apply(last_applied, modified, live, schema)
+    assert same(at(result.object, situation.path), situation.expected)
     assert result.violations == ()
     assert result.converged
     again = smp.three_way_apply(modified, modified, result.object, schema)
@@ -142,9 +121,9 @@ def test_without_normalization_the_member_stays_and_a_server_rejects_it() -> Non
         "type": "OnDelete",
         "rollingUpdate": {"partition": 2},
     }
-    assert [(one.code, str(one.path)) for one in result.violations] == [
-        ("member-forbidden", "spec.updateStrategy.rollingUpdate")
-    ]
+    assert [
+        (violation.code, str(violation.path)) for violation in result.violations
+    ] == [("member-forbidden", "spec.updateStrategy.rollingUpdate")]
 
 
 def test_a_patch_outside_its_retained_keys_is_rejected() -> None:
@@ -231,9 +210,9 @@ def test_a_custom_resource_with_a_discriminated_union() -> None:
         ("spec.card", "M3")
     ]
     unknown = smp.three_way_apply({}, under("spec", {"type": "Barter"}), live, schema)
-    assert {(one.code, str(one.path)) for one in unknown.violations} == {
-        ("unsupported-value", "spec.type")
-    }
+    assert {
+        (violation.code, str(violation.path)) for violation in unknown.violations
+    } == {("unsupported-value", "spec.type")}
 
 
 def test_a_type_generated_from_go() -> None:
