@@ -99,7 +99,7 @@ class DocumentError(SmpError):
 
     default_code = "invalid-document"
 
-    def __init__(  # noqa: PLR0913  # what SmpError takes, and the place in the text
+    def __init__(  # what SmpError takes, and the place in the text
         self,
         problem: str,
         *,
