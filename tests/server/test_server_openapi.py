@@ -1,6 +1,4 @@
-"""The OpenAPI documents: read back by our own reader, beside those that Kubernetes
-publishes, used by kubectl.
-"""
+"""The OpenAPI documents: read back, compared with Kubernetes, and used by kubectl."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
 from smp.server.objects.resources import Resources
 from smp.server.openapi import OpenAPI
-from smp.values import JSON, JSONObject
+from smp.values import JSON, JSONObject, as_object
 from tests.record.resources import module, needs_kubernetes
 from tests.support.kubectl import (
     LAST_APPLIED,
@@ -43,38 +41,37 @@ def document(name: str) -> Any:
 
 
 def names() -> list[str]:
-    found: list[str] = [*json.loads(builtin().index())["paths"]]
-    return found
+    return [*json.loads(builtin().index())["paths"]]
 
 
 def test_the_index_has_every_group_and_version() -> None:
-    assert sorted(names()) == sorted({one.prefix[1:] for one in BUILTIN})
+    assert sorted(names()) == sorted({resource.prefix[1:] for resource in BUILTIN})
 
 
 def test_a_hash_depends_on_the_content() -> None:
     index = json.loads(builtin().index())["paths"]
     for name in ("api/v1", "apis/apps/v1"):
-        found = builtin().document(name)
-        assert found.hash == hashlib.sha256(found.body).hexdigest()
-        assert index[name] == {
-            "serverRelativeURL": f"/openapi/v3/{name}?hash={found.hash}"
-        }
+        published_document = builtin().document(name)
+        digest = hashlib.sha256(published_document.body).hexdigest()
+        assert published_document.hash == digest
+        assert index[name] == {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
     assert OpenAPI(BUILTIN, smp.kubernetes()).index() == builtin().index()
 
 
 def test_the_documents_read_back_are_the_catalog() -> None:
-    """All types, and by them all kinds, are those that the documents were made of."""
+    """Types and kinds are those of the catalog from which the documents were made."""
     bundled = smp.kubernetes()
     read = smp.Catalog.from_openapi([document(name) for name in names()])
-    served = {
-        kind
-        for one in BUILTIN
-        for kind in ((one.api_version, one.kind), (one.api_version, one.list_kind))
-    }
+    served = set()
+    for resource in BUILTIN:
+        served.add((resource.api_version, resource.kind))
+        served.add((resource.api_version, resource.list_kind))
     assert served <= {*read.kinds()} <= {*bundled.kinds()}
     for kind in read.kinds():
         assert read.schema(*kind).document == bundled.schema(*kind).document
-    types = {name for one in names() for name in document(one)["components"]["schemas"]}
+    types: set[str] = set()
+    for name in names():
+        types.update(document(name)["components"]["schemas"])
     assert len(types) > 600
     for name in types - {"io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}:
         assert read.load(name) == bundled.load(name), name
@@ -84,14 +81,13 @@ def test_the_documents_read_back_are_the_catalog() -> None:
 def test_older_catalogs_are_published_as_well(minor: str) -> None:
     catalog = smp.kubernetes(minor)
     api = OpenAPI(Resources.builtin(catalog), catalog)
-    read = smp.Catalog.from_openapi(
-        [
-            json.loads(api.document(name).body)
-            for name in json.loads(api.index())["paths"]
-        ]
-    )
-    for one in Resources.builtin(catalog):
-        name = str(catalog.schema(one.api_version, one.kind).document)[1:]
+    documents = [
+        json.loads(api.document(name).body) for name in json.loads(api.index())["paths"]
+    ]
+    read = smp.Catalog.from_openapi(documents)
+    for resource in Resources.builtin(catalog):
+        schema = catalog.schema(resource.api_version, resource.kind)
+        name = str(schema.document)[1:]
         assert read.load(name) == catalog.load(name)
 
 
@@ -111,30 +107,25 @@ def test_a_type_names_its_group_version_and_kind() -> None:
 @needs_kubernetes
 @pytest.mark.parametrize("name", names())
 def test_operations_are_those_that_kubernetes_publishes(name: str) -> None:
-    """Each of ours has the id, the action, the kind and the query of theirs; of their
-    media types, those of JSON.
+    """Each operation has the id, action, kind and query parameters of Kubernetes.
+
+    Of its media types it has those of JSON.
     """
     sources = module()
     assert sources is not None
-    path = (
-        sources
-        / "api"
-        / "openapi-spec"
-        / "v3"
-        / f"{name.replace('/', '__')}_openapi.json"
-    )
-    theirs = json.loads(path.read_bytes())["paths"]
-    for place, item in document(name)["paths"].items():
-        shared = theirs[place]["parameters"]
+    directory = sources / "api" / "openapi-spec" / "v3"
+    file = directory / f"{name.replace('/', '__')}_openapi.json"
+    theirs = json.loads(file.read_bytes())["paths"]
+    for path, item in document(name)["paths"].items():
+        shared = theirs[path]["parameters"]
         for method in item.keys() - {"parameters"}:
-            published = {
-                **theirs[place][method],
-                "parameters": [*theirs[place][method].get("parameters", []), *shared],
-            }
-            assert summary(item[method]) == summary(published), (place, method)
+            operation = theirs[path][method]
+            operation["parameters"] = [*operation.get("parameters", []), *shared]
+            assert summary(item[method]) == summary(operation), (path, method)
 
 
 def summary(operation: Any) -> Any:
+    """Return the parts of an operation that the server shares with Kubernetes."""
     ours = {
         "allowWatchBookmarks",
         "dryRun",
@@ -144,19 +135,19 @@ def summary(operation: Any) -> Any:
         "watch",
     }
     body = operation.get("requestBody", {}).get("content", {})
-    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
-    return {
+    parameters = {parameter["name"] for parameter in operation.get("parameters", [])}
+    shared = {
         "id": operation["operationId"],
         "action": operation["x-kubernetes-action"],
         "kind": operation["x-kubernetes-group-version-kind"],
-        "query": sorted(
-            {one["name"] for one in operation.get("parameters", [])} & ours
-        ),
+        "query": sorted(parameters & ours),
         "patches": sorted({*body} & {*PATCHES, STRATEGIC}),
-        **(
-            {"answer": answer} if operation["x-kubernetes-action"] != "delete" else {}
-        ),  # theirs differ among themselves
     }
+    # In Kubernetes the answers to DELETE differ from resource to resource.
+    if operation["x-kubernetes-action"] != "delete":
+        content = operation["responses"]["200"]["content"]
+        shared["answer"] = content["application/json"]["schema"]
+    return shared
 
 
 def test_a_group_that_is_not_served_has_no_document() -> None:
@@ -170,25 +161,17 @@ def test_a_definition_adds_a_document_and_the_others_stay() -> None:
     api = builtin().with_resources(more, [definition])
     assert api.document("apis/apps/v1") is builtin().document("apis/apps/v1")
     own = json.loads(api.document("apis/stable.example.com/v1").body)
-    operation = own["paths"][
-        "/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}"
-    ]["patch"]
+    path = "/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}"
+    operation = own["paths"][path]["patch"]
     assert [*operation["requestBody"]["content"]] == [*PATCHES]
-    replicas = own["components"]["schemas"]["com.example.stable.v1.CronTab"][
-        "properties"
-    ]["spec"]["properties"]["replicas"]
-    assert replicas["maximum"] == 10
+    cron_tab = own["components"]["schemas"]["com.example.stable.v1.CronTab"]
+    spec = cron_tab["properties"]["spec"]
+    assert spec["properties"]["replicas"]["maximum"] == 10
     catalog = smp.Catalog.from_openapi(own)
-    assert (
-        catalog.schema("stable.example.com/v1", "CronTabList")
-        .descend("items", "spec", "image")
-        .name
-        == "image"
-    )
-    metadata = catalog.schema("stable.example.com/v1", "CronTab").descend(
-        "metadata", "finalizers"
-    )
-    assert metadata.merges
+    list_schema = catalog.schema("stable.example.com/v1", "CronTabList")
+    assert list_schema.descend("items", "spec", "image").name == "image"
+    schema = catalog.schema("stable.example.com/v1", "CronTab")
+    assert schema.descend("metadata", "finalizers").merges is True
     with pytest.raises(UnknownResourceError):
         builtin().document("apis/stable.example.com/v1")
 
@@ -264,9 +247,8 @@ def test_a_document_describes_one_version() -> None:
     api = builtin().with_resources(BUILTIN.with_resources(read.resources), [read])
     for version, other in (("v1", "v2"), ("v2", "v1")):
         own = json.loads(api.document(f"apis/stable.example.com/{version}").body)
-        assert (
-            f"com.example.stable.{version}.CronTabList" in own["components"]["schemas"]
-        )
+        types = own["components"]["schemas"]
+        assert f"com.example.stable.{version}.CronTabList" in types
         assert f"com.example.stable.{other}" not in json.dumps(own)
         assert not [path for path in own["paths"] if other in path]
 
@@ -382,44 +364,31 @@ APPLIED: Final[list[tuple[str, str, JSON, JSON]]] = [
 
 def manifest(kind: str, spec: JSON) -> JSONObject:
     api_version, kind = kind.split()
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {
-            "name": "web",
-            "namespace": "shop",
-            "finalizers": ["example.com/a"],
-        },
-        "spec": spec,
+    metadata: JSONObject = {
+        "name": "web",
+        "namespace": "shop",
+        "finalizers": ["example.com/a"],
     }
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def applied(
+def request_of_apply(
     live: JSONObject, modified: JSONObject, *definitions: Definition
 ) -> Request:
     """Return the request that kubectl apply sends where our documents are published."""
-    resources = BUILTIN.with_resources(
-        resource for one in definitions for resource in one.resources
-    )
+    resources = BUILTIN
+    for definition in definitions:
+        resources = resources.with_resources(definition.resources)
     resource = resources.of_kind(str(live["apiVersion"]), str(live["kind"]))
     path = f"{resource.prefix}/namespaces/shop/{resource.plural}/web"
     annotations: JSONObject = {LAST_APPLIED: json.dumps(live)}
-    recorded: JSONObject = {
-        **live,
-        "metadata": {**as_object(live["metadata"]), "annotations": annotations},
-    }
-    with Loopback(
-        {**published(BUILTIN, definitions), path: Answer(encoded(recorded))}
-    ) as server:
+    metadata: JSONObject = {**as_object(live["metadata"]), "annotations": annotations}
+    stored = Answer(encoded({**live, "metadata": metadata}))
+    with Loopback({**published(BUILTIN, definitions), path: stored}) as server:
         assert "configured" in server.printed("apply", stdin=modified)
     (request,) = server.requests
     assert (request.method, request.path) == ("PATCH", path)
     return request
-
-
-def as_object(value: JSON) -> JSONObject:
-    assert isinstance(value, dict)
-    return value
 
 
 @needs_kubectl
@@ -431,26 +400,23 @@ def as_object(value: JSON) -> JSONObject:
 def test_kubectl_patches_by_the_documents_as_by_its_built_in_types(
     kind: str, before: JSON, after: JSON
 ) -> None:
-    live, modified = manifest(kind, before), manifest(kind, after)
-    request = applied(live, modified)
+    live = manifest(kind, before)
+    modified = manifest(kind, after)
+    request = request_of_apply(live, modified)
     assert request.content_type == STRATEGIC
-    # and no validation by kubectl, which would ask for v2
+    # The server validates; kubectl itself would ask for the OpenAPI v2 document.
     assert request.query["fieldValidation"] == "Strict"
-    assert without_last_applied(as_object(request.body)) == without_last_applied(
-        as_object(capture_apply(live, modified, live))
-    )
+    expected = as_object(capture_apply(live, modified, live))
+    body = as_object(request.body)
+    assert without_last_applied(body) == without_last_applied(expected)
 
 
 @needs_kubectl
 def test_kubectl_leaves_validation_to_the_server() -> None:
     live = manifest("apps/v1 Deployment", {"replicas": 1})
-    request = applied(
-        live, manifest("apps/v1 Deployment", {"replicas": "many", "bogus": True})
-    )
-    assert as_object(as_object(request.body)["spec"]) == {
-        "replicas": "many",
-        "bogus": True,
-    }
+    invalid: JSONObject = {"replicas": "many", "bogus": True}
+    request = request_of_apply(live, manifest("apps/v1 Deployment", invalid))
+    assert as_object(request.body)["spec"] == invalid
 
 
 @needs_kubectl
@@ -461,7 +427,7 @@ def test_kubectl_merges_custom_resources() -> None:
         {"image": "a", "tags": ["a", "b"], "replicas": 2},
     )
     modified = manifest("stable.example.com/v1 CronTab", {"image": "b", "tags": ["b"]})
-    request = applied(live, modified, definition)
+    request = request_of_apply(live, modified, definition)
     assert request.content_type == "application/merge-patch+json"
     assert request.query["fieldValidation"] == "Strict"
     body = without_last_applied(as_object(request.body))
@@ -471,14 +437,17 @@ def test_kubectl_merges_custom_resources() -> None:
 @needs_kubectl
 def test_kubectl_explains_a_kind_of_every_document() -> None:
     definition = Definition.read(CRON_TABS)
-    of_each = {one.prefix: one for one in (*BUILTIN, *definition.resources)}
+    by_document = {
+        resource.prefix: resource for resource in (*BUILTIN, *definition.resources)
+    }
     with Loopback(published(BUILTIN, (definition,))) as server:
-        for one in of_each.values():
-            explained = server.printed(
-                "explain", one.plural, "--api-version", one.api_version
+        for resource in by_document.values():
+            text = server.printed(
+                "explain", resource.plural, "--api-version", resource.api_version
             )
-            assert f"KIND:       {one.kind}\nVERSION:    {one.version}\n" in explained
-            assert "metadata\t<ObjectMeta>" in explained
+            assert f"KIND:       {resource.kind}\n" in text
+            assert f"VERSION:    {resource.version}\n" in text
+            assert "metadata\t<ObjectMeta>" in text
 
 
 @needs_kubectl

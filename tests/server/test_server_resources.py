@@ -1,6 +1,4 @@
-"""The table of built-in resources, beside what Kubernetes publishes and what its Python
-client knows.
-"""
+"""The table of built-in resources, compared with Kubernetes and its Python client."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ from smp.server.objects.resources import (
 )
 from tests.record.resources import TABLE, compiled, module, needs_kubernetes
 
-# In the client: 'GET' .. '/apis/apps/v1/namespaces/{namespace}/deployments/{name}', and
-# the model that it answers.
+# In a module of the client: method='GET', and
+# resource_path='/apis/apps/v1/namespaces/{namespace}/deployments/{name}'.
 _REQUEST: Final = re.compile(r"method='(\w+)',\s+resource_path='([^']+)'")
 _PATH: Final = re.compile(
     r"/(?:api|apis/(?P<group>[^/]+))/(?P<version>v[^/]+)(?P<namespaced>/namespaces/\{namespace\})?"
@@ -45,11 +43,15 @@ WIDGET: Final = Resource("example.com", "v1", "Widget", "widgets", custom=True)
 
 @cache
 def requests_of_the_client() -> frozenset[tuple[str, str, str, str, str, bool]]:
-    """Read group, version, plural, subresource, verb and whether it is namespaced, from
-    the client's modules.
+    """Return the requests that the client can make.
+
+    Each is a tuple of group, version, plural name, subresource, verb, and whether it is
+    in a namespace.
     """
-    modules = Path(str(kubernetes.client.api.__file__)).parent.glob("*_api.py")
-    return frozenset(found for path in modules for found in _requests(path.read_text()))
+    requests: set[tuple[str, str, str, str, str, bool]] = set()
+    for path in Path(str(kubernetes.client.api.__file__)).parent.glob("*_api.py"):
+        requests.update(_requests(path.read_text()))
+    return frozenset(requests)
 
 
 def _requests(source: str) -> Iterator[tuple[str, str, str, str, str, bool]]:
@@ -57,13 +59,14 @@ def _requests(source: str) -> Iterator[tuple[str, str, str, str, str, bool]]:
         match = _PATH.fullmatch(path)
         if match:
             verb = VERB.get((method, bool(match["named"])), "")
-            place = (
+            yield (
                 match["group"] or "",
                 match["version"],
                 match["plural"],
                 match["subresource"] or "",
+                verb,
+                bool(match["namespaced"]),
             )
-            yield *place, verb, bool(match["namespaced"])
 
 
 @needs_kubernetes
@@ -74,64 +77,61 @@ def test_the_table_is_what_the_published_documents_compile_to() -> None:
 
 
 def test_the_client_knows_every_resource_and_verb() -> None:
-    known = requests_of_the_client()
-    assert len(known) > 500
-    for one in Resources.builtin():
-        place = (one.group, one.version, one.plural)
-        verbs = [*one.verbs]
-        verbs.remove("watch")  # a parameter of list
-        assert {(*place, "", verb, one.namespaced) for verb in verbs} <= known
-        assert {
-            (*place, "", verb, not one.namespaced) for verb in verbs if verb != "list"
-        }.isdisjoint(known)
-        for name in one.subresources:
-            assert {
-                (*place, name, verb, one.namespaced)
-                for verb in ("get", "patch", "update")
-            } <= known
-        for name in {"scale", "status"} - {*one.subresources}:
-            assert (*place, name, "get", one.namespaced) not in known
+    requests = requests_of_the_client()
+    assert len(requests) > 500
+    for resource in Resources.builtin():
+        name = (resource.group, resource.version, resource.plural)
+        namespaced = resource.namespaced
+        for verb in resource.verbs:
+            if verb == "watch":
+                continue  # in the client it is a parameter of list
+            assert (*name, "", verb, namespaced) in requests
+            if verb != "list":  # the objects of all namespaces can be listed, too
+                assert (*name, "", verb, not namespaced) not in requests
+        for subresource in resource.subresources:
+            for verb in ("get", "patch", "update"):
+                assert (*name, subresource, verb, namespaced) in requests
+        for subresource in {"scale", "status"} - {*resource.subresources}:
+            assert (*name, subresource, "get", namespaced) not in requests
 
 
 def test_the_catalog_has_every_kind_that_the_client_can_write() -> None:
-    """But for versions that are not preferred."""
-    known = requests_of_the_client()
-    for group, version, plural, subresource, verb, namespaced in known:
-        stored = {
-            (group, version, plural, "", verb, namespaced)
-            for verb in ("get", "update", "create")
-        } <= known
-        if stored and not subresource and verb == "create":
-            assert [one for one in Resources.builtin() if one.key == (group, plural)], (
-                group,
-                version,
-                plural,
-            )
+    """It has a preferred version of each resource that can be created and read."""
+    requests = requests_of_the_client()
+    served = {resource.key for resource in Resources.builtin()}
+    for group, version, plural, subresource, verb, namespaced in requests:
+        if subresource or verb != "create":
+            continue
+        name = (group, version, plural, "")
+        get = (*name, "get", namespaced)
+        update = (*name, "update", namespaced)
+        if get in requests and update in requests:
+            assert (group, plural) in served
 
 
 def test_the_catalog_knows_every_kind_and_list() -> None:
     for minor in (None, "1.25", "1.33"):
         catalog = smp.kubernetes(minor)
-        for one in Resources.builtin(catalog):
-            assert {(one.api_version, one.kind), (one.api_version, one.list_kind)} <= {
-                *catalog.kinds()
-            }
+        kinds = {*catalog.kinds()}
+        for resource in Resources.builtin(catalog):
+            assert (resource.api_version, resource.kind) in kinds
+            assert (resource.api_version, resource.list_kind) in kinds
 
 
 def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
-    old, new = Resources.builtin(smp.kubernetes("1.31")), Resources.builtin()
+    old = Resources.builtin(smp.kubernetes("1.31"))
+    new = Resources.builtin()
     assert old.find("", "v1", "pods") == new.find("", "v1", "pods")
     assert old.versions("resource.k8s.io") == ()
-    assert Resources.builtin(smp.kubernetes("1.33")).versions("resource.k8s.io") == (
-        "v1beta2",
-        "v1alpha3",
-    )
+    middle = Resources.builtin(smp.kubernetes("1.33"))
+    assert middle.versions("resource.k8s.io") == ("v1beta2", "v1alpha3")
     assert new.find("resource.k8s.io", "v1", "resourceclaims").storage_version == "v1"
 
 
 def test_one_version_of_a_resource_is_served() -> None:
-    keys = [one.key for one in Resources.builtin()]
-    assert len(keys) == len(set(keys)) == len(Resources.builtin())
+    keys = [resource.key for resource in Resources.builtin()]
+    assert len(keys) == len(set(keys))
+    assert len(keys) == len(Resources.builtin())
     assert Resources.builtin().versions("autoscaling") == ("v2",)
     with pytest.raises(UnknownResourceError):
         Resources.builtin().find("autoscaling", "v1", "horizontalpodautoscalers")
@@ -141,27 +141,20 @@ def test_a_resource_is_found_by_name_and_by_kind() -> None:
     resources = Resources.builtin()
     deployments = resources.find("apps", "v1", "deployments")
     assert resources.of_kind("apps/v1", "Deployment") is deployments
-    assert (deployments.api_version, deployments.prefix, deployments.qualified) == (
-        *("apps/v1", "/apis/apps/v1"),
-        "deployments.apps",
-    )
-    assert (deployments.singular, deployments.list_kind, deployments.verbs) == (
-        "deployment",
-        "DeploymentList",
-        VERBS,
-    )
+    assert deployments.api_version == "apps/v1"
+    assert deployments.prefix == "/apis/apps/v1"
+    assert deployments.qualified == "deployments.apps"
+    assert deployments.singular == "deployment"
+    assert deployments.list_kind == "DeploymentList"
+    assert deployments.verbs == VERBS
     assert (deployments.short_names, deployments.categories) == (("deploy",), ("all",))
     assert deployments.subresources == ("scale", "status")
     assert deployments.scale == ScalePaths(
         selector=("spec", "selector"), default_replicas=1
     )
     pods = resources.of_kind("v1", "Pod")
-    assert (pods.api_version, pods.prefix, pods.qualified, pods.subresources) == (
-        "v1",
-        "/api/v1",
-        "pods",
-        ("status",),
-    )
+    assert (pods.api_version, pods.prefix) == ("v1", "/api/v1")
+    assert (pods.qualified, pods.subresources) == ("pods", ("status",))
     assert "deletecollection" not in resources.of_kind("v1", "Namespace").verbs
 
 
@@ -184,18 +177,15 @@ def test_a_resource_that_is_not_served_is_an_error(
 
 
 def test_scale_is_only_a_subresource() -> None:
-    assert not [one for one in Resources.builtin() if one.kind == "Scale"]
+    assert "Scale" not in {resource.kind for resource in Resources.builtin()}
 
 
 def test_resources_are_added_without_changing_the_table() -> None:
     builtin = Resources.builtin()
     more = builtin.with_resources([WIDGET])
     assert more.find("example.com", "v1", "widgets") is WIDGET
-    assert (WIDGET.singular, WIDGET.list_kind, WIDGET.storage_api_version) == (
-        "widget",
-        "WidgetList",
-        "example.com/v1",
-    )
+    assert (WIDGET.singular, WIDGET.list_kind) == ("widget", "WidgetList")
+    assert WIDGET.storage_api_version == "example.com/v1"
     assert more.groups()[0] == ""
     assert "example.com" in more.groups()
     assert "example.com" not in builtin.groups()
@@ -213,9 +203,7 @@ def test_new_versions_of_a_resource_replace_all_former_ones() -> None:
 
 
 def test_versions_are_preferred_as_documented() -> None:
-    """The order is that of "Version priority" in the documentation of
-    CustomResourceDefinition versioning.
-    """
+    """Source: "Version priority", in the documentation of definitions' versions."""
     documented = [
         "v10",
         "v2",

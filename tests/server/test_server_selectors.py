@@ -1,4 +1,7 @@
-"""Label and field selectors, beside what Kubernetes answers (tests.record.facts)."""
+"""Label and field selectors, compared with what Kubernetes answers.
+
+The answers are recorded by tests.record.facts.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,11 @@ from tests.support.strategies import json_values
 
 
 def read(op: str, text: str) -> LabelSelector | FieldSelector | None:
+    """Parse a selector; None where it is invalid."""
     try:
-        return (
-            parse_label_selector(text) if op == "labels" else parse_field_selector(text)
-        )
+        if op == "labels":
+            return parse_label_selector(text)
+        return parse_field_selector(text)
     except SelectorError:
         return None
 
@@ -34,11 +38,11 @@ def nested(values: dict[str, str]) -> JSONObject:
     """Make the object whose fields, by path, have these values."""
     obj: JSONObject = {}
     for path, value in values.items():
-        *outer, name = path.split(".")
-        place: Any = obj
-        for one in outer:
-            place = place.setdefault(one, {})
-        place[name] = value
+        *parents, name = path.split(".")
+        parent: Any = obj
+        for parent_name in parents:
+            parent = parent.setdefault(parent_name, {})
+        parent[name] = value
     return obj
 
 
@@ -54,10 +58,13 @@ def test_labels_are_selected_as_kubernetes_does(
     asked: Any, answer: list[bool] | None
 ) -> None:
     selector = read("labels", asked["text"])
-    found = selector and [
-        selector.matches({"metadata": {"labels": labels}}) for labels in asked["sets"]
-    ]
-    assert found == answer
+    if selector is None:
+        assert answer is None
+    else:
+        assert answer == [
+            selector.matches({"metadata": {"labels": labels}})
+            for labels in asked["sets"]
+        ]
 
 
 @pytest.mark.parametrize(("asked", "answer"), cases("fields"))
@@ -65,9 +72,10 @@ def test_fields_are_selected_as_kubernetes_does(
     asked: Any, answer: list[bool] | None
 ) -> None:
     selector = read("fields", asked["text"])
-    assert (
-        selector and [selector.matches(nested(values)) for values in asked["sets"]]
-    ) == answer
+    if selector is None:
+        assert answer is None
+    else:
+        assert answer == [selector.matches(nested(values)) for values in asked["sets"]]
 
 
 # "Labels and Selectors" in the Kubernetes documentation says what these select.
@@ -92,14 +100,15 @@ def test_labels_are_selected_as_documented(text: str, selected: list[str]) -> No
         "bare": None,
     }
     selector = parse_label_selector(text)
-    assert [
+    matching = [
         name
         for name, own in labels.items()
         if selector.matches({"metadata": {"labels": own}})
-    ] == selected
+    ]
+    assert matching == selected
 
 
-# A set of fields, for Kubernetes, is text by name: here are those that are none.
+# Kubernetes compares fields as text; these have other JSON types, or are absent.
 @pytest.mark.parametrize(
     ("text", "matches"),
     [
@@ -125,9 +134,7 @@ def test_a_field_is_compared_as_it_is_printed(text: str, matches: bool) -> None:
 
 @pytest.mark.parametrize("text", ["=b", "!=b", "a!!=b", "a!=b=c"])
 def test_an_invalid_field_path_is_refused(text: str) -> None:
-    """As a server does, which knows no such field; Kubernetes' reader of selectors
-    leaves that to it.
-    """
+    """Kubernetes parses these selectors; its server refuses the unknown fields."""
     assert read("fields", text) is None
 
 
@@ -154,9 +161,7 @@ def test_an_error_names_the_position() -> None:
 
 @pytest.mark.parametrize(("asked", "answer"), facts("selector"))
 def test_a_selector_is_printed_as_kubernetes_does(asked: Any, answer: str) -> None:
-    """What Kubernetes prints for people of a selector without requirements is
-    ``<none>``.
-    """
+    """A selector without requirements is empty here, and ``<none>`` in Kubernetes."""
     assert (selector_text(asked["selector"]) or "<none>") == answer
 
 
@@ -169,7 +174,7 @@ def test_a_map_of_labels_and_a_string_are_selectors() -> None:
 def test_any_selector_matches_any_object_or_is_refused(text: str, value: JSON) -> None:
     for op in ("labels", "fields"):
         selector = read(op, text)
-        assert selector is None or isinstance(
-            selector.matches({"metadata": {"labels": value}, "a": value}), bool
-        )
+        if selector is not None:
+            obj: JSONObject = {"metadata": {"labels": value}, "a": value}
+            assert selector.matches(obj) in (True, False)
     assert isinstance(selector_text(value), str)
