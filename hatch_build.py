@@ -33,6 +33,8 @@ MODULES = (
     "smp/unions/_situation.py",
     "smp/unions/_normalize.py",
     "smp/unions/_validate.py",
+    "smp/handler/_shape.py",
+    "smp/handler/_conformance.py",
     "smp/codec.py",
     "smp/wire/_lazy.py",
     "smp/wire/_operations.py",

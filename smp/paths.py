@@ -43,6 +43,14 @@ class Path(msgspec.Struct, frozen=True):
         """The path as a JSON Pointer (RFC 6901)."""
         return "".join(f"/{_escape(step)}" for step in self.steps)
 
+    @property
+    def by_index(self) -> Path:
+        """The path with the index of each element, as an API server prints it."""
+        steps = [
+            step.index if isinstance(step, Element) else step for step in self.steps
+        ]
+        return Path(tuple(steps))
+
     def __str__(self) -> str:
         """Render as ``spec.containers[name=app].env``; the root is the empty string."""
         return "".join(_readable(step) for step in self.steps).removeprefix(".")

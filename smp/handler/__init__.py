@@ -19,23 +19,24 @@ from smp.handler._options import (
     Options,
     requested,
 )
-from smp.handler._outcomes import Accepted, Outcome
 from smp.handler._pipeline import create, patch, replace
-from smp.handler._refusals import (
+from smp.handler._retries import aretry, retry
+from smp.handler._status import (
+    Accepted,
     AlreadyExistsError,
     ForbiddenError,
     InvalidError,
     MethodNotAllowedError,
     ModifiedError,
     NotFoundError,
+    Outcome,
     Refused,
     StatusError,
     TooLargeError,
     UnsupportedMediaTypeError,
     to_status,
+    warning_headers,
 )
-from smp.handler._retries import aretry, retry
-from smp.handler._warnings import warning_headers
 
 __all__ = [
     "APPLY",

@@ -1,172 +1,155 @@
 """Whether an object conforms to its schema: types, unknown fields, nulls.
 
 An API server decodes what it is given into Go types, or checks it against the
-structural schema of a custom resource; this is one walk that finds what either would.
-What an update shares with the old object is not judged again.
+structural schema of a custom resource; this rule finds what either would. What an
+update shares with the old object is not judged again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import chain, repeat
-from operator import is_
 from typing import Final
 
-from smp.paths import Path
-from smp.schema.model import AnyType, Field, ListType, ObjectType, ScalarType, Type
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, as_list, type_name
+from smp.paths import Path, Step
+from smp.schema.model import AnyType, ListType, ObjectType, ScalarType, Schema, Type
+from smp.schema.walk import Interest, Node, Place, Rule, Walk, plan_of
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, type_name
 
-
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """A value of another type than the schema's."""
-
-    path: Path
-    found: str
-    wanted: str
-
-
-def _is_integer(value: JSON) -> bool:
-    return type(value) is int and -(2**63) <= value < 2**63
-
-
-_FITS: Final[dict[str, Callable[[JSON], bool]]] = {
-    "string": lambda value: isinstance(value, str),
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": _is_integer,
-    "number": lambda value: type(value) in (int, float),
-    "int-or-string": lambda value: isinstance(value, str) or _is_integer(value),
-}
-_QUANTITY: Final = ".Quantity"  # published as int-or-string; a server also reads 0.5
+# Published as a string or an integer; a server also reads 0.5.
+_QUANTITY: Final = ".Quantity"
+# Published as objects; their Go types read any JSON (apiextensions/v1, marshal.go).
 _UNTYPED: Final = (
     ".JSON",
     ".JSONSchemaPropsOrArray",
     ".JSONSchemaPropsOrBool",
     ".JSONSchemaPropsOrStringArray",
 )
+# Go: int64.
+_LOWEST: Final = -(2**63)
+_HIGHEST: Final = 2**63 - 1
 
 
-@dataclass(slots=True)
-class Conformance:
-    """One walk along an object and its types, past what it shares with the old one.
+class Misfit:
+    """A value of another type than the schema's."""
+
+    def __init__(self, path: Path, found: str, wanted: str) -> None:
+        self.path = path
+        self.found = found
+        self.wanted = wanted
+
+
+class FreeForm:
+    """The facts about a type whose values may be any JSON, or any object."""
+
+
+FREE_FORM: Final = FreeForm()
+
+
+class ConformanceInterest(Interest):
+    """Every type: each value is compared with its type."""
+
+    def __init__(self) -> None:
+        super().__init__("conformance", everything=True)
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
+        """Return the type, or that its values are free-form."""
+        if isinstance(type_, (ScalarType, ListType)):
+            return type_
+        if isinstance(type_, ObjectType) and not _declares_nothing(type_):
+            return type_
+        return FREE_FORM
+
+
+CONFORMANCE: Final = ConformanceInterest()
+
+
+def conforming(
+    new: JSONObject, old: JSONObject | None, schema: Schema, rule: ConformanceRule
+) -> JSONObject:
+    """Return the object without what a server drops; the rule has what it found."""
+    walk = Walk(plan_of(schema.types, [CONFORMANCE]), [rule])
+    return as_object(walk.run(ABSENT if old is None else old, new, schema.type))
+
+
+class ConformanceRule(Rule):
+    """Collects the paths of ``unknown`` fields, and ``misfits``.
 
     Without ``prunes`` unknown fields and nulls stay; with ``keeps_nulls`` only nulls
-    do. What it finds: the paths of ``unknown`` fields, and ``misfits``.
+    do. Paths have the index of an element, as those of a Go decoder.
     """
 
-    prunes: bool
-    keeps_nulls: bool
-    unknown: list[Path] = field(default_factory=list)
-    misfits: list[Misfit] = field(default_factory=list)
+    def __init__(self, *, prunes: bool, keeps_nulls: bool) -> None:
+        self.unknown_fields: list[Path] = []
+        self.misfits: list[Misfit] = []
+        self._prunes = prunes
+        self._keeps_nulls = keeps_nulls
 
-    def object(
-        self, new: JSONObject, old: JSON | Absent, known: Type, path: Path
-    ) -> JSONObject:
-        """Return the object without what a server would drop; the object itself where
-        that is nothing.
-        """
-        before = old if isinstance(old, dict) else {}
-        kept: JSONObject = {}
-        for name, value in new.items():
-            was = before.get(name, ABSENT)
-            below = known.field(name) if value is not was else None
-            if value is was or (below is None and not self._drops_unknown(path / name)):
-                kept[name] = value
-            elif below is not None and not self._drops_null(value, below):
-                kept[name] = self._value(value, was, below, path / name)
-        return (
-            new
-            if len(kept) == len(new) and all(map(is_, kept.values(), new.values()))
-            else kept
-        )
+    def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
+        """Go into everything but free-form values."""
+        return facts is not FREE_FORM
 
-    def _drops_unknown(self, path: Path) -> bool:
-        self.unknown.append(path)
-        return self.prunes
+    def unknown(self, place: Place, name: str, value: JSON) -> bool:  # noqa: ARG002
+        """Record an unknown field; a server that prunes drops it."""
+        self.unknown_fields.append(place.path.by_index / name)
+        return not self._prunes
 
-    def _drops_null(self, value: JSON, known: Field) -> bool:
-        return (
-            value is None
-            and self.prunes
-            and not self.keeps_nulls
-            and not isinstance(known.type, AnyType)
-        )
+    def null(self, place: Place, name: str, node: Node) -> bool:  # noqa: ARG002
+        """Drop a null, as a typed server does: Go decodes it to the zero value."""
+        if not self._prunes or self._keeps_nulls:
+            return True
+        return isinstance(node.type, AnyType)
 
-    def _value(self, value: JSON, was: JSON | Absent, known: Field, path: Path) -> JSON:
-        if isinstance(known.type, ScalarType) and value is not None:
-            quantity = known.reference.endswith(_QUANTITY) and type(value) is float
-            self._check(
-                quantity or _FITS[known.type.name](value), value, known.type.name, path
-            )
-            return value
-        return value if value is None else self._structure(value, was, known.type, path)
+    def scalar(
+        self,
+        place: Place,
+        step: Step,
+        value: JSON,
+        old: JSON | Absent,  # noqa: ARG002
+        facts: object,
+    ) -> None:
+        """Compare a value with the scalar type of its field."""
+        if not isinstance(facts, ScalarType) or _fits(facts.name, value):
+            return
+        if isinstance(value, float) and isinstance(step, str):
+            field = place.node.type.field(step)
+            if field is not None and field.reference.endswith(_QUANTITY):
+                return
+        self._misfit(place, step, value, facts.name)
 
-    def _structure(
-        self, value: JSON, was: JSON | Absent, known: Type, path: Path
-    ) -> JSON:
-        if (
-            isinstance(known, ObjectType)
-            and isinstance(value, dict)
-            and not _declares_nothing(known)
-        ):
-            return self.object(value, was, known, path)
-        if isinstance(known, ListType) and isinstance(value, list):
-            return self._list(value, as_list(was), known.items, path)
-        wanted = _structure_of(known)
-        self._check(wanted in ("", type_name(value)), value, wanted, path)
-        return value
+    def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
+        """Record an object, a list or a scalar where the schema wants another."""
+        type_ = node.type
+        if isinstance(type_, ScalarType):
+            self._misfit(place, step, value, type_.name)
+        elif isinstance(type_, ListType):
+            self._misfit(place, step, value, "array")
+        elif isinstance(type_, ObjectType) and not type_.name.endswith(_UNTYPED):
+            self._misfit(place, step, value, "object")
 
-    def _list(
-        self, new: JSONArray, old: JSONArray, items: Type, path: Path
-    ) -> JSONArray:
-        known = {id(element) for element in old if isinstance(element, dict | list)}
-        places = enumerate(zip(new, chain(old, repeat(ABSENT)), strict=False))
-        kept = [
-            element
-            if id(element) in known
-            else self._element(element, was, items, path / index)
-            for index, (element, was) in places
-        ]
-        return new if all(map(is_, kept, new)) else kept
-
-    def _element(
-        self, element: JSON, was: JSON | Absent, items: Type, path: Path
-    ) -> JSON:
-        if isinstance(items, ScalarType):
-            self._check(
-                element is was or _FITS[items.name](element), element, items.name, path
-            )
-            return element
-        return self._structure(element, was, items, path)
-
-    def _check(self, fits: bool, value: JSON, wanted: str, path: Path) -> None:
-        if not fits:
-            self.misfits.append(Misfit(path, _found(value), wanted))
+    def _misfit(self, place: Place, step: Step, value: JSON, wanted: str) -> None:
+        found = type_name(value)
+        if found in ("integer", "number"):
+            # Go: json.UnmarshalTypeError, Value: "number 1.5"
+            found = f"number {value}"[:40]
+        self.misfits.append(Misfit(place.path.by_index / step, found, wanted))
 
 
-def _declares_nothing(known: Type) -> bool:
-    """Tell whether a named type is published without fields, such as RawExtension and
-    FieldsV1: it is free-form.
+def _fits(name: str, value: JSON) -> bool:
+    if isinstance(value, str):
+        return name in ("string", "int-or-string")
+    if isinstance(value, bool):
+        return name == "boolean"
+    if isinstance(value, int):
+        if name in ("integer", "int-or-string"):
+            return _LOWEST <= value <= _HIGHEST
+        return name == "number"
+    return isinstance(value, float) and name == "number"
+
+
+def _declares_nothing(type_: ObjectType) -> bool:
+    """Tell whether a named type is published without fields: it is free-form.
+
+    RawExtension and FieldsV1 are.
     """
-    return (
-        isinstance(known, ObjectType)
-        and bool(known.name)
-        and known.others is None
-        and not any(True for _ in known)
-    )
-
-
-def _structure_of(known: Type) -> str:
-    """Name the structure that a type asks for; the empty string where any will do."""
-    if isinstance(known, ListType):
-        return "array"
-    return (
-        "object"
-        if isinstance(known, ObjectType) and not known.name.endswith(_UNTYPED)
-        else ""
-    )
-
-
-def _found(value: JSON) -> str:
-    return f"number {value}"[:40] if type(value) in (int, float) else type_name(value)
+    if not type_.name or type_.others is not None:
+        return False
+    return not type_.structured

@@ -1,5 +1,4 @@
-"""What an update may not change: which object it is. And what of its metadata is a
-server's to set.
+"""What an update may not change: the object's identity, and what a server sets.
 
 Go: k8s.io/apiserver, registry/rest (BeforeUpdate,
 EnsureObjectNamespaceMatchesRequestNamespace) and endpoints/handlers (checkName); where
@@ -10,17 +9,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.handler._refusals import ModifiedError, StatusError
-from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
-
-_KIND: Final[tuple[str, ...]] = ("apiVersion", "kind")
-_KEPT_WHERE_ABSENT: Final[tuple[str, ...]] = (
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "managedFields",
+from smp.handler._status import ModifiedError, StatusError
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    as_text,
+    same,
+    type_name,
 )
-_KEPT: Final[tuple[str, ...]] = (
+
+_KEPT_WHERE_ABSENT: Final = ("namespace", "uid", "resourceVersion", "managedFields")
+_KEPT: Final = (
     "creationTimestamp",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
@@ -31,35 +33,36 @@ _KEPT: Final[tuple[str, ...]] = (
 def of_kind(
     new: JSONObject, api_version: JSON | Absent, kind: JSON | Absent
 ) -> JSONObject:
-    """Return an object of an apiVersion and kind: what it lacks is filled in. Raises
-    StatusError for another kind.
+    """Return an object of an apiVersion and kind: what it lacks is filled in.
+
+    Raises StatusError for another apiVersion or kind.
     """
-    expected = {
-        name: value
-        for name, value in zip(_KIND, (api_version, kind), strict=True)
-        if value is not ABSENT
-    }
-    lacking: JSONObject = {}
-    for name, value in expected.items():
-        if new.get(name) in (None, ""):
-            lacking[name] = value
-        elif not same(new[name], value):
-            raise _other_kind(name, new, value)
-    return (
-        {
-            **lacking,
-            **{name: value for name, value in new.items() if name not in lacking},
-        }
-        if lacking
-        else new
-    )
+    missing: JSONObject = {}
+    for name, expected in (("apiVersion", api_version), ("kind", kind)):
+        if isinstance(expected, Absent):
+            continue
+        value = new.get(name)
+        if value is expected:
+            continue
+        if value is None or value == "":
+            missing[name] = expected
+        elif not same(value, expected):
+            raise _other_kind(name, new, expected)
+    if not missing:
+        return new
+    for name, value in new.items():
+        if name not in missing:
+            missing[name] = value
+    return missing
 
 
 def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
-    found = new[name] if isinstance(new[name], str) else type_name(new[name])
+    value = new[name]
+    found = value if isinstance(value, str) else type_name(value)
     if name == "apiVersion":
         return StatusError(
-            f"the API version in the data ({found}) does not match the expected API version ({expected})"
+            f"the API version in the data ({found}) does not match the expected"
+            f" API version ({expected})"
         )
     version = str(new.get("apiVersion", "")).rpartition("/")[2]
     return StatusError(
@@ -67,31 +70,31 @@ def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
     )
 
 
-def identified(new: JSONObject, old: JSONObject) -> JSONObject:
-    """Return the new object with what identifies the old one, and with what only a
-    server sets.
+def with_server_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
+    """Return the new object with the old one's identity, and what only a server sets.
 
-    A name or a namespace that differ are a StatusError (400); a uid or a resourceVersion
-    that differ mean another object, or another state of it: ModifiedError (409). Absent
-    and empty, the last three are the old object's, and so are managedFields.
+    A name or a namespace that differ are a StatusError (400); a uid or a
+    resourceVersion that differ mean another object, or another state of it:
+    ModifiedError (409). Absent and empty, the last three are the old object's, and so
+    are managedFields.
     """
+    if new.get("metadata", ABSENT) is old.get("metadata", ABSENT):
+        return new
     before, after = metadata_of(old), metadata_of(new)
-    kept = {
-        name: before[name]
-        for name in _KEPT_WHERE_ABSENT
-        if name in before and after.get(name) in (None, "")
-    }
-    kept |= {name: before[name] for name in _KEPT if name in before}
-    dropped = {name for name in ("namespace", *_KEPT) if name not in before}
-    merged: JSONObject = {
-        **{name: value for name, value in after.items() if name not in dropped},
-        **kept,
-    }
+    merged = dict(after)
+    for name in ("namespace", *_KEPT):
+        if name not in before:
+            merged.pop(name, None)
+    for name in _KEPT_WHERE_ABSENT:
+        if name in before and after.get(name) in (None, ""):
+            merged[name] = before[name]
+    for name in _KEPT:
+        if name in before:
+            merged[name] = before[name]
     _check(merged, before)
-    unchanged = len(merged) == len(after) and all(
-        same(after.get(name, ABSENT), merged[name]) for name in kept
-    )
-    return new if unchanged else {**new, "metadata": merged}
+    if same(merged, after):
+        return new
+    return {**new, "metadata": merged}
 
 
 def _check(new: JSONObject, old: JSONObject) -> None:
@@ -100,12 +103,14 @@ def _check(new: JSONObject, old: JSONObject) -> None:
         raise StatusError(_misnamed(new.get("name"), name))
     if not same(new.get("namespace", ABSENT), old.get("namespace", ABSENT)):
         raise StatusError(
-            "the namespace of the provided object does not match the namespace sent on the request"
+            "the namespace of the provided object does not match the namespace sent on"
+            " the request"
         )
     uid, former = new.get("uid", ""), old.get("uid", "")
     if not same(uid, former):
         raise ModifiedError(
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {former}"
+            f"Precondition failed: UID in precondition: {uid},"
+            f" UID in object meta: {former}"
         )
     if not same(new.get("resourceVersion", ""), old.get("resourceVersion", "")):
         raise ModifiedError
@@ -113,28 +118,32 @@ def _check(new: JSONObject, old: JSONObject) -> None:
 
 def _misnamed(name: JSON, expected: JSON) -> str:
     if not name:
-        return f"the name of the object ({expected} based on URL) was undeterminable: name must be provided"
-    return f"the name of the object ({name}) does not match the name on the URL ({expected})"
+        return (
+            f"the name of the object ({expected} based on URL) was undeterminable:"
+            " name must be provided"
+        )
+    return (
+        f"the name of the object ({name}) does not match the name on the URL"
+        f" ({expected})"
+    )
 
 
 def metadata_of(obj: JSONObject) -> JSONObject:
     """Return the metadata of an object; empty where it has none."""
-    metadata = obj.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
+    return as_object(obj.get("metadata"))
 
 
-def about(obj: JSONObject, resource: str = "") -> dict[str, str]:
-    """Say which object a request is about, in the words of ``refusal``; ``resource``
-    may have a group.
+def status_details(obj: JSONObject, resource: str = "") -> dict[str, str]:
+    """Return the object of a request in the arguments of ``to_status``.
+
+    ``resource`` is the plural name, with or without a group.
     """
-    name, api_version, kind = (
-        word if isinstance(word, str) else ""
-        for word in (metadata_of(obj).get("name"), *map(obj.get, _KIND))
-    )
+    api_version, kind = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
     plural, _, group = resource.partition(".")
-    group = api_version.rpartition("/")[0] if api_version else group
+    if api_version:
+        group = api_version.rpartition("/")[0]
     return {
-        "name": name,
+        "name": as_text(metadata_of(obj).get("name")),
         "group": group,
         "kind": kind,
         "resource": plural or _plural(kind.lower()),
@@ -143,12 +152,10 @@ def about(obj: JSONObject, resource: str = "") -> dict[str, str]:
 
 def _plural(singular: str) -> str:
     """Guess a plural (Go: k8s.io/apimachinery, meta.UnsafeGuessKindToResource)."""
+    if not singular or singular == "endpoints":
+        return singular
     if singular.endswith("s"):
-        return singular if singular == "endpoints" else f"{singular}es"
-    return (
-        f"{singular.removesuffix('y')}ies"
-        if singular.endswith("y")
-        else f"{singular}s"
-        if singular
-        else ""
-    )
+        return f"{singular}es"
+    if singular.endswith("y"):
+        return f"{singular.removesuffix('y')}ies"
+    return f"{singular}s"

@@ -1,19 +1,19 @@
-"""What a caller decides about a request: media types, limits, hooks, and what the query
-of a request asks for.
-"""
+"""What a caller, and the query of a request, decide about the request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 from urllib.parse import parse_qs
 
-from smp.handler._refusals import InvalidError
+import msgspec
+from msgspec.structs import replace
+
+from smp.handler._status import InvalidError
 from smp.json_patch import MAX_OPERATIONS
 from smp.paths import Path
 from smp.values import JSONObject
-from smp.violations import unsupported
+from smp.violations import Violation, unsupported
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE: Final = "application/merge-patch+json"
@@ -21,12 +21,11 @@ STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
+Operation: TypeAlias = Literal["CREATE", "UPDATE"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much a request may ask for: bytes of its body, levels of nesting, operations
-    of a JSON Patch.
+class Limits(msgspec.Struct, frozen=True):
+    """The limits of a request: bytes, levels of nesting, operations of a JSON Patch.
 
     Body and operations are those of a Kubernetes API server, which also allows 10,000
     levels: more than the interpreter's stack, and a hundred times what real objects
@@ -38,20 +37,19 @@ class Limits:
     operations: int = MAX_OPERATIONS
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """What an admission hook sees: the object before (None for a create) and as it
-    would be stored.
+class Admission(msgspec.Struct, frozen=True):
+    """What an admission hook sees: the object before and after the request.
+
+    ``old`` is None for a create; ``new`` is the object as it would be stored.
     """
 
-    operation: Literal["CREATE", "UPDATE"]
+    operation: Operation
     old: JSONObject | None
     new: JSONObject
     dry_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """How to treat a request.
 
     ``profile`` is that of unions. ``prune`` drops what a typed server drops when it
@@ -69,7 +67,7 @@ class Options:
     profile: str = "kep1027"
     field_validation: FieldValidation = "Warn"
     dry_run: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     default: Callable[[JSONObject], JSONObject] | None = None
     admit: Callable[[Admission], JSONObject] | None = None
     prune: bool = True
@@ -97,31 +95,22 @@ _VALIDATIONS: Final[Mapping[str, FieldValidation]] = {
 
 
 def requested(options: Options, query: str) -> Options:
-    """Return the options as the query of a request changes them: ``dryRun`` and
-    ``fieldValidation``.
+    """Return the options as ``dryRun`` and ``fieldValidation`` of a query change them.
 
     Raises InvalidError. Go: k8s.io/apimachinery, meta/v1/validation,
     ValidatePatchOptions.
     """
-    asked = parse_qs(query, keep_blank_values=True)
-    dry_run, validation = (
-        asked.get("dryRun", []),
-        asked.get("fieldValidation", [""])[-1],
-    )
-    problems = [
-        *(
-            []
-            if set(dry_run) <= {"All"}
-            else [unsupported(Path(("dryRun",)), [*dry_run], ["All"])]
-        ),
-        *(
-            []
-            if validation in _VALIDATIONS
-            else [unsupported(Path(("fieldValidation",)), validation, _VALIDATIONS)]
-        ),
-    ]
+    parameters = parse_qs(query, keep_blank_values=True)
+    dry_run = parameters.get("dryRun", [])
+    validation = parameters.get("fieldValidation", [""])[-1]
+    problems: list[Violation] = []
+    if not set(dry_run) <= {"All"}:
+        problems.append(unsupported(Path(("dryRun",)), [*dry_run], ["All"]))
+    if validation not in _VALIDATIONS:
+        path = Path(("fieldValidation",))
+        problems.append(unsupported(path, validation, _VALIDATIONS))
     if problems:
         raise InvalidError(problems)
-    if "fieldValidation" in asked:
+    if "fieldValidation" in parameters:
         options = replace(options, field_validation=_VALIDATIONS[validation])
     return replace(options, dry_run=True) if dry_run else options

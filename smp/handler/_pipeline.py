@@ -1,4 +1,4 @@
-"""From a request to the object to store, or to why there is none.
+"""From a request to the object to store, or to the reason why there is none.
 
 The order is that of a Kubernetes API server: decode, patch, check types and fields,
 default, admit, normalize unions, validate (k8s.io/apiserver,
@@ -9,19 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from smp import codec
-from smp.errors import ObjectError, SmpError
-from smp.handler._bodies import bounded
-from smp.handler._decoding import decoded
-from smp.handler._drafts import COMMON, Draft, patched, whole
-from smp.handler._identity import about
-from smp.handler._options import DEFAULT, Admission, Options
-from smp.handler._outcomes import Accepted, Outcome
-from smp.handler._refusals import to_status
-from smp.handler._validation import valid
+from smp.errors import SmpError, bounded
+from smp.handler._body import MAX_REPORTED
+from smp.handler._conformance import ConformanceRule, Misfit, conforming
+from smp.handler._identity import of_kind, status_details, with_server_metadata
+from smp.handler._options import DEFAULT, Admission, Operation, Options
+from smp.handler._request import COMMON, Draft, patched, stored_object, whole
+from smp.handler._shape import share_object
+from smp.handler._status import (
+    Accepted,
+    InvalidError,
+    Outcome,
+    StatusError,
+    to_status,
+)
 from smp.schema.model import Schema
-from smp.unions import Normalization
-from smp.values import JSONObject, same, type_name
+from smp.unions import Change, acts_unasked, normalize_unions
+from smp.validation import validate
+from smp.values import ABSENT, JSONObject, same
+from smp.violations import Violation
 
 
 def patch(
@@ -31,18 +37,22 @@ def patch(
     schema: Schema | None,
     options: Options = DEFAULT,
 ) -> Outcome:
-    """Patch a stored object: ``media_type`` is the Content-Type of the body, ``schema``
-    that of the stored object.
+    """Patch a stored object.
 
-    Without a schema (None: a kind that nobody described) strategic patches are not
-    accepted, and only what all objects share is checked. Raises DocumentError and
-    ObjectError where the stored object is none, and what a hook raises that is no
-    SmpError; everything else is an outcome.
+    ``media_type`` is the Content-Type of the body, ``schema`` that of the stored
+    object. Without a schema (None: a kind that is not described) strategic merge
+    patches are not accepted, and only what all objects share is checked. Raises
+    DocumentError and ObjectError where the stored object is none, and what a hook
+    raises that is no SmpError; everything else is an outcome.
     """
-    old, known = _stored(stored), schema or COMMON
-    return _outcome(
-        old, lambda: patched(old, body, media_type, known, options), known, options
-    )
+    schema = COMMON if schema is None else schema
+    if isinstance(stored, bytes) and _may_stay_undecoded(schema, options):
+        outcome = _patched(stored, body, media_type, schema, options, undecoded=True)
+        if isinstance(outcome, Accepted):
+            return outcome
+        # The reason is worded from the whole object.
+    old = stored_object(stored)
+    return _patched(old, body, media_type, schema, options, undecoded=False)
 
 
 def replace(
@@ -52,64 +62,187 @@ def replace(
     options: Options = DEFAULT,
 ) -> Outcome:
     """Replace a stored object (PUT). Raises as ``patch`` does."""
-    return _outcome(
-        _stored(stored), lambda: whole(body, options), schema or COMMON, options
-    )
+    old = stored_object(stored)
+
+    def draft() -> Draft:
+        return whole(old, body, options)
+
+    return _outcome(draft, old, COMMON if schema is None else schema, options)
 
 
 def create(body: bytes, schema: Schema | None, options: Options = DEFAULT) -> Outcome:
-    """Create an object (POST); its name, and what a server adds to it, are the
-    caller's. Raises as ``patch`` does.
+    """Create an object (POST). Raises as ``patch`` does.
+
+    Its name, and what a server adds to it, are the caller's.
     """
-    return _outcome(None, lambda: whole(body, options), schema or COMMON, options)
+
+    def draft() -> Draft:
+        return whole(None, body, options)
+
+    return _outcome(draft, None, COMMON if schema is None else schema, options)
 
 
-def _stored(stored: bytes | JSONObject) -> JSONObject:
-    old = codec.decode(stored) if isinstance(stored, bytes) else stored
-    if not isinstance(old, dict):
-        raise ObjectError(
-            f"the stored object is an object, not {type_name(old)}",
-            code="not-an-object",
-        )
-    return old
+def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
+    """Tell whether only what the patch touches has to be looked at.
+
+    Hooks get whole objects, and some unions are normalized though nothing in their
+    object changed.
+    """
+    if options.default or options.admit or options.custom:
+        return False
+    return not acts_unasked(schema, options.profile)
+
+
+def _patched(
+    stored: bytes | JSONObject,
+    body: bytes,
+    media_type: str,
+    schema: Schema,
+    options: Options,
+    *,
+    undecoded: bool,
+) -> Outcome:
+    def draft() -> Draft:
+        return patched(stored, body, media_type, schema, options, undecoded=undecoded)
+
+    old = stored if isinstance(stored, dict) else None
+    return _outcome(draft, old, schema, options)
 
 
 def _outcome(
-    old: JSONObject | None, make: Callable[[], Draft], schema: Schema, options: Options
+    make: Callable[[], Draft],
+    stored: JSONObject | None,
+    schema: Schema,
+    options: Options,
 ) -> Outcome:
+    """Return what a request leads to; ``stored`` is the stored object, if any."""
     warnings: list[str] = []
-    subject = old or {}
+    subject = stored or {}
     try:
-        draft = bounded(make)()
-        subject = old or draft.new
-        new = bounded(decoded)(draft, old, schema, options, warnings)
-        # Hooks are called here, where nothing of what they raise is taken for ours.
+        draft = make()
+        old = draft.old
+        subject = draft.new if old is None else old
+        new = _decoded(draft, schema, options, warnings)
+        # Hooks are called here, where a RecursionError of theirs is their own.
         if options.default:
             new = options.default(new)
         if options.admit:
-            new = options.admit(
-                Admission(
-                    "CREATE" if old is None else "UPDATE", old, new, options.dry_run
-                )
-            )
-        normalized = bounded(valid)(new, old, draft.patch, schema, options)
-        return bounded(_accepted)(normalized, old, warnings, options)
+            operation: Operation = "CREATE" if old is None else "UPDATE"
+            new = options.admit(Admission(operation, old, new, options.dry_run))
+        return _judged(draft, new, schema, options, warnings)
     except SmpError as error:
-        return to_status(error, **about(subject, options.resource), warnings=warnings)
+        details = status_details(subject, options.resource)
+        return to_status(error, **details, warnings=warnings)
 
 
-def _accepted(
-    normalized: Normalization,
-    old: JSONObject | None,
-    warnings: list[str],
+@bounded("the object")
+def _decoded(
+    draft: Draft, schema: Schema, options: Options, warnings: list[str]
+) -> JSONObject:
+    """Return the new object without what a server drops.
+
+    What to warn of is added to the warnings. Raises StatusError, InvalidError and
+    ModifiedError. Go: k8s.io/apiserver, endpoints/handlers, applyPatchToObject and
+    transformDecodeError. A wrong field of a patched object is Invalid there, in a
+    message that quotes the object, secrets included; here it is the BadRequest that it
+    is there for a whole object.
+    """
+    old, new = draft.old, draft.new
+    if old is not None:
+        # An update that leaves out apiVersion or kind means the stored ones.
+        new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
+        new = share_object(new, old)
+    elif schema.kind:
+        new = of_kind(new, schema.api_version, schema.kind)
+    rule = ConformanceRule(prunes=options.prune, keeps_nulls=options.custom)
+    if new is not old:
+        new = conforming(new, old, schema, rule)
+    if rule.misfits:
+        raise _wrong_types(rule.misfits[:MAX_REPORTED], new, options)
+    faults = [*draft.faults]
+    for path in rule.unknown_fields[:MAX_REPORTED]:
+        faults.append(f'unknown field "{path}"')
+    if faults and options.field_validation == "Strict":
+        prefix = "" if draft.partial else _cannot_be_handled(new)
+        problem = f"{prefix}strict decoding error: {', '.join(faults)}"
+        raise StatusError(problem, code="strict-decoding")
+    if options.field_validation == "Warn":
+        warnings.extend(faults)
+    return new if old is None else with_server_metadata(new, old)
+
+
+def _cannot_be_handled(obj: JSONObject) -> str:
+    kind = obj.get("kind", "")
+    version = str(obj.get("apiVersion", "")).rpartition("/")[2]
+    return f'{kind} in version "{version}" cannot be handled as a {kind}: '
+
+
+def _wrong_types(misfits: list[Misfit], obj: JSONObject, options: Options) -> SmpError:
+    """Word values of a wrong type as the server does for the kind of schema."""
+    if options.custom:
+        # Go: kube-openapi, validation/errors.InvalidType, for custom resources.
+        violations = []
+        for misfit in misfits:
+            message = (
+                f'Invalid value: "{misfit.found}": {misfit.path} in body must be of'
+                f' type {misfit.wanted}: "{misfit.found}"'
+            )
+            violations.append(
+                Violation("wrong-type", misfit.path, "FieldValueInvalid", message)
+            )
+        return InvalidError(violations)
+    # Go: json.UnmarshalTypeError, for built-in types.
+    texts = [
+        f"cannot unmarshal {misfit.found} into field {misfit.path}"
+        f" of type {misfit.wanted}"
+        for misfit in misfits
+    ]
+    problem = f"{_cannot_be_handled(obj)}json: {', '.join(texts)}"
+    return StatusError(problem, code="wrong-type")
+
+
+@bounded("the object")
+def _judged(
+    draft: Draft,
+    new: JSONObject,
+    schema: Schema,
     options: Options,
+    warnings: list[str],
 ) -> Accepted:
-    changed = old is None or not same(normalized.object, old)
-    return Accepted(
-        normalized.object if old is None or changed else old,
+    """Normalize and validate an object; what was wrong in the old one may stay.
+
+    Raises InvalidError, and UnionError for what a profile refuses. KEP-1027,
+    Normalization and Validation: after admission. Go: k8s.io/apimachinery,
+    api/validate (ratcheting).
+    """
+    old = draft.old
+    changes: tuple[Change, ...] = ()
+    if new is not old:
+        profile = options.profile
+        normalized = normalize_unions(
+            old, new, schema, profile=profile, patch=draft.patch
+        )
+        new = normalized.object
+        changes = normalized.changes
+        warnings.extend([str(warning) for warning in normalized.warnings])
+        violations = validate(old, new, schema, profile=profile, ratchet=True)
+        if violations:
+            raise InvalidError(violations)
+    if old is None:
+        return Accepted(
+            new,
+            changed=True,
+            warnings=tuple(warnings),
+            changes=changes,
+            dry_run=options.dry_run,
+            code=201,
+        )
+    changed = not same(new, old)
+    accepted = Accepted.undecoded if draft.undecoded else Accepted
+    return accepted(
+        new if changed else old,
         changed=changed,
-        warnings=(*warnings, *map(str, normalized.warnings)),
-        changes=normalized.changes,
+        warnings=tuple(warnings),
+        changes=changes,
         dry_run=options.dry_run,
-        code=201 if old is None else 200,
     )

@@ -1,13 +1,11 @@
-"""Optimistic concurrency: read, compute, write if nobody else has written since, else
-all of it again.
-"""
+"""Optimistic concurrency: read, compute, write if nothing was written since, or retry."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from smp.handler._refusals import ModifiedError
+from smp.handler._status import ModifiedError
 
 T = TypeVar("T")
 U = TypeVar("U")

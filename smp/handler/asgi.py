@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from smp import codec
 from smp.errors import ObjectError, SmpError, UnknownKindError
 from smp.handler._options import DEFAULT, Options, requested
-from smp.handler._outcomes import Accepted, Outcome
 from smp.handler._pipeline import patch
-from smp.handler._refusals import (
+from smp.handler._retries import ATTEMPTS, aretry
+from smp.handler._status import (
+    Accepted,
     InvalidError,
     MethodNotAllowedError,
     NotFoundError,
+    Outcome,
     StatusError,
     TooLargeError,
     to_status,
+    warning_headers,
 )
-from smp.handler._retries import ATTEMPTS, aretry
-from smp.handler._warnings import warning_headers
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.values import JSONObject
@@ -113,7 +113,7 @@ class PatchEndpoint:
             ):
                 return outcome
             saved = await self._save(scope, loaded, outcome.object)
-            return None if saved is None else replace(outcome, object=saved)
+            return None if saved is None else outcome.with_object(saved)
 
         return await aretry(read, compute, write, attempts=self._attempts)
 

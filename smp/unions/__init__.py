@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from smp.unions._operations import (
     OnConflict,
+    acts_unasked,
     contradictions,
     normalize_applied,
     normalize_unions,
@@ -25,6 +26,7 @@ __all__ = [
     "Change",
     "Normalization",
     "OnConflict",
+    "acts_unasked",
     "contradictions",
     "normalize_applied",
     "normalize_unions",

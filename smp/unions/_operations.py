@@ -89,6 +89,14 @@ def validate_unions(
     return tuple(rule.found)
 
 
+def acts_unasked(schema: Schema, profile: str) -> bool:
+    """Tell whether a profile may normalize an object though nothing in it changed."""
+    if not profile_named(profile).rules:
+        return False
+    plan = plan_of(schema.types, [_NORMALIZATION[profile]])
+    return plan.acts_unchanged(schema.type)
+
+
 def validation(
     profile: str, *, ratchet: bool
 ) -> tuple[list[Interest], list[ValidationRule]]:

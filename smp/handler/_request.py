@@ -1,0 +1,194 @@
+"""What the body of a request makes of the stored object, before it is judged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from smp import codec, json_patch, merge_patch, strategic
+from smp.errors import ObjectError, bounded
+from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
+from smp.handler._options import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
+from smp.handler._status import StatusError, TooLargeError, UnsupportedMediaTypeError
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject, type_name
+from smp.wire.partial import decoded_for
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A new object beside the stored one, None for a create.
+
+    ``partial``: the body was a patch, not a whole object. ``faults`` are the fields of
+    the body to warn of, ``patch`` is the body of a strategic merge patch.
+    ``undecoded``: both objects are decoded only where the patch goes.
+    """
+
+    old: JSONObject | None
+    new: JSONObject
+    faults: tuple[str, ...]
+    partial: bool = True
+    patch: JSONObject | None = None
+    undecoded: bool = False
+
+
+# What all objects share: the schema of kinds without one of their own (Kubernetes
+# API conventions, Metadata).
+COMMON: Final = Schema.inline(
+    {
+        "fields": {"apiVersion": "string", "kind": "string", "metadata": "#metadata"},
+        "any": True,
+    },
+    {
+        "metadata": {
+            "fields": {
+                **dict.fromkeys(
+                    ("name", "generateName", "namespace", "uid", "resourceVersion"),
+                    "string",
+                ),
+                **dict.fromkeys(("labels", "annotations"), "#texts"),
+                **dict.fromkeys(("ownerReferences", "managedFields"), "#entries"),
+                "finalizers": {"items": "string"},
+            },
+            "any": True,
+        },
+        "texts": {"values": "string"},
+        "entries": {"items": {"any": True}},
+    },
+)
+
+
+@bounded("the object")
+def patched(
+    stored: bytes | JSONObject,
+    body: bytes,
+    media_type: str,
+    schema: Schema,
+    options: Options,
+    *,
+    undecoded: bool,
+) -> Draft:
+    """Apply a patch to a stored object.
+
+    With ``undecoded`` it is decoded only where a strategic merge patch goes, if that
+    pays. Raises UnsupportedMediaTypeError, TooLargeError, DocumentError, DepthError,
+    StatusError for a patch that is no object or no list, and what the engine raises.
+    Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyJSPatch and
+    applyPatchToObject.
+    """
+    accepted = options.media_types(has_schema=schema is not COMMON)
+    chosen = _accepted(media_type, accepted)
+    value = decode(body, options.limits)
+    faults = _faults(body, value, options, operations=chosen == JSON_PATCH)
+    if chosen == STRATEGIC:
+        patch = _object(value, "a strategic merge patch")
+        lenient = schema.with_unknown_fields("merge")
+        if undecoded and isinstance(stored, bytes):
+            tree = decoded_for(patch, stored, lenient, length=len(body))
+            if tree is not None:
+                new = strategic.apply_patch(tree, patch, lenient)
+                return Draft(tree, new, faults, patch=patch, undecoded=True)
+        old = stored_object(stored)
+        # A field that the schema does not know is judged later, with all others.
+        new = strategic.apply_patch(old, patch, lenient)
+        return Draft(old, new, faults, patch=patch)
+    old = stored_object(stored)
+    if chosen == MERGE:
+        patched_value = merge_patch.apply(old, _object(value, "a JSON merge patch"))
+        return Draft(old, _object(patched_value, "the patched document"), faults)
+    most = options.limits.operations
+    if isinstance(value, list) and len(value) > most:
+        raise TooLargeError(
+            f"The allowed maximum operations in a JSON patch is {most},"
+            f" got {len(value)}"
+        )
+    new = _object(json_patch.apply(old, value), "the patched document")
+    check_depth(new, options.limits, old)
+    return Draft(old, new, faults)
+
+
+@bounded("the object")
+def whole(stored: bytes | JSONObject | None, body: bytes, options: Options) -> Draft:
+    """Take a whole object.
+
+    Raises TooLargeError, DocumentError, DepthError, and StatusError for what is no
+    object.
+    """
+    value = decode(body, options.limits)
+    return Draft(
+        None if stored is None else stored_object(stored),
+        _object(value, "an object"),
+        _faults(body, value, options, operations=False),
+        partial=False,
+    )
+
+
+def stored_object(stored: bytes | JSONObject) -> JSONObject:
+    """Return the stored object. Raises DocumentError and ObjectError where it is none.
+
+    The stored object is the caller's, so these errors are not answers to a client.
+    """
+    old = codec.decode(stored) if isinstance(stored, bytes) else stored
+    if not isinstance(old, dict):
+        raise ObjectError(
+            f"the stored object is an object, not {type_name(old)}",
+            code="not-an-object",
+        )
+    return old
+
+
+def _accepted(media_type: str, accepted: tuple[str, ...]) -> str:
+    chosen = media_type
+    if chosen not in accepted:
+        # Parameters, such as charset, do not matter (RFC 9110, section 8.3.1).
+        chosen = media_type.partition(";")[0].strip().lower()
+    if chosen in accepted:
+        return chosen
+    format_ = "an unknown format"
+    if chosen == APPLY:
+        format_ = f"the server-side apply format {APPLY}"
+    raise UnsupportedMediaTypeError(
+        f"the body of the request was in {format_} - accepted media types include:"
+        f" {', '.join(accepted)}"
+    )
+
+
+def _object(value: JSON, what: str) -> JSONObject:
+    if not isinstance(value, dict):
+        raise StatusError(
+            f"{what} is a JSON object, not {type_name(value)}", code="not-an-object"
+        )
+    return value
+
+
+def _faults(
+    body: bytes, value: JSON, options: Options, *, operations: bool
+) -> tuple[str, ...]:
+    """Return the strict errors of a body: duplicate fields, unknown members.
+
+    Go: jsonPatcher.applyJSPatch words those of a JSON Patch with a prefix.
+    """
+    if options.field_validation == "Ignore":
+        return ()
+    prefix = "json patch " if operations else ""
+    faults = [
+        f'{prefix}duplicate field "{path}"' for path in duplicate_fields(body, value)
+    ]
+    if operations:
+        for path in _unknown_members(value)[:MAX_REPORTED]:
+            faults.append(f'{prefix}unknown field "{path}"')
+    return tuple(faults)
+
+
+_MEMBERS_OF_AN_OPERATION: Final = ("op", "path", "from", "value")  # RFC 6902, section 4
+
+
+def _unknown_members(operations: JSON) -> list[str]:
+    unknown: list[str] = []
+    if isinstance(operations, list):
+        for index, operation in enumerate(operations):
+            if isinstance(operation, dict):
+                for name in operation:
+                    if name not in _MEMBERS_OF_AN_OPERATION:
+                        unknown.append(f"[{index}].{name}")
+    return unknown

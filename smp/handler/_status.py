@@ -1,0 +1,349 @@
+"""What a request leads to: an accepted object, or a Status that says why not.
+
+Words and shapes are those of Go's k8s.io/apimachinery, pkg/api/errors and
+pkg/util/validation/field, because kubectl prints some of them by their reason: an
+Invalid by its causes only, never by its message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Final, TypeAlias
+
+import msgspec
+
+from smp import codec
+from smp.errors import SmpError, UnionError
+from smp.unions import Change
+from smp.values import JSONObject, as_object
+from smp.violations import Violation
+
+
+class StatusError(SmpError):
+    """A request that is refused: a BadRequest, unless a subclass says otherwise.
+
+    ``reason`` is that of the Status, ``form`` its message.
+    """
+
+    default_code = "bad-request"
+    reason: ClassVar[str] = "BadRequest"
+    form: ClassVar[str] = "{problem}"
+
+
+class ForbiddenError(StatusError):
+    """What somebody may not do."""
+
+    default_code = "forbidden"
+    status = 403
+    reason = "Forbidden"
+    form = "{resource} {name} is forbidden: {problem}"
+
+
+class NotFoundError(StatusError):
+    """An object that is not there."""
+
+    default_code = "not-found"
+    status = 404
+    reason = "NotFound"
+    form = "{resource} {name} not found"
+
+
+class MethodNotAllowedError(StatusError):
+    """A method that an endpoint does not have."""
+
+    default_code = "method-not-allowed"
+    status = 405
+    reason = "MethodNotAllowed"
+
+
+class AlreadyExistsError(StatusError):
+    """A name that is taken."""
+
+    default_code = "already-exists"
+    status = 409
+    reason = "AlreadyExists"
+    form = "{resource} {name} already exists"
+
+
+class ModifiedError(StatusError):
+    """An object that is not, or no longer, the one that the request is about."""
+
+    default_code = "modified"
+    status = 409
+    reason = "Conflict"
+    form = "Operation cannot be fulfilled on {resource} {name}: {problem}"
+
+    def __init__(
+        self,
+        problem: str = "the object has been modified; please apply your changes to the latest version and try again",
+    ) -> None:
+        super().__init__(problem)
+
+
+class TooLargeError(StatusError):
+    """A body, or a patch, beyond the limits."""
+
+    default_code = "too-large"
+    status = 413
+    reason = "RequestEntityTooLarge"
+    form = "Request entity too large: {problem}"
+
+
+class UnsupportedMediaTypeError(StatusError):
+    """A patch of a type that is not accepted."""
+
+    default_code = "unsupported-media-type"
+    status = 415
+    reason = "UnsupportedMediaType"
+
+
+class InvalidError(StatusError):
+    """An object with values that are not allowed; ``violations`` are the causes of its
+    Status.
+    """
+
+    default_code = "invalid"
+    status = 422
+    reason = "Invalid"
+    form = "{kind} {name} is invalid: {problem}"
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        super().__init__("; ".join(map(str, self.violations)))
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A refused request: the Status to answer, with its HTTP code, and warnings."""
+
+    status: JSONObject
+    code: int
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The Status as JSON."""
+        return codec.encode(self.status)
+
+
+class Accepted:
+    """An accepted request.
+
+    ``object`` is to be stored where it ``changed`` and this is no ``dry_run``; where
+    nothing changed it is the stored object itself. ``body`` is the object as JSON.
+    ``changes`` are what the normalization of unions cleared, ``warnings`` texts for the
+    client, ``code`` the HTTP status: 200, or 201 for a create.
+    """
+
+    __slots__ = (
+        "_object",
+        "_tree",
+        "changed",
+        "changes",
+        "code",
+        "dry_run",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        object: JSONObject,  # noqa: A002  (the attribute's name)
+        *,
+        changed: bool,
+        warnings: tuple[str, ...] = (),
+        changes: tuple[Change, ...] = (),
+        dry_run: bool = False,
+        code: int = 200,
+    ) -> None:
+        self._object: JSONObject | None = object
+        self._tree = object
+        self.changed = changed
+        self.warnings = warnings
+        self.changes = changes
+        self.dry_run = dry_run
+        self.code = code
+
+    @classmethod
+    def undecoded(
+        cls,
+        tree: JSONObject,
+        *,
+        changed: bool,
+        warnings: tuple[str, ...],
+        changes: tuple[Change, ...],
+        dry_run: bool,
+    ) -> Accepted:
+        """Make one of an object that is decoded only where the request looked at it."""
+        accepted = cls(
+            tree, changed=changed, warnings=warnings, changes=changes, dry_run=dry_run
+        )
+        accepted._object = None
+        return accepted
+
+    def with_object(self, stored: JSONObject) -> Accepted:
+        """Return the outcome with the object as it was stored."""
+        return Accepted(
+            stored,
+            changed=self.changed,
+            warnings=self.warnings,
+            changes=self.changes,
+            dry_run=self.dry_run,
+            code=self.code,
+        )
+
+    @property
+    def object(self) -> JSONObject:
+        """The object to store."""
+        if self._object is None:
+            self._object = as_object(codec.decode(self.body))
+        return self._object
+
+    @property
+    def body(self) -> bytes:
+        """The object as JSON."""
+        return codec.encode(self._tree)
+
+    def __repr__(self) -> str:
+        return (
+            f"Accepted(changed={self.changed}, code={self.code},"
+            f" dry_run={self.dry_run}, warnings={self.warnings!r},"
+            f" object={self.object!r})"
+        )
+
+
+Outcome: TypeAlias = Accepted | Refused
+
+
+# How to word the errors of others, by their status.
+_REASONS: Final = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Expired",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+_FORMS: Final = {409: ModifiedError.form, 422: InvalidError.form}
+_NAMES_A_RESOURCE: Final = frozenset(
+    {"Forbidden", "NotFound", "MethodNotAllowed", "AlreadyExists", "Conflict"}
+)
+
+
+def to_status(
+    problem: SmpError | Iterable[Violation],
+    *,
+    name: str = "",
+    group: str = "",
+    kind: str = "",
+    resource: str = "",
+    warnings: Iterable[str] = (),
+) -> Refused:
+    """Word an error, or violations, as the Status that an API server would answer.
+
+    ``resource`` is the plural name without its group. A StatusError has its ``reason``
+    and the ``form`` of its message; another error is worded by its status. A Status
+    with the reason Invalid always has causes.
+    """
+    error = problem if isinstance(problem, SmpError) else InvalidError(problem)
+    if isinstance(error, StatusError):
+        reason, form = error.reason, error.form
+    else:
+        reason = _REASONS.get(error.status, "Unknown")
+        form = _FORMS.get(error.status, "{problem}")
+    names_resource = reason in _NAMES_A_RESOURCE
+    causes = _causes(error) if reason == "Invalid" else []
+    if causes:
+        text = _aggregated(causes)
+    else:
+        text = error.problem if names_resource else str(error)
+    message = form.format(
+        problem=text,
+        name=json.dumps(name, ensure_ascii=False),
+        kind=_qualified(kind, group),
+        resource=_qualified(resource, group),
+    )
+    # Go: metav1.StatusDetails.Kind is the resource in some answers, the kind in others.
+    details_kind = ""
+    if names_resource:
+        details_kind = resource
+    elif reason == "Invalid":
+        details_kind = kind
+    status: JSONObject = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+    }
+    if details_kind or causes:
+        details: JSONObject = {
+            "name": name,
+            "group": group,
+            "kind": details_kind,
+            "causes": [*causes],
+        }
+        # Go's encoder leaves out what is empty (omitempty).
+        details = {key: value for key, value in details.items() if value}
+        if details:
+            status["details"] = details
+    status["code"] = error.status
+    return Refused(status, error.status, tuple(warnings))
+
+
+def _qualified(name: str, group: str) -> str:
+    return f"{name}.{group}" if group else name
+
+
+def _causes(error: SmpError) -> list[JSONObject]:
+    if isinstance(error, InvalidError) and error.violations:
+        return [violation.cause for violation in error.violations]
+    parts = error.problems if isinstance(error, UnionError) else (error,)
+    causes: list[JSONObject] = []
+    for part in parts:
+        # The hint of a union error is an option of the caller, of no use to a client.
+        with_hint = part.hint and not isinstance(part, UnionError)
+        message = f"{part.problem} ({part.hint})" if with_hint else part.problem
+        cause = Violation(part.code, part.path, "FieldValueInvalid", message).cause
+        # A problem of the whole object is one of the patch.
+        causes.append({**cause, "field": cause["field"] or "patch"})
+    return causes
+
+
+def _aggregated(causes: list[JSONObject]) -> str:
+    """Join causes, each once, and several in brackets (Go: ErrorList.ToAggregate)."""
+    texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+    texts = list(dict.fromkeys(texts))
+    return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
+
+
+# Go: k8s.io/apiserver, endpoints/filters/warning.go: the characters that all warnings
+# may have; beyond it each is cut.
+_MOST_CHARACTERS: Final = 4 * 1024
+_MOST_CHARACTERS_EACH: Final = 256
+
+
+def warning_headers(warnings: Iterable[str]) -> Iterator[bytes]:
+    """Yield the value of a Warning header (RFC 7234, section 5.5) for each text.
+
+    Each text comes once, in UTF-8, and too many are cut off.
+    """
+    texts = [
+        "".join([char for char in text if char.isprintable()]) for text in warnings
+    ]
+    texts = [text for text in dict.fromkeys(texts) if text]
+    if sum(len(text) for text in texts) > _MOST_CHARACTERS:
+        most = _MOST_CHARACTERS // _MOST_CHARACTERS_EACH
+        texts = [text[:_MOST_CHARACTERS_EACH] for text in texts[:most]]
+    for text in texts:
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        yield f'299 - "{quoted}"'.encode()

@@ -1,0 +1,71 @@
+"""A document that is decoded only where a patch goes, for those who look at it there.
+
+The engine alone can do with less: to it, an undecoded value is a scalar. Rules that
+look at an object want to see all its scalars, so here the short members of every
+object on the way of the patch are decoded, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import msgspec
+
+from smp.raw import RawJSON
+from smp.schema.model import Schema, Type
+from smp.values import JSON, JSONArray, JSONObject
+from smp.wire._lazy import decoded_along
+
+# Bytes. A scalar of a schema with a rule is much shorter: a discriminator, an enum.
+_SHORT: Final = 1 << 12
+
+# RawJSON is opaque to the type checker; it has a length, and a decoder takes it.
+_length: Final = cast("Callable[[RawJSON], int]", len)
+_decode: Final = cast("Callable[[RawJSON], JSON]", msgspec.json.Decoder().decode)
+
+
+def decoded_for(
+    patch: JSONObject, document: bytes, schema: Schema, *, length: int
+) -> JSONObject | None:
+    """Return a document decoded along a strategic merge patch of a length in bytes.
+
+    What stays ``RawJSON`` is long, or is not on the way of the patch. None where it
+    does not pay, or where the document is not plain: decode the whole of it then.
+    """
+    tree = decoded_along(patch, document, schema, length=length)
+    if tree is not None:
+        _decode_members(tree, patch, schema.type)
+    return tree
+
+
+def _decode_members(members: JSONObject, patch: JSONObject, type_: Type) -> None:
+    """Decode the short members of an object; the object is this module's own."""
+    for name, value in members.items():
+        if isinstance(value, RawJSON):
+            if _length(value) < _SHORT:
+                members[name] = _decode(value)
+            continue
+        change = patch.get(name)
+        field = type_.field(name)
+        if isinstance(value, dict) and isinstance(change, dict):
+            below = type_ if field is None else field.type
+            _decode_members(value, change, below)
+        elif isinstance(value, list) and isinstance(change, list):
+            if field is not None and field.merge_key:
+                _decode_elements(value, change, field.merge_key, field.type.items)
+
+
+def _decode_elements(
+    elements: JSONArray, patch: JSONArray, merge_key: str, type_: Type
+) -> None:
+    """Decode the short members of the elements that a patch names by their key."""
+    changes: dict[JSON, JSONObject] = {}
+    for change in patch:
+        if isinstance(change, dict) and isinstance(change.get(merge_key), (str, int)):
+            changes[change[merge_key]] = change
+    for element in elements:
+        if isinstance(element, dict):
+            key = element.get(merge_key)
+            if isinstance(key, (str, int)) and key in changes:
+                _decode_members(element, changes[key], type_)
