@@ -74,8 +74,10 @@ def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> 
     copies: dict[int, Any] = {}
     for index, operation in enumerate(_parsed(operations)):
         with _located(index, operation.operation):
+            # A few copies of copies would make a document of any size.
             if isinstance(operation, jsonpatch.CopyOperation):
-                copied += _size_of_source(document, operation)
+                source = JsonPointer(operation.operation["from"])
+                copied += len(json.dumps(_resolved(document, source)))
             if copied > max_copied:
                 raise OperationError(
                     f"the copies exceed {max_copied} bytes", code="too-much-copied"
@@ -109,24 +111,22 @@ def _parsed(operations: JSON) -> list[jsonpatch.PatchOperation]:
     parsed = []
     for index, operation in enumerate(operations):
         with _located(index, operation):
-            parsed.append(_parsed_operation(operation))
+            if not isinstance(operation, dict):
+                problem = "an operation must be an object"
+                raise PatchError(problem, code="invalid-operation")
+            name = operation.get("op")
+            if not isinstance(name, str) or name not in _MEMBERS:
+                problem = f"unknown operation {name!r}"
+                raise PatchError(problem, code="unknown-operation")
+            for member in _MEMBERS[name]:
+                if member not in operation:
+                    problem = f"{name} needs the member {member!r}"
+                    raise PatchError(problem, code="invalid-operation")
+                # ``path`` and ``from`` are JSON Pointers.
+                if member != "value":
+                    _pointer(operation[member])
+            parsed.append(jsonpatch.JsonPatch.operations[name](operation))
     return parsed
-
-
-def _parsed_operation(operation: JSON) -> jsonpatch.PatchOperation:
-    if not isinstance(operation, dict):
-        raise PatchError("an operation must be an object", code="invalid-operation")
-    name = operation.get("op")
-    if not isinstance(name, str) or name not in _MEMBERS:
-        raise PatchError(f"unknown operation {name!r}", code="unknown-operation")
-    for member in _MEMBERS[name]:
-        if member not in operation:
-            raise PatchError(
-                f"{name} needs the member {member!r}", code="invalid-operation"
-            )
-        if member != "value":
-            _pointer(operation[member])
-    return jsonpatch.JsonPatch.operations[name](operation)
 
 
 def _pointer(text: JSON) -> JsonPointer:
@@ -221,12 +221,6 @@ def _move(
     remove = jsonpatch.RemoveOperation({"op": "remove", "path": source.path})
     add = jsonpatch.AddOperation({"op": "add", "path": target.path, "value": value})
     return _run(_run(document, remove, copies), add, copies)
-
-
-def _size_of_source(document: JSON, operation: jsonpatch.CopyOperation) -> int:
-    """Return the size that a copied value has as JSON text."""
-    source = JsonPointer(operation.operation["from"])
-    return len(json.dumps(_resolved(document, source)))
 
 
 def _resolved(document: JSON, pointer: JsonPointer) -> JSON:

@@ -38,7 +38,7 @@ def diff(original: JSON, modified: JSON) -> JSON:
 def _apply(target: JSON, patch: JSON) -> JSON:
     """Apply a patch as the pseudocode MergePatch of RFC 7396, section 2, does."""
     # "If the patch is anything other than an object, the result will always be to
-    # replace the entire target with the entire patch" (section 1).
+    # replace the entire target with the entire patch."
     if not isinstance(patch, dict):
         return patch
     if not isinstance(target, dict):

@@ -245,7 +245,7 @@ def _problems(case: SpecCase) -> Iterator[str]:
         unknown = case.object(name).keys() - allowed
         if unknown:
             yield f"{name!r} has unknown keys {sorted(unknown)}"
-    # The conflicts of a three-way patch are stated beside the error that they are.
+    # A case may state the conflicts of a three-way patch and that it fails with them.
     both = case.object("error").keys() & document.keys() - {"conflicts"}
     if both:
         yield f"{sorted(both)} cannot both fail and have a result"

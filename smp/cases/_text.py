@@ -107,19 +107,18 @@ def block(name: str, value: JSON, indent: int) -> list[str]:
             lines += block(member, member_value, indent + 2)
     else:
         for element in value:
-            lines += _element(element, indent + 2)
+            line = f"{margin}  - {flow(element)}"
+            if len(line) <= _WIDTH or not isinstance(element, dict) or not element:
+                lines.append(line)
+                continue
+            # The first member stands behind the dash, the others below it.
+            members = [
+                block(member, member_value, indent + 4)
+                for member, member_value in element.items()
+            ]
+            first, *others = chain.from_iterable(members)
+            lines += [f"{margin}  - {first.lstrip()}", *others]
     return lines
-
-
-def _element(value: JSON, indent: int) -> list[str]:
-    """Write an element of a list, on one line where it fits."""
-    margin = " " * indent
-    line = f"{margin}- {flow(value)}"
-    if len(line) <= _WIDTH or not isinstance(value, dict) or not value:
-        return [line]
-    members = [block(name, member, indent + 2) for name, member in value.items()]
-    first, *others = chain.from_iterable(members)
-    return [f"{margin}- {first.lstrip()}", *others]
 
 
 def flow(value: JSON) -> str:

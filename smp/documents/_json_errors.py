@@ -41,8 +41,8 @@ def syntax_error(
     """Make the error about a text that is not JSON."""
     problem, offset = reported(error)
     place = end if offset is None else start + offset
-    # RFC 8259, section 6: "Numeric values that cannot be represented in the grammar
-    # (such as Infinity and NaN) are not permitted." Many programs write them.
+    # RFC 8259, section 6: numeric values such as Infinity and NaN are not permitted.
+    # Many programs write them nevertheless.
     constant = re.compile(_NOT_A_NUMBER).match(text.data, place)
     if constant:
         problem = f"JSON has no {constant[0].decode()}"
@@ -55,19 +55,17 @@ def number_error(text: Text, start: int, end: int) -> DocumentError:
     place = start
     # Strings are matched as well, so that digits inside of them do not count.
     for token in re.compile(_STRING_OR_NUMBER).finditer(text.data, start, end):
-        if token[2] and _is_out_of_range(token[2]):
-            place = token.start()
-            break
+        number = token[2]
+        if not number:
+            continue
+        try:
+            int(number)
+        except ValueError:
+            # Either an integer with more digits than Python converts, or a float.
+            if number.lstrip(b"-").isdigit() or isinf(float(number)):
+                place = token.start()
+                break
     return text.error("invalid-number", "a number is out of range", place, QUOTE_IT)
-
-
-def _is_out_of_range(number: bytes) -> bool:
-    try:
-        int(number)
-    except ValueError:
-        # Either an integer with more digits than Python converts, or a float.
-        return number.lstrip(b"-").isdigit() or isinf(float(number))
-    return False
 
 
 def duplicate_key_error(text: Text, start: int, end: int) -> DocumentError:

@@ -54,16 +54,8 @@ def resolve(text: str) -> JSON:
     """Return the value of a plain scalar; see ``smp.documents.resolve``."""
     if text in _RESOLVED:
         return _RESOLVED[text]
-    if text[0] in _STARTS_OF_NUMBERS:
-        return _number(text)
-    return text
-
-
-def _number(text: str) -> JSON:
-    """Return the number that a plain scalar is, else the text.
-
-    Integers of any size are kept; kubectl turns those beyond 64 bits into floats.
-    """
+    if text[0] not in _STARTS_OF_NUMBERS:
+        return text
     # YAML 1.1 allows underscores between digits. go-yaml looks at what starts with a
     # point before it removes them.
     plain = text if text[0] == "." else text.replace("_", "")
@@ -73,6 +65,7 @@ def _number(text: str) -> JSON:
             # Beyond 64 bits go-yaml reads a float or a string instead.
             if -(2**63) <= integer < 2**64:
                 return integer
+    # Integers of any size are kept; kubectl turns those beyond 64 bits into floats.
     if _DECIMAL.fullmatch(plain):
         return int(plain)
     if not _FLOAT.fullmatch(plain):

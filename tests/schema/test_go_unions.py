@@ -332,7 +332,7 @@ type T struct {
 	// +optional
 	B *int `json:"b"`
 }"""
-    assert "U cannot be inlined beside another union" in str(
+    assert "U cannot be inlined next to another union" in str(
         problem(source, "kep1027-draft")
     )
     labelled = source.replace("// +unionMember\n", "// +unionMember=kind\n")

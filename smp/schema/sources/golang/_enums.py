@@ -12,7 +12,7 @@ from smp.errors import DocumentError
 from smp.schema.sources.golang._markers import Markers
 from smp.schema.sources.golang._packages import BasicType, DeclaredType, Packages
 from smp.schema.sources.golang._problems import Problems
-from smp.schema.sources.golang._syntax import GoConstant, GoType, PointerType
+from smp.schema.sources.golang._syntax import GoType, PointerType
 from smp.values import JSON
 
 # Go: kube-openapi's enumTypeDescriptionHeader.
@@ -74,7 +74,25 @@ class Enums:
                     self._by_type[declared.name] = GoEnum()
         for package in packages:
             for constant in package.constants.values():
-                self._add_constant(constant)
+                type_, value = packages.evaluate(constant)
+                try:
+                    # An untyped constant belongs to no enum.
+                    enum = self.of(type_) if type_ else None
+                except DocumentError:
+                    # Its type is declared nowhere, so it is not an enum.
+                    enum = None
+                if enum is None:
+                    continue
+                if isinstance(value, str):
+                    comment = " ".join(line.text for line in constant.comment)
+                    enum.add(constant.name, value, comment)
+                else:
+                    error = constant.at.error(
+                        f"cannot evaluate the constant {constant.name}",
+                        code="unknown-constant",
+                        hint="use a string literal",
+                    )
+                    problems.add(error)
 
     def of(self, type_: GoType) -> GoEnum | None:
         """Return the enum of a type, or of the type that it points to."""
@@ -122,27 +140,6 @@ class Enums:
             return False
         return True
 
-    def _add_constant(self, constant: GoConstant) -> None:
-        """Add a constant to the enum of its type; an untyped one belongs to none."""
-        type_, value = self._packages.evaluate(constant)
-        try:
-            enum = self.of(type_) if type_ else None
-        except DocumentError:
-            enum = None  # the type is declared nowhere, so it is not an enum
-        if enum is None:
-            return
-        if isinstance(value, str):
-            comment = " ".join(line.text for line in constant.comment)
-            enum.add(constant.name, value, comment)
-        else:
-            self._problems.add(
-                constant.at.error(
-                    f"cannot evaluate the constant {constant.name}",
-                    code="unknown-constant",
-                    hint="use a string literal",
-                )
-            )
-
 
 def _without_pointer(type_: GoType) -> GoType:
     return type_.to if isinstance(type_, PointerType) else type_
@@ -160,13 +157,13 @@ def _listed_values(text: str) -> list[JSON]:
         parts = text.removeprefix("=").split(";")
     values: list[JSON] = []
     for part in parts:
-        word = part.strip()
-        if not word:
+        item = part.strip()
+        if not item:
             continue
         try:
-            value: JSON = json.loads(word)
+            value: JSON = json.loads(item)
         except (ValueError, RecursionError):
-            value = word
-        # A scalar keeps its type; a word that is not JSON is a string without quotes.
-        values.append(value if isinstance(value, str | int | float) else word)
+            value = item
+        # A scalar keeps its type; what is not JSON is a string without quotes.
+        values.append(value if isinstance(value, str | int | float) else item)
     return values

@@ -257,10 +257,10 @@ class _Generator:
                 if isinstance(resolved, DeclaredType):
                     self._wanted.setdefault(resolved.name, resolved)
                 schema = {"$ref": _REFERENCES[self._version] + resolved.name}
-            case WellKnownType(known):
+            case WellKnownType(json_schema):
                 # OpenAPI v2 has no oneOf.
                 v2 = self._version == OPENAPI_2
-                schema = _without_one_of(known) if v2 else deepcopy(known)
+                schema = _without_one_of(json_schema) if v2 else deepcopy(json_schema)
         return schema
 
 
@@ -293,14 +293,14 @@ def _description(comment: Comment, more: Sequence[str] = ()) -> str:
     for line in [*lines, *more]:
         if line == "---":
             break
-        words = line.rstrip(" ")
-        if not words:
+        content = line.rstrip(" ")
+        if not content:
             text = text[:-1] + "\n\n"
-        elif words.lstrip(" ").startswith(("TODO", "+")):
+        elif content.lstrip(" ").startswith(("TODO", "+")):
             continue  # a note to developers, or a marker
-        elif words.startswith((" ", "\t")):
+        elif content.startswith((" ", "\t")):
             # An indented line, of an example, stays a line of its own.
-            text = text[:-1] + "\n" + words + "\n"
+            text = text[:-1] + "\n" + content + "\n"
         else:
-            text += words + " "
+            text += content + " "
     return text.strip()

@@ -38,8 +38,8 @@ class JSONTag(msgspec.Struct, frozen=True):
             # "An anonymous struct field with a name given in its JSON tag is treated as
             # having that name, rather than being anonymous."
             inline=field.embedded and not name,
-            # encoding/json knows no option "inline": Kubernetes writes it beside an
-            # embedded field, for readers.
+            # encoding/json knows no option "inline": Kubernetes writes it on
+            # embedded fields, for readers.
             misplaced_inline="inline" in options and not field.embedded,
         )
 

@@ -169,23 +169,19 @@ class Packages:
 
         Raises DocumentError (code unresolvable-type).
         """
-        if name.package:
-            path = self._imports[name.at.source].get(name.package)
-            if path is None:
-                reason = f"the file does not import {name.package}"
-                raise _unresolvable(name, reason)
-            return self._imported_type(path, name)
-        package = self._by_file[name.at.source]
-        if name.name in package.well_known:
-            return WellKnownType(package.well_known[name.name])
-        # A declaration of the package hides a type of Go's own with the same name.
-        if name.name in package.types:
-            return package.types[name.name]
-        if name.name in _well_known.BASIC:
-            return BasicType(name.name)
-        raise _unresolvable(name, "the package does not declare it")
-
-    def _imported_type(self, path: str, name: GoName) -> NamedType:
+        if not name.package:
+            own = self._by_file[name.at.source]
+            if name.name in own.well_known:
+                return WellKnownType(own.well_known[name.name])
+            # A declaration of the package hides a type of Go's own with the same name.
+            if name.name in own.types:
+                return own.types[name.name]
+            if name.name in _well_known.BASIC:
+                return BasicType(name.name)
+            raise _unresolvable(name, "the package does not declare it")
+        path = self._imports[name.at.source].get(name.package)
+        if path is None:
+            raise _unresolvable(name, f"the file does not import {name.package}")
         key = (path, name.name)
         # The fields of a type that encodes itself say nothing about its JSON, so its
         # schema comes before its source. For all others the source comes first.
@@ -359,7 +355,7 @@ def group_version(package: GoPackage) -> tuple[str, str] | None:
 
 
 def _set_labels(packages: tuple[GoPackage, ...]) -> None:
-    """Label each package, so that equal names of types are told apart.
+    """Label each package, so that types of one name have different schema names.
 
     The label is what ``+k8s:openapi-model-package`` says (Go: kube-openapi's
     model_names.go). Without the marker it is the package name, after the names of as

@@ -1,6 +1,6 @@
 """Problems of Go sources, gathered so that one run reports them all.
 
-kube-openapi's generator only logs most of them and generates regardless.
+kube-openapi's generator only logs most of them and writes the schema anyway.
 """
 
 from __future__ import annotations

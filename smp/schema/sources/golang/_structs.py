@@ -126,8 +126,19 @@ class StructReader:
                 parts.append(InlinedStruct(field, inlined))
             elif field.name[:1].isupper():
                 json_field = JSONField(field, tag, markers(field.comment))
-                self._check_field(json_field)
                 parts.append(json_field)
+                # Go: kube-openapi's isOptional raises the same error.
+                if {"optional", "required"} <= json_field.markers.keys():
+                    problem = "a field is optional or required, not both"
+                    self._problems.misuse_on(json_field, "required", problem)
+                if "enum" in json_field.markers:
+                    problem = "+enum marks a type, not a field"
+                    self._problems.misuse_on(json_field, "enum", problem)
+                if tag.misplaced_inline:
+                    problem = (
+                        f"only an embedded field is inlined, {field.name} has a name"
+                    )
+                    self._problems.add(field.at.error(problem, code="invalid-tag"))
         result = GoStruct(at, name, struct_markers, tuple(parts))
         # encoding/json prefers one of several fields of a name, or drops them all, by
         # how deep they are embedded. No API should rely on that.
@@ -173,16 +184,3 @@ class StructReader:
                 f"{field.name} inlines itself", code="circular-reference"
             )
         return self.declared(resolved, enclosing)
-
-    def _check_field(self, field: JSONField) -> None:
-        # Go: kube-openapi's isOptional raises the same error.
-        if "optional" in field.markers and "required" in field.markers:
-            problem = "a field is optional or required, not both"
-            self._problems.misuse_on(field, "required", problem)
-        if "enum" in field.markers:
-            problem = "+enum marks a type, not a field"
-            self._problems.misuse_on(field, "enum", problem)
-        if field.json.misplaced_inline:
-            name = field.field.name
-            problem = f"only an embedded field is inlined, {name} has a name"
-            self._problems.add(field.at.error(problem, code="invalid-tag"))

@@ -19,7 +19,6 @@ from smp.schema.sources.golang._structs import GoStruct
 from smp.schema.sources.golang._union_markers import (
     UNION_MARKERS,
     GoUnion,
-    GoUnionMember,
     union_of_fields,
     union_of_struct,
     unions_of_draft,
@@ -125,16 +124,16 @@ class UnionReader:
 
         own = self._unions_of_fields(struct, profile)
         # A union may have markers of declarative validation as well: it is one union.
-        known = {frozenset(union.names) for union in [*whole, *own]}
+        published = {frozenset(union.names) for union in [*whole, *own]}
         for union in unions_of_validation(struct, self._problems, self._values_of):
-            if frozenset(union.names) not in known:
+            if frozenset(union.names) not in published:
                 own.append(union)
 
         unions_of_part = [
             (part, self._unions(part.struct, profile)) for part in struct.inlined
         ]
         inlined = [union for _, unions in unions_of_part for union in unions]
-        # KEP-1027, draft: beside other unions, members must name their discriminator.
+        # KEP-1027, draft: next to other unions, members must name their discriminator.
         if len(inlined) + len(own) > 1:
             for part, unions in unions_of_part:
                 if all(union.labelled for union in unions):
@@ -142,7 +141,7 @@ class UnionReader:
                 self._problems.misuse(
                     part.field.at,
                     None,
-                    f"{part.field.name} cannot be inlined beside another union: its "
+                    f"{part.field.name} cannot be inlined next to another union: its "
                     "members do not name their discriminator",
                     "+unionMember=<discriminator>",
                 )
@@ -225,35 +224,30 @@ class UnionReader:
             if discriminator is not None:
                 self._problems.misuse_on(discriminator, "unionDiscriminator", problem)
             else:
-                marker = struct.markers["union"][0]
-                self._problems.misuse(struct.at, marker, problem)
+                union_marker = struct.markers["union"][0]
+                self._problems.misuse(struct.at, union_marker, problem)
         values: set[str] = set()
         for member in union.members:
-            self._check_member(union, member, values)
-            values.add(member.value)
-
-    def _check_member(
-        self, union: GoUnion, member: GoUnionMember, values_before: set[str]
-    ) -> None:
-        field, value = member.field, member.value
-        marker = next((name for name in UNION_MARKERS if name in field.markers), "")
-        # "members must be optional" in every generation (Go: kube-openapi's
-        # parseUnionStruct and parseUnionMembers).
-        if not field.optional:
-            problem = f"{field.name} is a member of a union, so it must be optional"
-            self._problems.misuse_on(field, marker, problem, "+optional")
-        if field is union.discriminator:
-            problem = f"{field.name} is both the discriminator and a member"
-            self._problems.misuse_on(field, marker, problem)
-        if value in values_before:
-            problem = f"the value {value!r} selects two members"
-            self._problems.misuse_on(field, marker, problem)
-        if union.values and value not in union.values:
-            problem = f"{value!r} is not a value of the discriminator"
-            choices = ", ".join(repr(choice) for choice in union.values)
+            field, value = member.field, member.value
+            marker = next((name for name in UNION_MARKERS if name in field.markers), "")
+            # "union members must be optional", in every generation (Go: kube-openapi's
+            # parseUnionStruct and parseUnionMembers).
+            if not field.optional:
+                problem = f"{field.name} is a member of a union, so it must be optional"
+                self._problems.misuse_on(field, marker, problem, "+optional")
+            if field is discriminator:
+                problem = f"{field.name} is both the discriminator and a member"
+                self._problems.misuse_on(field, marker, problem)
+            if value in values:
+                problem = f"the value {value!r} selects two members"
+                self._problems.misuse_on(field, marker, problem)
+            values.add(value)
             # KEP-2887: only constants of the enum's type are its values.
-            hint = f"one of {choices}; untyped constants do not count"
-            self._problems.misuse_on(field, marker, problem, hint)
+            if union.values and value not in union.values:
+                problem = f"{value!r} is not a value of the discriminator"
+                choices = ", ".join(repr(choice) for choice in union.values)
+                hint = f"one of {choices}; untyped constants do not count"
+                self._problems.misuse_on(field, marker, problem, hint)
 
 
 def _has_markers_of_2019(struct: GoStruct) -> bool:
