@@ -235,7 +235,7 @@ class TestScalars:
 
     @needs_kubectl
     def test_kubectl_agrees_on_random_scalars(self) -> None:
-        letters = random.Random(7)  # noqa: S311  # not for cryptography
+        letters = random.Random(7)
         words = {
             "".join(
                 letters.choices("0011789_+.eExXoObBaf:yn~<=", k=letters.randint(1, 6))
