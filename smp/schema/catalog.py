@@ -126,6 +126,8 @@ class Catalog:
 
     def merged(self, other: Catalog) -> Catalog:
         """Return a catalog of both; for a kind or type in both, ``other`` wins."""
+        # The version stays, because it is the version of the server that all the kinds
+        # are on: custom resources have none.
         return Catalog(
             {**self._kinds, **other._kinds},
             _chained(other.load, self.load),
@@ -157,6 +159,7 @@ class Catalog:
         from difflib import get_close_matches  # noqa: PLC0415  # see above
 
         names = [" ".join(each) for each in self.kinds()]
+        # A kind in another group or version is a better guess than a similar name.
         similar = [name for name in names if name.endswith(f" {kind}")]
         if not similar:
             similar = get_close_matches(f"{api_version} {kind}", names, n=3)
@@ -187,6 +190,7 @@ def kubernetes(
             hint="bundled are " + ", ".join(versions()),
         )
     minor = match[1]
+    # A catalog is shared by all callers, so that its types are linked once.
     if overlay is ABSENT:
         return _with_bundled_overlay(minor)
     catalog = _as_published(minor)
@@ -254,6 +258,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
             raise SchemaError(
                 "the name of a type has control characters", path=Path((name,))
             )
+    # Sorted, so that equal documents give equal bytes.
     index: JSON = [[*kind, name] for kind, name in sorted(compiled.kinds.items())]
     header = _compact({"source": source, "kinds": index})
     types = sorted(compiled.types.items())
@@ -267,6 +272,7 @@ def read_compiled(data: bytes, *, version: str = "") -> Catalog:
     Raises SchemaError for any other bytes.
     """
     try:
+        # The types stay text until they are asked for: most commands need a few.
         header, *lines = zlib.decompress(data).decode().split("\n")
         texts = dict(line.split("\t", 1) for line in lines)
         index = msgspec.json.decode(header)

@@ -215,6 +215,7 @@ class Field:
         self.strategy = NO_STRATEGY
         if "strategy" in facets:
             self.strategy = Strategy.parse(str(facets["strategy"]))
+        # Copied, because the engines ask for them for each member of each object.
         self.merges = self.strategy.merge
         self.replaces = self.strategy.replace
         self.retain_keys = self.strategy.retain_keys
@@ -264,6 +265,7 @@ class ObjectType(Type):
     )
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
+        # OpenAPI's additionalProperties: the types of undeclared names, if any.
         values = document.get("values")
         if values is not None:
             others: Field | None = Field("*", _type_document(values), types)
@@ -287,21 +289,20 @@ class ObjectType(Type):
         the fields; only when they are asked for, so that a merge can do without them.
         """
         if self._unions is None:
-            self._unions = self._read_unions()
+            # Only an enum in the field's own document counts: a reference to a named
+            # type is not followed, so that reading unions links no types.
+            declared = self._fields.declared
+            enums: dict[str, list[JSON]] = {}
+            for name, document in declared.items():
+                facets = as_object(document)
+                type_document = as_object(facets.get("is", document))
+                enums[name] = as_list(type_document.get("enum"))
+            groups = []
+            for group in read_unions(self._published_unions, enums, declared):
+                profile = group.profile or self._profile
+                groups.append(structs.replace(group, profile=profile))
+            self._unions = tuple(groups)
         return self._unions
-
-    def _read_unions(self) -> tuple[UnionGroup, ...]:
-        declared = self._fields.declared
-        enums: dict[str, list[JSON]] = {}
-        for name, document in declared.items():
-            facets = as_object(document)
-            type_document = as_object(facets.get("is", document))
-            enums[name] = as_list(type_document.get("enum"))
-        groups = []
-        for group in read_unions(self._published_unions, enums, declared):
-            profile = group.profile or self._profile
-            groups.append(structs.replace(group, profile=profile))
-        return tuple(groups)
 
     def declares(self, name: str) -> bool:
         """Tell whether the name is a declared field, not an additional property."""
@@ -384,6 +385,8 @@ class Types:
                     f"type {name!r} is referenced but not defined",
                     code="dangling-reference",
                 )
+            # Linking a type links none of its fields, so that types which refer to each
+            # other in a circle end here.
             self._named[name] = self.link(document, name)
         return self._named[name]
 
@@ -406,6 +409,8 @@ class Types:
         """Return the same types under another policy for unknown fields."""
         if unknown_fields == self.unknown_fields:
             return self
+        # Each type holds what an unknown field means, so the types are linked anew. They
+        # are kept, because commands ask for the policy with each object.
         if self._other_policy is None:
             self._other_policy = Types(self._load, unknown_fields)
         return self._other_policy
@@ -432,6 +437,7 @@ class Schema(Struct, frozen=True):
         definitions: Mapping[str, TypeDocument] | None = None,
     ) -> Schema:
         """Make a schema of a type document and the named types that it refers to."""
+        # The root gets the empty name, so that it is linked once, as a named type is.
         named = dict(definitions or {})
         named[""] = document
         return cls("#", Types(named.get))
@@ -467,6 +473,7 @@ class Schema(Struct, frozen=True):
         current: Type = self.type
         field: Field | None = None
         for depth, name in enumerate(names):
+            # A path has no step for the elements of a list: they all have one type.
             if isinstance(current, ListType):
                 current = current.items
             field = current.field(name)
@@ -507,6 +514,7 @@ def _type_document(value: JSON) -> TypeDocument:
 
 def _representation(class_name: str, **facets: object) -> str:
     """Write what ``repr`` returns: the facets that are not empty."""
+    # In angle brackets, because no call with these arguments makes the object.
     parts = [class_name]
     for name, value in facets.items():
         if value not in ("", ()):

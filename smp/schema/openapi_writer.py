@@ -44,6 +44,7 @@ def write_schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
     The result is sorted by name, as the value of ``components.schemas``. A name that
     ``load`` does not know is left out.
     """
+    # Types refer to each other in circles: each is loaded once.
     documents: dict[str, TypeDocument] = {}
     pending = [*names]
     while pending:
@@ -59,6 +60,7 @@ def write_schema(document: JSON) -> JSONObject:
     """Return the schema of a type document, or of the document of a field."""
     if not isinstance(document, dict):
         return _simple_schema(str(document))
+    # In the document of a field, the facets beside "is"; in that of a type, its own.
     facets: JSONObject = {}
     for name, value in document.items():
         if name in _FACETS:

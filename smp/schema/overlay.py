@@ -62,6 +62,7 @@ class Overlay(msgspec.Struct, frozen=True):
         path = Path(("types",))
         types = _object(overlay.get("types", {}), path)
         for name, correction in types.items():
+            # Its members are checked where the type is loaded.
             if not isinstance(correction, str | dict):
                 raise _invalid("a type document is a string or an object", path / name)
 
@@ -98,6 +99,7 @@ def _read_unions(rows: JSON, version: str) -> dict[str, list[JSONObject]]:
     path = Path(("unions",))
     if not isinstance(rows, list):
         raise _invalid(f"unions are a list, not {type_name(rows)}", path)
+    # A catalog from OpenAPI or from CRDs has no version, and gets every union.
     number = _number(version) if _VERSION.fullmatch(version) else []
     unions: dict[str, dict[frozenset[str], JSONObject]] = {}
     for index, entry in enumerate(rows):
@@ -115,6 +117,7 @@ def _read_unions(rows: JSON, version: str) -> dict[str, list[JSONObject]]:
 def _read_union(row: JSONObject, path: Path) -> JSONObject:
     """Return a row of the section as a union in the overlay's shape, without types."""
     members = row.get("members")
+    # Without a discriminator no values select the members, so their names will do.
     if isinstance(members, list) and not row.get("discriminator"):
         members = {name: {} for name in members if isinstance(name, str)}
     if not isinstance(members, dict) or not members:
@@ -130,6 +133,7 @@ def _read_union(row: JSONObject, path: Path) -> JSONObject:
 
 def _fields_in(union: JSONObject) -> frozenset[str]:
     """Return the fields that a union of an overlay names."""
+    # A discriminator counts as well: it can belong to one union only.
     fields = [*as_object(union["members"])]
     discriminator = union.get("discriminator")
     if isinstance(discriminator, str):
@@ -168,16 +172,23 @@ def _with_unions(
         raise _invalid("only an object can have unions", path)
     added: JSONArray = []
     replaced: set[str] = set()
-    for union in unions:
-        fitted = _fitted(union, fields, path)
+    for row in unions:
+        fitted = _fitted(row, fields, path)
         if fitted is not None:
             added.append(fitted)
             replaced |= _fields_in(fitted)
-    kept = [
-        union
-        for union in as_list(document.get("unions"))
-        if replaced.isdisjoint(_published_fields(union))
-    ]
+    # An overlay knows better than the source: what it says of a field replaces the
+    # published unions with that field.
+    kept: JSONArray = []
+    for union in as_list(document.get("unions")):
+        try:
+            (group,) = read_unions([union], {})
+        except SchemaError:
+            # A published union that cannot be read stays, and raises where it is read.
+            kept.append(union)
+        else:
+            if replaced.isdisjoint(group.fields):
+                kept.append(union)
     return {**document, "unions": [*kept, *added]}
 
 
@@ -191,6 +202,7 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
         (group,) = read_unions([union], {})
     except SchemaError as error:
         raise error.at(path) from None
+    # Members may be missing; without its discriminator a union has no meaning.
     if group.discriminator and group.discriminator not in fields:
         raise _invalid(
             f"field {group.discriminator!r} not found", path / "discriminator"
@@ -210,18 +222,6 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
     return fitted
 
 
-def _published_fields(union: JSON) -> frozenset[str]:
-    """Return the fields of a published union.
-
-    One that cannot be read shares no fields: it stays, and raises where it is read.
-    """
-    try:
-        (group,) = read_unions([union], {})
-    except SchemaError:
-        return frozenset()
-    return frozenset(group.fields) - {""}
-
-
 @bounded("the overlay")
 def _corrected(document: TypeDocument | None, correction: JSON) -> TypeDocument | None:
     merged = _merged_type(document or {}, correction)
@@ -230,6 +230,7 @@ def _corrected(document: TypeDocument | None, correction: JSON) -> TypeDocument 
 
 def _merged_type(document: JSON, correction: JSON) -> JSON:
     """Merge a correction over the document of a type, or of a field."""
+    # A reference or a scalar has no members to merge: the correction replaces it.
     if not isinstance(document, dict) or not isinstance(correction, dict):
         return correction
     merged = {word: value for word, value in document.items() if word not in correction}
@@ -238,21 +239,19 @@ def _merged_type(document: JSON, correction: JSON) -> JSON:
         if value is None:
             # A null removes: the word is already left out.
             continue
+        # Types are merged inside each other; a strategy, an enum or a list of unions is
+        # one value, and replaced.
         if word in ("items", "values", "is"):
             merged[word] = _merged_type(current, value)
         elif word == "fields" and isinstance(current, dict) and isinstance(value, dict):
-            merged[word] = _merged_fields(current, value)
+            fields = {name: current[name] for name in current if name not in value}
+            for name, field_correction in value.items():
+                field = _merged_field(name, current.get(name), field_correction)
+                if field is not None:
+                    fields[name] = field
+            merged[word] = fields
         else:
             merged[word] = value
-    return merged
-
-
-def _merged_fields(fields: JSONObject, corrections: JSONObject) -> JSONObject:
-    merged = {name: field for name, field in fields.items() if name not in corrections}
-    for name, correction in corrections.items():
-        field = _merged_field(name, fields.get(name), correction)
-        if field is not None:
-            merged[name] = field
     return merged
 
 
@@ -263,6 +262,7 @@ def _merged_field(name: str, field: JSON, correction: JSON) -> JSON:
     field, any other is one of the field's type. A field without facets of its own is
     written as its type alone, so one of the two may have to be wrapped in ``is``.
     """
+    # A null removes the field, a string is its new type.
     if not isinstance(correction, dict):
         return correction
     of_field = not _FIELD_FACETS.isdisjoint(correction)

@@ -48,6 +48,7 @@ def _rewrite_parts(
 
 
 def _schemas_by_name(value: JSON, change: Change) -> JSON:
+    # The names are free: a property may be called allOf, and is not a list of schemas.
     members = _object(value)
     rewritten: JSONObject = {}
     for name, node in members.items():

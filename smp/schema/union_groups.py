@@ -146,11 +146,18 @@ def read_unions(
     if not isinstance(published, list):
         raise _invalid(f"unions must be a list, not {type_name(published)}")
     groups = tuple(_read_union(union, enums) for union in published)
-    problems = [
-        *_contradictions(groups),
-        *_values_not_in_enum(groups, enums),
-        *_unknown_members(groups, fields),
-    ]
+    problems = [*_contradictions(groups)]
+    for group in groups:
+        # A value that the discriminator can never have would never select its member.
+        enum = enums.get(group.discriminator)
+        for value in group.by_value:
+            if enum and value not in enum:
+                field = group.discriminator
+                problems.append(f"the value {value!r} is not in the enum of {field!r}")
+        if fields is not None:
+            unknown = [name for name in group.fields if name not in fields]
+            names = dict.fromkeys(unknown)
+            problems += [f"field {name!r} not found" for name in names]
     if problems:
         raise _invalid("; ".join(problems))
     return groups
@@ -278,26 +285,6 @@ def _contradictions(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
 
 def _duplicates(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
-
-
-def _values_not_in_enum(groups: tuple[UnionGroup, ...], enums: Enums) -> Iterator[str]:
-    for group in groups:
-        enum = enums.get(group.discriminator)
-        for value in group.by_value:
-            if enum and value not in enum:
-                field = group.discriminator
-                yield f"the value {value!r} is not in the enum of {field!r}"
-
-
-def _unknown_members(
-    groups: tuple[UnionGroup, ...], fields: Collection[str] | None
-) -> Iterator[str]:
-    if fields is None:
-        return
-    for group in groups:
-        for name in dict.fromkeys(group.fields):
-            if name not in fields:
-                yield f"field {name!r} not found"
 
 
 def _object(value: JSON, what: str) -> JSONObject:

@@ -1,5 +1,8 @@
-"""What both directions of a conversion share: the words that both versions have,
-references, paths.
+"""What both directions of a conversion share: common words, references and paths.
+
+A direction walks the document from the top. Each method converts one kind of part and
+returns the new part; what has no counterpart goes to ``lost``, as a path in the
+original. A part is passed along with its path.
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ from smp.values import JSON, JSONArray, JSONObject, type_name
 Convert: TypeAlias = Callable[[JSONObject, Path], JSONObject | None]
 Located: TypeAlias = tuple[JSONObject, Path]
 
-DOCUMENT: Final = ("info", "tags", "externalDocs", "security")
-_VERBS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
-OPERATION: Final = (
+# The words that mean the same in both versions, by the part that they belong to.
+DOCUMENT_WORDS: Final = ("info", "tags", "externalDocs", "security")
+OPERATION_WORDS: Final = (
     "tags",
     "summary",
     "description",
@@ -27,37 +30,41 @@ OPERATION: Final = (
     "deprecated",
     "security",
 )
-PARAMETER: Final = ("name", "in", "description", "required", "allowEmptyValue")
-BODY: Final = ("description", "required")
-PLAIN: Final = (  # what v2 says of a parameter itself, and v3 in the parameter's schema
-    *(
-        "type",
-        "format",
-        "items",
-        "default",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-    ),
-    *(
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "enum",
-        "multipleOf",
-    ),
+PARAMETER_WORDS: Final = ("name", "in", "description", "required", "allowEmptyValue")
+BODY_WORDS: Final = ("description", "required")
+
+# What v2 says in a parameter or a header itself, and v3 in its schema.
+VALUE_WORDS: Final = (
+    "type",
+    "format",
+    "items",
+    "default",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "enum",
+    "multipleOf",
 )
-STRUCTURE: Final = frozenset(
+
+# The words of a schema that describe a structure.
+STRUCTURE_WORDS: Final = frozenset(
     {"properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf", "not"}
 )
+_VERBS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
 
 
 class Direction(ABC):
-    """What both directions share; ``lost`` grows as the conversion goes."""
+    """One conversion of one document, ``source``; ``lost`` grows as it goes.
+
+    ``references`` maps the prefixes of references to those of the other version.
+    """
 
     references: ClassVar[dict[str, str]]
 
@@ -80,106 +87,121 @@ class Direction(ABC):
 
     @abstractmethod
     def schema_node(self, node: JSONObject) -> JSONObject:
-        """Convert a schema, when the schemas inside it are done."""
+        """Convert a schema whose inner schemas are converted already."""
 
     def kept(
         self,
         node: JSONObject,
         path: Path,
         words: Iterable[str],
-        reworded: Iterable[str] = (),
+        converted: Iterable[str] = (),
     ) -> JSONObject:
-        """Keep the words that both versions have, and extensions; what is not reworded
-        either is lost.
+        """Return the words that both versions have, and extensions.
+
+        A word that is not ``converted`` elsewhere either is lost.
         """
-        kept = {
-            word: value
-            for word, value in node.items()
-            if word in words or word.startswith("x-")
-        }
-        self.lost += [
-            path / word for word in node if word not in kept and word not in reworded
-        ]
+        # Both versions allow extensions (x-..) in every part.
+        kept: JSONObject = {}
+        for word, value in node.items():
+            if word in words or word.startswith("x-"):
+                kept[word] = value
+            elif word not in converted:
+                self.lost.append(path / word)
         return kept
 
     def lose(self, path: Path) -> None:
-        """Note what has no counterpart."""
+        """Note a part that has no counterpart."""
         self.lost.append(path)
 
     def section(self, path: Path) -> JSONObject:
-        """Return a section of the source; one that is not there is empty."""
+        """Return a section of the source; an absent one is empty."""
         section = self.source
         for depth, step in enumerate(path.steps, start=1):
-            section = as_object(section.get(str(step), {}), Path(path.steps[:depth]))
+            value = section.get(str(step), {})
+            section = expect_object(value, Path(path.steps[:depth]))
         return section
 
-    def each(self, nodes: JSON, path: Path, convert: Convert) -> JSONObject:
+    def members(self, nodes: JSON, path: Path, convert: Convert) -> JSONObject:
         """Convert the members of an object."""
-        converted = {
-            name: convert(as_object(node, path / name), path / name)
-            for name, node in as_object(nodes, path).items()
-        }
-        return {name: node for name, node in converted.items() if node is not None}
+        converted: JSONObject = {}
+        for name, value in expect_object(nodes, path).items():
+            node = convert(expect_object(value, path / name), path / name)
+            if node is not None:
+                converted[name] = node
+        return converted
 
-    def each_of_section(self, path: Path, convert: Convert) -> JSONObject:
+    def section_members(self, path: Path, convert: Convert) -> JSONObject:
         """Convert the members of a section of the source."""
-        return self.each(self.section(path), path, convert)
+        return self.members(self.section(path), path, convert)
 
-    def each_but_extensions(
+    def members_and_extensions(
         self, nodes: JSON, path: Path, convert: Convert
     ) -> JSONObject:
-        """Convert the members of an object that may have extensions."""
-        members = as_object(nodes, path)
-        extensions = {
-            name: value for name, value in members.items() if name.startswith("x-")
-        }
-        others: JSONObject = {
-            name: value for name, value in members.items() if name not in extensions
-        }
-        return extensions | self.each(others, path, convert)
+        """Convert the members of an object, and keep its extensions (``x-..``)."""
+        extensions: JSONObject = {}
+        others: JSONObject = {}
+        for name, value in expect_object(nodes, path).items():
+            if name.startswith("x-"):
+                extensions[name] = value
+            else:
+                others[name] = value
+        return extensions | self.members(others, path, convert)
 
     def resolved(self, node: JSONObject, path: Path, section: Path) -> Located:
-        """Follow a reference into a section of the source; any other node is returned
-        as it is.
+        """Follow a reference into a section of the source.
+
+        Any other node is returned as it is. Raises SchemaError (code
+        dangling-reference).
         """
-        reference, prefix = node.get("$ref"), f"#{section.pointer}/"
+        reference = node.get("$ref")
+        prefix = f"#{section.pointer}/"
         if not isinstance(reference, str) or not reference.startswith(prefix):
             return node, path
+        # RFC 6901, section 4: ~1 first, so that ~01 becomes ~1.
         name = reference.removeprefix(prefix).replace("~1", "/").replace("~0", "~")
         shared = self.section(section)
         if name not in shared:
             raise SchemaError(
-                f"{reference:.80} is nowhere defined",
+                f"{reference:.80} is referenced but not defined",
                 code="dangling-reference",
                 path=path / "$ref",
             )
         self._written_out.add(section / name)
-        return as_object(shared[name], section / name), section / name
+        return expect_object(shared[name], section / name), section / name
 
     def lose_unused(self, section: Path, names: Iterable[str]) -> None:
-        """Note shared parts that are to be written out where they are used, and that
-        nothing uses.
+        """Note the shared parts of a section that nothing refers to.
+
+        The other version has no such section: its parts are written out where they are
+        used.
         """
-        self.lost += [
-            section / name for name in names if section / name not in self._written_out
-        ]
+        for name in names:
+            if section / name not in self._written_out:
+                self.lose(section / name)
 
     def lose_beside_reference(self, node: JSONObject, path: Path) -> None:
-        """Note what stands beside a reference that is no schema, where it means
-        nothing.
-        """
-        self.lost += [path / word for word in node if word != "$ref" and "$ref" in node]
+        """Note the words beside a reference outside of schemas: they are ignored."""
+        if "$ref" in node:
+            for word in node:
+                if word != "$ref":
+                    self.lose(path / word)
 
     def moved(self, reference: JSON) -> JSON:
-        """Convert a reference. Raises SchemaError for one that leads out of the
+        """Convert a reference.
+
+        Raises SchemaError (code invalid-reference) for one that leads out of the
         document.
         """
-        for prefix, other in self.references.items():
-            if isinstance(reference, str) and reference.startswith(prefix):
-                return other + reference.removeprefix(prefix)
+        if isinstance(reference, str):
+            for prefix, other in self.references.items():
+                if reference.startswith(prefix):
+                    return other + reference.removeprefix(prefix)
         shown = reference if isinstance(reference, str) else type_name(reference)
-        problem = f"{shown:.80} is no reference to a part of this document"
-        raise SchemaError(problem, code="invalid-reference", path=Path(("$ref",)))
+        raise SchemaError(
+            f"{shown:.80} is not a reference to a part of this document",
+            code="invalid-reference",
+            path=Path(("$ref",)),
+        )
 
     def schema(self, node: JSON, path: Path) -> JSON:
         """Convert a schema, wherever it stands."""
@@ -190,14 +212,16 @@ class Direction(ABC):
 
     def schemas(self, path: Path) -> JSONObject:
         """Convert the schemas that the document names."""
-        return {
-            name: self.schema(node, path / name)
-            for name, node in self.section(path).items()
-        }
+        schemas: JSONObject = {}
+        for name, node in self.section(path).items():
+            schemas[name] = self.schema(node, path / name)
+        return schemas
 
     def security_scheme(self, node: JSONObject, path: Path) -> JSONObject | None:
-        """Convert a security scheme: a key, which both versions write alike and
-        Kubernetes alone has.
+        """Convert a security scheme.
+
+        A key in a header or a query is the one scheme that Kubernetes has, and both
+        versions write it alike.
         """
         if node.get("type") == "apiKey" and node.get("in") != "cookie":
             return node
@@ -207,34 +231,33 @@ class Direction(ABC):
     def paths(self) -> JSONObject:
         """Convert the paths, where there are any."""
         paths = self.source.get("paths")
-        return (
-            {}
-            if paths is None
-            else {
-                "paths": self.each_but_extensions(
-                    paths, Path(("paths",)), self.path_item
-                )
-            }
-        )
+        if paths is None:
+            return {}
+        at = Path(("paths",))
+        return {"paths": self.members_and_extensions(paths, at, self.path_item)}
 
     def path_item(self, node: JSONObject, path: Path) -> JSONObject:
-        """Convert a path: its verbs, and the parameters of them all."""
+        """Convert a path: its verbs, and the parameters of all of them."""
+        # What v3 adds to a path (summary, description, servers, trace) v2 lacks.
         item = self.kept(node, path, (), (*_VERBS, "parameters"))
+        parameters: JSONObject = {}
+        if "parameters" in node:
+            parameters["parameters"] = self.parameters(node, path)
         verbs: JSONObject = {verb: node[verb] for verb in _VERBS if verb in node}
-        parameters: JSONObject = (
-            {"parameters": self.parameters(node, path)} if "parameters" in node else {}
-        )
-        return item | self.each(verbs, path, self.operation) | parameters
+        return item | self.members(verbs, path, self.operation) | parameters
 
     def parameters(self, node: JSONObject, path: Path) -> JSONArray:
         """Convert the parameters of a path or of an operation."""
-        converted = [
-            self.parameter_or_reference(*one) for one in parameters_of(node, path)
-        ]
-        return [one for one in converted if one is not None]
+        parameters: JSONArray = []
+        for parameter, at in parameters_of(node, path):
+            converted = self.parameter_or_reference(parameter, at)
+            if converted is not None:
+                parameters.append(converted)
+        return parameters
 
     def parameter_or_reference(self, node: JSONObject, path: Path) -> JSONObject | None:
         """Convert a parameter where it is used."""
+        # A shared parameter stays shared: both versions have a section for them.
         if "$ref" not in node:
             return self.parameter(node, path)
         self.lose_beside_reference(node, path)
@@ -245,28 +268,29 @@ class Direction(ABC):
 
 
 def parameters_of(node: JSONObject, path: Path) -> list[Located]:
-    """Return the parameters of a path or of an operation, and where they are."""
+    """Return the parameters of a path or of an operation, each with its path."""
     path /= "parameters"
-    nodes = as_list(node.get("parameters", []), path)
+    nodes = expect_list(node.get("parameters", []), path)
     return [
-        (as_object(one, path / index), path / index) for index, one in enumerate(nodes)
+        (expect_object(parameter, path / index), path / index)
+        for index, parameter in enumerate(nodes)
     ]
 
 
-def filled(sections: JSONObject) -> JSONObject:
+def without_empty(sections: JSONObject) -> JSONObject:
     """Return the sections that have something in them."""
     return {name: section for name, section in sections.items() if section}
 
 
-def as_object(value: JSON, path: Path) -> JSONObject:
-    """Return an object. Raises SchemaError for anything else."""
+def expect_object(value: JSON, path: Path) -> JSONObject:
+    """Return an object. Raises SchemaError for any other value."""
     if not isinstance(value, dict):
         raise SchemaError(f"an object is expected, not {type_name(value)}", path=path)
     return value
 
 
-def as_list(value: JSON, path: Path) -> JSONArray:
-    """Return a list. Raises SchemaError for anything else."""
+def expect_list(value: JSON, path: Path) -> JSONArray:
+    """Return a list. Raises SchemaError for any other value."""
     if not isinstance(value, list):
         raise SchemaError(f"a list is expected, not {type_name(value)}", path=path)
     return value

@@ -1,4 +1,4 @@
-"""From OpenAPI v3 to v2, the way back from what Go's openapiconv does."""
+"""From OpenAPI v3 to v2: the way back from what Go's openapiconv does."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import ClassVar, Final
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.conversion._direction import (
-    BODY,
-    DOCUMENT,
-    OPERATION,
-    PARAMETER,
-    PLAIN,
-    STRUCTURE,
+    BODY_WORDS,
+    DOCUMENT_WORDS,
+    OPERATION_WORDS,
+    PARAMETER_WORDS,
+    STRUCTURE_WORDS,
+    VALUE_WORDS,
     Direction,
-    as_object,
-    filled,
+    expect_object,
+    without_empty,
 )
 from smp.schema.conversion._to_v3 import ToV3
 from smp.values import ABSENT, JSON, JSONArray, JSONObject, same
@@ -29,99 +29,115 @@ _BODIES: Final = _COMPONENTS / "requestBodies"
 class ToV2(Direction):
     """From v3 to v2."""
 
-    references: ClassVar = {other: prefix for prefix, other in ToV3.references.items()}
+    references: ClassVar = {v3: v2 for v2, v3 in ToV3.references.items()}
 
     def document(self) -> JSONObject:
         """Convert the whole document."""
-        kept = self.kept(
-            self.source, Path(), DOCUMENT, ("openapi", "paths", "components")
-        )
-        known = (
+        converted = ("openapi", "paths", "components")
+        kept = self.kept(self.source, Path(), DOCUMENT_WORDS, converted)
+        components = (
             "schemas",
             "parameters",
             "securitySchemes",
             "responses",
             "requestBodies",
         )
-        self.lost += [
-            _COMPONENTS / word
-            for word in self.section(_COMPONENTS)
-            if word not in known
-        ]
+        for word in self.section(_COMPONENTS):
+            if word not in components:
+                self.lose(_COMPONENTS / word)
         sections: JSONObject = {
             "definitions": self.schemas(_COMPONENTS / "schemas"),
-            "parameters": self.each_of_section(
+            "parameters": self.section_members(
                 _COMPONENTS / "parameters", self.parameter
             ),
-            "securityDefinitions": self.each_of_section(
+            "securityDefinitions": self.section_members(
                 _COMPONENTS / "securitySchemes", self.security_scheme
             ),
         }
-        converted = {"swagger": "2.0", **kept, **self.paths(), **filled(sections)}
-        for section in (_RESPONSES, _BODIES):
-            self.lose_unused(section, self.section(section))
-        return converted
+        document = {"swagger": "2.0", **kept, **self.paths(), **without_empty(sections)}
+
+        # Shared responses and bodies have been written out in the operations that refer
+        # to them.
+        self.lose_unused(_RESPONSES, self.section(_RESPONSES))
+        self.lose_unused(_BODIES, self.section(_BODIES))
+        return document
 
     def schema_node(self, node: JSONObject) -> JSONObject:
-        """Unwrap a reference that was wrapped for the words beside it."""
-        if isinstance(node.get("discriminator"), dict):
-            node = {**node, "discriminator": _property_name(node["discriminator"])}
+        """Unwrap a reference that was wrapped because of the words beside it."""
+        discriminator = node.get("discriminator")
+        if isinstance(discriminator, dict):
+            name = discriminator.get("propertyName")
+            # v2 has the name of the property alone, and no mapping of its values.
+            if not isinstance(name, str) or len(discriminator) > 1:
+                raise SchemaError(
+                    "OpenAPI v2 has no discriminator with a mapping",
+                    path=Path(("discriminator",)),
+                )
+            node = {**node, "discriminator": name}
+        # v2 as Kubernetes writes it has $ref among other words, so they can stay.
         if "$ref" in node:
             return {**node, "$ref": self.moved(node["$ref"])}
+        others = {word: value for word, value in node.items() if word != "allOf"}
         match node.get("allOf"):
-            case [{"$ref": reference, **others}] if (
-                not others and len(node) > 1 and node.keys() & STRUCTURE == {"allOf"}
+            # One reference alone, beside words that are not a structure.
+            case [{"$ref": reference, **rest}] if (
+                not rest and others and STRUCTURE_WORDS.isdisjoint(others)
             ):
-                return {
-                    **{word: value for word, value in node.items() if word != "allOf"},
-                    "$ref": reference,
-                }
+                return {**others, "$ref": reference}
         return node
 
     def operation(self, node: JSONObject, path: Path) -> JSONObject:
-        """Convert an operation: its body is a parameter, and media types are its own."""
-        kept = self.kept(
-            node, path, OPERATION, ("requestBody", "parameters", "responses")
-        )
-        consumes, bodies = self.body(node, path / "requestBody")
-        if bodies or "parameters" in node:
-            kept["parameters"] = [*bodies, *self.parameters(node, path)]
-        if consumes:
-            kept["consumes"] = consumes
-        return kept | self.responses(node, path)
+        """Convert an operation.
 
-    def body(self, node: JSONObject, path: Path) -> tuple[JSONArray, JSONArray]:
-        """Convert the body of an operation to what it consumes and to a parameter; none
-        to nothing.
+        Its request body becomes a parameter, and its media types those of the whole
+        operation.
         """
-        if "requestBody" not in node:
-            return [], []
-        body = as_object(node["requestBody"], path)
+        converted = ("requestBody", "parameters", "responses")
+        operation = self.kept(node, path, OPERATION_WORDS, converted)
+        consumes: JSONArray = []
+        parameters: JSONArray = []
+        if "requestBody" in node:
+            consumes, body = self.body(node["requestBody"], path / "requestBody")
+            parameters.append(body)
+        if "parameters" in node:
+            parameters += self.parameters(node, path)
+        if parameters or "parameters" in node:
+            operation["parameters"] = parameters
+        if consumes:
+            operation["consumes"] = consumes
+        return operation | self.responses(node, path)
+
+    def body(self, value: JSON, path: Path) -> tuple[JSONArray, JSONObject]:
+        """Convert a request body to the media types that it has, and a parameter."""
+        body = expect_object(value, path)
         self.lose_beside_reference(body, path)
         body, path = self.resolved(body, path, _BODIES)
-        kept = self.kept(body, path, BODY, ("content",))
+        kept = self.kept(body, path, BODY_WORDS, ("content",))
         media_types, schema = self.content(body, path / "content")
-        return media_types, [
-            {"name": "body", "in": "body", "schema": {}, **kept, **schema}
-        ]
+        # OpenAPI v2: a body needs a name, which has no effect, and a schema.
+        parameter = {"name": "body", "in": "body", "schema": {}, **kept, **schema}
+        return media_types, parameter
 
     def parameter(self, node: JSONObject, path: Path) -> JSONObject | None:
-        """Convert a parameter; a cookie has no counterpart."""
-        if node.get("in") != "cookie":
-            return self.without_schema(node, path)
-        self.lose(path)
-        return None
+        """Convert a parameter; None for a cookie, which is lost."""
+        # v2 has no cookies.
+        if node.get("in") == "cookie":
+            self.lose(path)
+            return None
+        return self.without_schema(node, path)
 
     def without_schema(self, node: JSONObject, path: Path) -> JSONObject:
-        """Say of a parameter or a header itself what its schema says, if that is plain."""
-        kept, schema = (
-            self.kept(node, path, PARAMETER, ("schema",)),
-            node.get("schema", {}),
-        )
-        if isinstance(schema, dict) and _is_plain(schema):
-            return kept | schema
-        self.lose(path / "schema")
-        return kept
+        """Move what the schema of a parameter or a header says to the part itself.
+
+        A schema with words that v2 does not allow there is lost.
+        """
+        kept = self.kept(node, path, PARAMETER_WORDS, ("schema",))
+        schema = node.get("schema", {})
+        # v2 describes only plain values and lists of them outside of a body.
+        if not isinstance(schema, dict) or not _has_only_value_words(schema):
+            self.lose(path / "schema")
+            return kept
+        return kept | schema
 
     def responses(self, node: JSONObject, path: Path) -> JSONObject:
         """Convert the responses of an operation, and gather what it produces."""
@@ -129,78 +145,65 @@ class ToV2(Direction):
             return {}
         contents: dict[Path, JSONArray] = {}
         convert = partial(self.response, contents=contents)
-        responses = self.each_but_extensions(
-            node["responses"], path / "responses", convert
-        )
-        produces = list(
-            dict.fromkeys(
-                str(media_type)
-                for content in contents.values()
-                for media_type in content
-            )
-        )
-        self.lost += [
-            where for where, content in contents.items() if len(content) < len(produces)
-        ]
-        return {
-            "responses": responses,
-            **({"produces": [*produces]} if produces else {}),
-        }
+        at = path / "responses"
+        responses = self.members_and_extensions(node["responses"], at, convert)
+        produces: JSONArray = []
+        for media_types in contents.values():
+            produces += [each for each in media_types if each not in produces]
+        # v2 has one list of media types for all responses of an operation.
+        for content_at, media_types in contents.items():
+            if len(media_types) < len(produces):
+                self.lose(content_at)
+        if not produces:
+            return {"responses": responses}
+        return {"responses": responses, "produces": produces}
 
     def response(
         self, node: JSONObject, path: Path, contents: dict[Path, JSONArray]
     ) -> JSONObject:
-        """Convert a response."""
+        """Convert a response, and note the media types of its content."""
         self.lose_beside_reference(node, path)
         node, path = self.resolved(node, path, _RESPONSES)
-        kept = self.kept(node, path, ("description",), ("content", "headers"))
+        # A shared response is written out, because in v2 the operation states the media
+        # types.
+        response = self.kept(node, path, ("description",), ("content", "headers"))
         if "headers" in node:
-            kept["headers"] = self.each(
-                node["headers"], path / "headers", self.without_schema
-            )
-        if "content" not in node:
-            return kept
-        contents[path / "content"], schema = self.content(node, path / "content")
-        return kept | schema
+            at = path / "headers"
+            response["headers"] = self.members(node["headers"], at, self.without_schema)
+        if "content" in node:
+            at = path / "content"
+            contents[at], schema = self.content(node, at)
+            response |= schema
+        return response
 
     def content(self, node: JSONObject, path: Path) -> tuple[JSONArray, JSONObject]:
-        """Return the media types of a content, and the schema of the first; a different
-        one is lost.
+        """Return the media types of a content, and ``schema``, that of the first.
+
+        v2 has one schema for all media types; a different one is lost.
         """
-        content = {
-            name: as_object(one, path / name)
-            for name, one in as_object(node.get("content", {}), path).items()
-        }
-        self.lost += [
-            path / name / word
-            for name, one in content.items()
-            for word in one
-            if word != "schema"
-        ]
-        schemas = {name: one.get("schema", ABSENT) for name, one in content.items()}
-        first = next(iter(schemas.values()), ABSENT)
-        self.lost += [
-            path / name for name, schema in schemas.items() if not same(schema, first)
-        ]
-        name = next(iter(schemas), "")
-        return [*content], {} if first is ABSENT else {
-            "schema": self.schema(first, path / name / "schema")
-        }
+        schemas = {}
+        for name, value in expect_object(node.get("content", {}), path).items():
+            media_type = expect_object(value, path / name)
+            schemas[name] = media_type.get("schema", ABSENT)
+            for word in media_type:
+                if word != "schema":
+                    self.lose(path / name / word)
+        first_name = next(iter(schemas), "")
+        first = schemas.get(first_name, ABSENT)
+        for name, schema in schemas.items():
+            if not same(schema, first):
+                self.lose(path / name)
+        if first is ABSENT:
+            return [*schemas], {}
+        converted = self.schema(first, path / first_name / "schema")
+        return [*schemas], {"schema": converted}
 
 
-def _is_plain(schema: JSONObject) -> bool:
-    items = schema.get("items", {})
-    return (
-        all(word in PLAIN for word in schema)
-        and isinstance(items, dict)
-        and (not items or _is_plain(items))
-    )
-
-
-def _property_name(discriminator: JSON) -> JSON:
-    match discriminator:
-        case {"propertyName": str(name), **others} if not others:
-            return name
-    raise SchemaError(
-        "a discriminator with a mapping is not for v2", path=Path(("discriminator",))
-    )
+def _has_only_value_words(schema: JSONObject) -> bool:
+    """Tell whether v2 can say in a parameter or a header what a schema says."""
+    if not schema.keys() <= set(VALUE_WORDS):
+        return False
+    if "items" not in schema:
+        return True
+    items = schema["items"]
+    return isinstance(items, dict) and _has_only_value_words(items)

@@ -1,5 +1,7 @@
-"""From OpenAPI v2 to v3, as Go's openapiconv does, but that what it drops is kept or
-listed as lost.
+"""From OpenAPI v2 to v3, as Go's openapiconv does.
+
+What openapiconv drops without a word is kept here where v3 has a place for it, and
+listed as lost where it has none.
 """
 
 from __future__ import annotations
@@ -10,17 +12,17 @@ from typing import ClassVar, Final
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.conversion._direction import (
-    BODY,
-    DOCUMENT,
-    OPERATION,
-    PARAMETER,
-    PLAIN,
-    STRUCTURE,
+    BODY_WORDS,
+    DOCUMENT_WORDS,
+    OPERATION_WORDS,
+    PARAMETER_WORDS,
+    STRUCTURE_WORDS,
+    VALUE_WORDS,
     Direction,
     Located,
-    as_list,
-    filled,
+    expect_list,
     parameters_of,
+    without_empty,
 )
 from smp.values import JSONObject
 
@@ -38,7 +40,9 @@ class ToV3(Direction):
 
     def document(self) -> JSONObject:
         """Convert the whole document."""
-        sections = (
+        converted = (
+            "swagger",
+            "paths",
             "definitions",
             "parameters",
             "responses",
@@ -46,24 +50,25 @@ class ToV3(Direction):
             "consumes",
             "produces",
         )
-        kept = self.kept(self.source, Path(), DOCUMENT, ("swagger", "paths", *sections))
-        shared = self.each_of_section(_PARAMETERS, self.parameter)
+        kept = self.kept(self.source, Path(), DOCUMENT_WORDS, converted)
+        parameters = self.section_members(_PARAMETERS, self.parameter)
         components: JSONObject = {
             "schemas": self.schemas(Path(("definitions",))),
-            "parameters": shared,
-            "securitySchemes": self.each_of_section(
+            "parameters": parameters,
+            "securitySchemes": self.section_members(
                 Path(("securityDefinitions",)), self.security_scheme
             ),
         }
-        converted = {
-            "openapi": "3.0.0",
-            **kept,
-            **self.paths(),
-            **filled({"components": filled(components)}),
-        }
+        # 3.0.0 is the version that Kubernetes publishes.
+        document: JSONObject = {"openapi": "3.0.0", **kept, **self.paths()}
+        document |= without_empty({"components": without_empty(components)})
+
+        # Shared responses, and shared parameters that are bodies, have been written out
+        # in the operations that refer to them.
         self.lose_unused(_RESPONSES, self.section(_RESPONSES))
-        self.lose_unused(_PARAMETERS, self.section(_PARAMETERS).keys() - shared.keys())
-        return converted
+        bodies = self.section(_PARAMETERS).keys() - parameters.keys()
+        self.lose_unused(_PARAMETERS, bodies)
+        return document
 
     def schema_node(self, node: JSONObject) -> JSONObject:
         """Wrap a reference that has words beside it (Go: builder3/util.WrapRefs)."""
@@ -71,91 +76,111 @@ class ToV3(Direction):
             node = {**node, "discriminator": {"propertyName": node["discriminator"]}}
         if "$ref" not in node:
             return node
+        # OpenAPI v3.0 ignores the words beside $ref; Kubernetes v2 documents have
+        # descriptions, defaults and patch strategies there.
         reference: JSONObject = {"$ref": self.moved(node["$ref"])}
-        beside = {word: value for word, value in node.items() if word != "$ref"}
-        if beside.keys() & STRUCTURE:
+        others = {word: value for word, value in node.items() if word != "$ref"}
+        if not STRUCTURE_WORDS.isdisjoint(others):
             raise SchemaError(
-                "a structure beside a reference means nothing",
+                "a schema has a structure beside its reference",
                 code="structure-beside-reference",
             )
-        return {**beside, "allOf": [reference]} if beside else reference
+        if not others:
+            return reference
+        return {**others, "allOf": [reference]}
 
     def path_item(self, node: JSONObject, path: Path) -> JSONObject:
-        """Convert a path; bodies belong to operations."""
-        self.lost += [where for _, where in self.bodies(node, path)]
+        """Convert a path; a body that all its operations share is lost."""
+        # In v3 only an operation has a body.
+        for _, at in self.bodies(node, path):
+            self.lose(at)
         return super().path_item(node, path)
 
     def operation(self, node: JSONObject, path: Path) -> JSONObject:
-        """Convert an operation: its body is no parameter, and media types go where
-        there is content.
+        """Convert an operation.
+
+        The parameter that is its body becomes the request body, and its media types go
+        where there is content.
         """
-        kept = self.kept(
-            node, path, OPERATION, ("consumes", "produces", "parameters", "responses")
-        )
-        bodies, parameters = self.bodies(node, path), self.parameters(node, path)
-        self.lost += [where for _, where in bodies[1:]]
+        converted = ("consumes", "produces", "parameters", "responses")
+        operation = self.kept(node, path, OPERATION_WORDS, converted)
+        bodies = self.bodies(node, path)
+        parameters = self.parameters(node, path)
+        # A list that had nothing but the body goes with it; an empty list stays.
         if parameters or ("parameters" in node and not bodies):
-            kept["parameters"] = parameters
+            operation["parameters"] = parameters
         if bodies:
-            kept["requestBody"] = self.body(
-                *bodies[0], self.media_types(node, path / "consumes")
-            )
+            media_types = self.media_types(node, path, "consumes")
+            body, at = bodies[0]
+            operation["requestBody"] = self.body(body, at, media_types)
+            # OpenAPI v2: there can be only one body.
+            for _, other in bodies[1:]:
+                self.lose(other)
         elif "consumes" in node:
+            # v3 states media types where there is content, and here is none.
             self.lose(path / "consumes")
-        return kept | self.responses(node, path)
+        return operation | self.responses(node, path)
 
     def bodies(self, node: JSONObject, path: Path) -> list[Located]:
-        """Find the parameters that are bodies."""
-        resolved = [
-            self.resolved(*one, _PARAMETERS) for one in parameters_of(node, path)
-        ]
-        return [
-            (parameter, where)
-            for parameter, where in resolved
-            if parameter.get("in") == "body"
-        ]
+        """Return the parameters of a path or of an operation that are bodies."""
+        bodies = []
+        for reference, at in parameters_of(node, path):
+            parameter, shared_at = self.resolved(reference, at, _PARAMETERS)
+            if parameter.get("in") == "body":
+                bodies.append((parameter, shared_at))
+        return bodies
 
     def parameter_or_reference(self, node: JSONObject, path: Path) -> JSONObject | None:
-        """Convert a parameter where it is used; a body is none."""
-        if self.resolved(node, path, _PARAMETERS)[0].get("in") != "body":
+        """Convert a parameter where it is used; None for a body."""
+        parameter, _ = self.resolved(node, path, _PARAMETERS)
+        if parameter.get("in") != "body":
             return super().parameter_or_reference(node, path)
         self.lose_beside_reference(node, path)
         return None
 
     def parameter(self, node: JSONObject, path: Path) -> JSONObject | None:
-        """Convert a parameter; a body is none, and a form has no counterpart."""
-        if node.get("in") not in ("body", "formData"):
-            return self.with_schema(node, path)
-        if node["in"] == "formData":
+        """Convert a parameter; None for a body, and for a form, which is lost."""
+        if node.get("in") == "body":
+            return None
+        if node.get("in") == "formData":
+            # Fields of a form would become one request body; Kubernetes has no forms.
             self.lose(path)
-        return None
+            return None
+        return self.with_schema(node, path)
 
     def with_schema(self, node: JSONObject, path: Path) -> JSONObject:
-        """Gather in a schema what a parameter or a header says of its values."""
-        schema: JSONObject = {word: node[word] for word in PLAIN if word in node}
-        return {**self.kept(node, path, PARAMETER, PLAIN), "schema": schema}
+        """Move what a parameter or a header says of its values to a schema."""
+        converted = self.kept(node, path, PARAMETER_WORDS, VALUE_WORDS)
+        schema: JSONObject = {}
+        for word in VALUE_WORDS:
+            if word in node:
+                schema[word] = node[word]
+        converted["schema"] = schema
+        return converted
 
     def body(self, node: JSONObject, path: Path, media_types: list[str]) -> JSONObject:
-        """Convert a body, whose name has no counterpart unless it is the one that every
-        body gets.
-        """
-        named = ("name",) if node.get("name") == "body" else ()
-        kept = self.kept(node, path, BODY, ("in", "schema", *named))
-        return kept | self.content(node, path, media_types)
+        """Convert the parameter that is a body to a request body."""
+        converted = ["in", "schema"]
+        if node.get("name") == "body":
+            # A request body has no name. This one gets back in ToV2.
+            converted.append("name")
+        body = self.kept(node, path, BODY_WORDS, converted)
+        return body | self.content(node, path, media_types)
 
     def responses(self, node: JSONObject, path: Path) -> JSONObject:
         """Convert the responses of an operation."""
         if "responses" not in node:
             return {}
-        convert = partial(
-            self.response, media_types=self.media_types(node, path / "produces")
+        media_types = self.media_types(node, path, "produces")
+        convert = partial(self.response, media_types=media_types)
+        at = path / "responses"
+        responses = self.members_and_extensions(node["responses"], at, convert)
+        has_content = any(
+            isinstance(response, dict) and "content" in response
+            for response in responses.values()
         )
-        responses = self.each_but_extensions(
-            node["responses"], path / "responses", convert
-        )
-        if "produces" in node and not any(
-            isinstance(one, dict) and "content" in one for one in responses.values()
-        ):
+        # As with consumes: without content there is no place for media types.
+        if "produces" in node and not has_content:
             self.lose(path / "produces")
         return {"responses": responses}
 
@@ -165,28 +190,32 @@ class ToV3(Direction):
         """Convert a response."""
         self.lose_beside_reference(node, path)
         node, path = self.resolved(node, path, _RESPONSES)
-        kept = self.kept(node, path, ("description",), ("schema", "headers"))
+        response = self.kept(node, path, ("description",), ("schema", "headers"))
         if "headers" in node:
-            kept["headers"] = self.each(
-                node["headers"], path / "headers", self.with_schema
-            )
-        return kept | (
-            self.content(node, path, media_types) if "schema" in node else {}
-        )
+            at = path / "headers"
+            response["headers"] = self.members(node["headers"], at, self.with_schema)
+        if "schema" in node:
+            response |= self.content(node, path, media_types)
+        return response
 
     def content(
         self, node: JSONObject, path: Path, media_types: list[str]
     ) -> JSONObject:
-        """Say of each media type that its content has the schema."""
+        """Return the content of a body or a response, by media type."""
         schema = self.schema(node.get("schema", {}), path / "schema")
-        return {
-            "content": {media_type: {"schema": schema} for media_type in media_types}
-        }
+        content: JSONObject = {}
+        for media_type in media_types:
+            content[media_type] = {"schema": schema}
+        return {"content": content}
 
-    def media_types(self, node: JSONObject, path: Path) -> list[str]:
-        """Return what an operation consumes or produces; by default, what the document
-        says of all of them.
+    def media_types(self, node: JSONObject, path: Path, word: str) -> list[str]:
+        """Return what an operation consumes or produces.
+
+        By default it is what the document states for all operations, and else ``*/*``.
         """
-        word = str(path.steps[-1])
-        stated = as_list(node.get(word, self.source.get(word, [])), path)
-        return list(map(str, stated)) or ["*/*"]
+        # What an operation states replaces the default, even with an empty list.
+        default = self.source.get(word, [])
+        media_types = expect_list(node.get(word, default), path / word)
+        if not media_types:
+            return ["*/*"]
+        return [str(media_type) for media_type in media_types]

@@ -45,6 +45,7 @@ def to_openapi(documents: JSON) -> JSONObject:
             # A server names the type by the group reversed: com.example.v1.Widget.
             name = ".".join([*reversed(group.split(".")), version, kind])
             names: JSONObject = {"group": group, "version": version, "kind": kind}
+            # The root is a resource like those that are embedded in it.
             schemas[name] = {
                 **_with_type_meta(_supplied(schema)),
                 "type": "object",
@@ -92,6 +93,7 @@ def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]
         )
     for index in range(len(versions)):
         path = _SPEC / "versions" / index
+        # The API requires ``served``; a version without it is taken as served.
         if _value_at(definition, path / "served") is not False:
             name = _text_at(definition, path / "name")
             schema = _value_at(definition, path / "schema" / "openAPIV3Schema")

@@ -42,6 +42,7 @@ def facets(node: JSONObject) -> JSONObject:
 
 def pick(facets: JSONObject, names: tuple[str, ...]) -> JSONObject:
     """Return the facets of these names, without those that are empty or false."""
+    # Absent, empty and false say the same here, and one of them keeps documents small.
     return {name: facets[name] for name in names if facets.get(name)}
 
 
@@ -59,19 +60,8 @@ def _texts(value: JSON) -> JSON:
     return [_text(element) for element in value]
 
 
-def _flag(value: JSON) -> JSON:
-    if not isinstance(value, bool):
-        raise SchemaError(f"true or false is expected, not {type_name(value)}")
-    return value
-
-
-def _values(value: JSON) -> JSON:
-    if not isinstance(value, list):
-        raise SchemaError(f"a list of values is expected, not {type_name(value)}")
-    return value
-
-
 def _strategy(value: JSON) -> JSON:
+    # In one spelling: published strategies differ in the order of their words.
     return str(Strategy.parse(str(_text(value))))
 
 
@@ -88,6 +78,15 @@ def _unions(value: JSON) -> JSON:
     return value
 
 
+def _instance_of(json_type: type[bool | list[JSON]], what: str) -> Check:
+    def check(value: JSON) -> JSON:
+        if not isinstance(value, json_type):
+            raise SchemaError(f"{what} is expected, not {type_name(value)}")
+        return value
+
+    return check
+
+
 def _one_of(*allowed: str) -> Check:
     def check(value: JSON) -> JSON:
         if not isinstance(value, str) or value not in allowed:
@@ -100,6 +99,8 @@ def _one_of(*allowed: str) -> Check:
     return check
 
 
+_flag: Final = _instance_of(bool, "true or false")
+
 # The key in a schema node, the name of the facet, and the check of the value.
 EXTENSIONS: Final[dict[str, tuple[str, Check]]] = {
     "x-kubernetes-patch-strategy": ("strategy", _strategy),
@@ -111,7 +112,7 @@ EXTENSIONS: Final[dict[str, tuple[str, Check]]] = {
     "x-kubernetes-embedded-resource": ("embedded", _flag),
     "x-kubernetes-preserve-unknown-fields": ("preserve", _flag),
     "x-kubernetes-int-or-string": ("int_or_string", _flag),
-    "enum": ("enum", _values),
+    "enum": ("enum", _instance_of(list, "a list of values")),
 }
 OF_FIELD: Final[tuple[str, ...]] = ("strategy", "key")
 OF_LIST: Final[tuple[str, ...]] = ("list_type", "map_keys")

@@ -8,7 +8,7 @@ guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
@@ -72,6 +72,7 @@ def inline(document: JSON) -> Schema:
     SchemaError and DepthError as ``compile_documents`` does.
     """
     named = _compile_names(_object(document, "a schema")).types
+    # A reference to the empty name cannot be written, so it is free for the root.
     named[""] = _type(document)
     return Schema("#", Types(partial(resolve_alias, named.get)))
 
@@ -103,26 +104,23 @@ def resolve_alias(load: Loader, name: str) -> TypeDocument | None:
 
 def _compile_names(document: JSONObject) -> Compiled:
     """Compile the schemas that a document names."""
-    compiled = Compiled({}, {})
-    for path, name, node in _named_schemas(document):
-        type_document = _compile_at(path, _type, node)
-        if isinstance(node, dict) and _KINDS in node:
-            for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
-                compiled.kinds.setdefault(kind, name)
-            type_document = _without_enums_of_kind(type_document)
-        compiled.types[name] = type_document
-    return compiled
-
-
-def _named_schemas(document: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
+    types: dict[str, TypeDocument] = {}
+    kinds: dict[Kind, str] = {}
     for steps in _SECTIONS:
         section: JSON = document
         for step in steps:
             section = section.get(step) if isinstance(section, dict) else None
-        if section is not None:
-            path = Path(steps)
-            for name, node in _compile_at(path, _object, section).items():
-                yield path / name, name, node
+        if section is None:
+            continue
+        for name, node in _compile_at(Path(steps), _object, section).items():
+            path = Path(steps) / name
+            type_document = _compile_at(path, _type, node)
+            if isinstance(node, dict) and _KINDS in node:
+                type_document = _without_enums_of_kind(type_document)
+                for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
+                    kinds.setdefault(kind, name)
+            types[name] = type_document
+    return Compiled(types, kinds)
 
 
 def _kinds(entries: JSON) -> list[Kind]:
@@ -157,6 +155,7 @@ def _without_enums_of_kind(document: TypeDocument) -> TypeDocument:
 
 def _field(node: JSON) -> TypeDocument:
     """Compile a property: its type, and the facets of the field itself."""
+    # The schema true has no facets, and _type raises for any other value.
     if not isinstance(node, dict):
         return _type(node)
     node_facets = extensions.facets(node)
@@ -178,10 +177,13 @@ def _type(node: JSON) -> TypeDocument:
     """Compile a schema node to the document of its type."""
     # JSON Schema: the schema true allows every value, as an empty one does.
     node = {} if node is True else _object(node)
+    # OpenAPI: the words beside a reference are ignored; _field reads those on a property
+    # as Kubernetes writes them.
     if "$ref" in node:
         return _compile_at(Path(("$ref",)), _reference, node["$ref"])
     facets = extensions.facets(node)
     stated = _stated_type(node, facets)
+    # As an API server validates a CustomResourceDefinition.
     if facets.get("embedded") and stated not in ("object", ""):
         raise SchemaError(
             "an embedded resource is of type object",
@@ -203,11 +205,22 @@ def _type(node: JSON) -> TypeDocument:
 
 
 def _stated_type(node: JSONObject, facets: JSONObject) -> str:
-    """Return the type that a node states, or the empty string."""
+    """Return the type that a node states or implies, or the empty string."""
+    # The published types of Kubernetes have the format, CRDs have the extension.
     if facets.get("int_or_string") or node.get("format") == "int-or-string":
         return "int-or-string"
-    stated = node.get("type", _implied_type(node, facets))
-    names = stated if isinstance(stated, list) else [stated]
+    names: JSONArray
+    if "type" in node:
+        # JSON Schema: a list of types allows each of them. Null is allowed everywhere.
+        stated = node["type"]
+        names = stated if isinstance(stated, list) else [stated]
+    elif "items" in node:
+        names = ["array"]
+    elif "properties" in node or "additionalProperties" in node:
+        names = ["object"]
+    else:
+        # An enum implies the types of its values.
+        names = [type_name(value) for value in as_list(facets.get("enum"))]
     types = {_printable(name) for name in names} - {"null", ""}
     if not types <= SCALARS | {"array", "object"}:
         raise SchemaError(
@@ -216,21 +229,14 @@ def _stated_type(node: JSONObject, facets: JSONObject) -> str:
     return _single_type(types) if types else ""
 
 
-def _implied_type(node: JSONObject, facets: JSONObject) -> JSON:
-    """Return the type, or the types, that a node without ``type`` implies."""
-    if "items" in node:
-        return "array"
-    if "properties" in node or "additionalProperties" in node:
-        return "object"
-    return [type_name(value) for value in as_list(facets.get("enum"))]
-
-
 def _single_type(types: set[str]) -> str:
     """Return the one type for several scalars (IntOrString, Quantity)."""
     if len(types) == 1:
         return next(iter(types))
+    # JSON Schema: every integer is a number.
     if types == {"integer", "number"}:
         return "number"
+    # A Quantity is a string or a number; for a merge it is the same as an IntOrString.
     if types <= {"string", "integer", "number", "int-or-string"}:
         return "int-or-string"
     raise _unresolvable(", ".join(sorted(types)))
@@ -256,9 +262,12 @@ def _reference(value: JSON) -> str:
 
 
 def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
+    # The fields of both would have to be joined, and Kubernetes never publishes that.
     for branch in _branches(node, "allOf"):
         if isinstance(branch, dict) and "$ref" in branch:
             raise _unresolvable("a structure, and a reference to another one")
+    # Preserving unknown fields makes a node without a structure free-form; in a node
+    # with one, the fields that it does not declare (below).
     if facets.get("preserve") and not any(word in node for word in _STRUCTURE):
         return "any"
 
@@ -272,6 +281,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     # What an undeclared name means: free-form, a type, or by default unknown.
     additional = node.get("additionalProperties", False)
     if additional is False:
+        # JSON Schema allows undeclared names by default; Kubernetes prunes them.
         if facets.get("preserve"):
             document["any"] = True
     elif additional is True or (isinstance(additional, dict) and not additional):
@@ -293,6 +303,7 @@ def _all_unions(
     discriminator says it by its values (smp.schema.union_groups).
     """
     unions: JSONArray = []
+    # The extension cannot say that a discriminator is required: the object says it.
     names = [name for name in as_list(required) if isinstance(name, str) and name]
     for union in as_list(facets.get("unions")):
         if isinstance(union, dict) and union.get("discriminator") in names:
@@ -317,8 +328,10 @@ def _combined_type(node: JSONObject) -> TypeDocument:
             if _states_a_type(branch) and not repeated:
                 types.append(document)
     if not types:
+        # Branches that only validate leave the type unknown.
         return {"fields": {}}
     if len(types) == 1:
+        # A reference wrapped for the words beside it: {"allOf": [{"$ref": ..}]}.
         return types[0]
     scalars = {each for each in types if isinstance(each, str) and each in SCALARS}
     if len(scalars) < len(types):
