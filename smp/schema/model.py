@@ -409,8 +409,8 @@ class Types:
         """Return the same types under another policy for unknown fields."""
         if unknown_fields == self.unknown_fields:
             return self
-        # Each type holds what an unknown field means, so the types are linked anew. They
-        # are kept, because commands ask for the policy with each object.
+        # Each type holds what an unknown field means, so the types are linked anew.
+        # They are kept, because commands ask for the policy with each object.
         if self._other_policy is None:
             self._other_policy = Types(self._load, unknown_fields)
         return self._other_policy

@@ -177,8 +177,8 @@ def _type(node: JSON) -> TypeDocument:
     """Compile a schema node to the document of its type."""
     # JSON Schema: the schema true allows every value, as an empty one does.
     node = {} if node is True else _object(node)
-    # OpenAPI: the words beside a reference are ignored; _field reads those on a property
-    # as Kubernetes writes them.
+    # OpenAPI: the words beside a reference are ignored; _field reads those on a
+    # property, where Kubernetes writes them.
     if "$ref" in node:
         return _compile_at(Path(("$ref",)), _reference, node["$ref"])
     facets = extensions.facets(node)
