@@ -12,13 +12,17 @@ import msgspec
 
 __all__ = ["RawJSON"]
 
-# At run time this is msgspec.Raw, which msgspec makes and prints without a copy. The
-# type checker sees an opaque class instead: msgspec.Raw is a buffer of bytes to it, and
-# code that took a JSON value for one would pass.
+# At run time this is msgspec.Raw, which msgspec makes, and prints, without a copy. To
+# the type checker that is a subclass of bytes, which it is not. So it sees this class
+# instead, with what msgspec.Raw really offers: a length and its bytes.
 if TYPE_CHECKING:
 
     class RawJSON:
         """Opaque: it has to be decoded before its content can be read."""
+
+        def __len__(self) -> int: ...
+
+        def __buffer__(self, flags: int, /) -> memoryview: ...
 
 else:
     RawJSON = msgspec.Raw

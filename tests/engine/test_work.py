@@ -126,8 +126,8 @@ def as_list(value: JSON) -> list[JSONObject]:
 def test_of_a_long_document_little_is_decoded(name: str, most: float) -> None:
     of = row(name)
     with (
-        mock.patch.object(lazy, "_value", wraps=whole) as value,
-        mock.patch.object(wire, "decode", wraps=whole) as object_,
+        mock.patch.object(lazy, "_decode", wraps=whole) as value,
+        mock.patch("smp.wire._operations.decode", wraps=whole) as object_,
     ):
         WIRE[of.operation](*of.texts, smp.kubernetes().schema(of.api_version, of.kind))
     decoded = [

@@ -19,7 +19,13 @@ from smp.strategic import Precondition
 from smp.values import JSON, JSONObject, same
 from smp.wire import _lazy as lazy
 
-THRESHOLDS: Final = ("_LONG", "_DEEP", "_SHORT", "_LARGE", "_PIECE")
+THRESHOLDS: Final = (
+    "_MIN_RATIO",
+    "_MIN_DOCUMENT",
+    "_MIN_TWO_LEVELS",
+    "_MIN_VALUE",
+    "_MIN_MEMBER",
+)
 
 
 def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
