@@ -130,7 +130,7 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
         """Every value that the discriminator may have; None where any is allowed."""
         if not self.closed:
             return None
-        return self.empty | self.none | self.by_value.keys()
+        return self.empty.union(self.none, self.by_value)
 
 
 def read_unions(

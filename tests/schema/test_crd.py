@@ -163,7 +163,7 @@ def test_types_are_named_as_a_server_publishes_them(rollout: Schema) -> None:
     assert rollout.document == "#com.example.shop.v1.Rollout"
 
 
-def test_a_list_of_definitions_is_read_through() -> None:
+def test_the_items_of_a_list_object_are_read() -> None:
     listed: JSON = {"apiVersion": "v1", "kind": "List", "items": [ROLLOUT, LEGACY]}
     assert (
         Catalog.from_crd(listed).kinds() == Catalog.from_crd([ROLLOUT, LEGACY]).kinds()
@@ -209,7 +209,7 @@ def test_lists_are_atomic_as_published_and_keep_their_map_keys(rollout: Schema) 
     assert (conditions.list_type, conditions.map_keys) == ("map", ("type",))
 
 
-def test_patch_extensions_of_a_definition_count(rollout: Schema) -> None:
+def test_patch_extensions_of_a_definition_are_read(rollout: Schema) -> None:
     steps = rollout.descend("spec", "steps")
     assert (steps.merges, steps.retain_keys, steps.merge_key) == (True, True, "name")
 
@@ -226,7 +226,9 @@ def test_scalars_and_free_form_fields(rollout: Schema) -> None:
     assert rollout.descend("spec", "selector", "matchLabels", "app").merge_key == ""
 
 
-def test_validation_beside_a_structure_is_no_type(rollout: Schema) -> None:
+def test_validation_beside_a_structure_does_not_change_the_type(
+    rollout: Schema,
+) -> None:
     member = rollout.descend("spec", "oneMember").type
     assert isinstance(member, ObjectType)
     assert [field.name for field in member] == ["a", "b"]
@@ -320,7 +322,7 @@ def test_deep_nesting_is_an_error_of_its_own() -> None:
 
 
 @given(schema_documents)
-def test_any_json_is_published_or_refused(document: JSON) -> None:
+def test_any_json_is_converted_or_an_error(document: JSON) -> None:
     spec: JSON = {**ROLLOUT, "spec": document}
     for definition in (
         document,

@@ -79,13 +79,13 @@ def test_strategies_parse_and_print(
         "none",
     ],
 )
-def test_other_combinations_are_no_strategy(text: str) -> None:
+def test_other_combinations_of_strategies_are_an_error(text: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Strategy.parse(text)
     assert caught.value.code == "invalid-strategy"
 
 
-def test_a_field_carries_strategy_key_and_list_facets(schema: Schema) -> None:
+def test_a_field_has_strategy_key_and_list_facets(schema: Schema) -> None:
     ports = schema.descend("ports")
     assert (ports.merges, ports.replaces, ports.retain_keys, ports.merge_key) == (
         True,
@@ -109,7 +109,7 @@ def test_a_named_type_is_linked_once(schema: Schema) -> None:
     assert schema.descend("image").reference == ""
 
 
-def test_an_object_carries_its_facets(schema: Schema) -> None:
+def test_an_object_has_its_facets(schema: Schema) -> None:
     root = schema.type
     assert isinstance(root, ObjectType)
     assert (root.map_type, root.embedded) == ("atomic", False)
@@ -119,25 +119,27 @@ def test_an_object_carries_its_facets(schema: Schema) -> None:
         ("config",),
         frozenset({"Never"}),
     )
+    assert union.allowed == {"Always", "Never"}
+    assert isinstance(union.allowed, frozenset)
     assert [field.name for field in root] == sorted(field.name for field in root)
     assert root.declares("labels")
     assert not root.declares("app")
 
 
-def test_additional_properties_answer_every_name(schema: Schema) -> None:
+def test_additional_properties_have_every_name(schema: Schema) -> None:
     labels = schema.descend("labels").type
     assert isinstance(labels, ObjectType)
     assert not labels.declares("app")
     assert isinstance(schema.descend("labels", "app").type, ScalarType)
 
 
-def test_an_enum_stays_with_its_scalar(schema: Schema) -> None:
+def test_a_scalar_has_its_enum(schema: Schema) -> None:
     policy = schema.descend("policy").type
     assert isinstance(policy, ScalarType)
     assert policy.enum == ("Always", "Never")
 
 
-def test_free_form_data_knows_every_name_at_any_depth(schema: Schema) -> None:
+def test_free_form_data_has_every_name_at_any_depth(schema: Schema) -> None:
     config = schema.descend("config")
     assert schema.descend("config", "a", "b", "c").type is config.type
     assert config.type.items is config.type
