@@ -1,15 +1,15 @@
-"""Normalization and validation against small models, over every state of a union with
-three members.
+"""Normalization and validation against small models, over all states of a union.
 
-The models are written from the documents, once more and in another way than the engine:
-no table, no action, one plain function for each document. What they and the engine have
-in common is the question."""
+The union has three members. The models are written from the documents a second time,
+and in another way than the engine: no decision table, but one plain function for each
+document.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import Final, TypeAlias
 
 import pytest
@@ -21,16 +21,19 @@ from smp.values import JSON, JSONObject, same
 
 MEMBERS: Final = {"a": "A", "b": "B", "c": "C"}
 VALUES: Final = {value: name for name, value in MEMBERS.items()}
-NO_FIELD: Final = "E"  # a value for which no field is needed
-# in no enum; but the name of a member, to which structured-merge-diff resorts
-STRANGE: Final = "a"
-Outcome: TypeAlias = "JSONObject | None"  # None: refused
+SELECTS_NOTHING: Final = "E"
+# A value of no enum. It is the name of a member: structured-merge-diff takes a value
+# that it does not know for the name of a field.
+UNLISTED: Final = "a"
+Outcome: TypeAlias = "JSONObject | None"
+"""The normalized object; None if the union is refused."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of union: what the schema says of it. ``enum`` is None where nobody listed
-    the values.
+class UnionType:
+    """What the schema says of a union.
+
+    ``enum`` is None where the schema does not list the values of the discriminator.
     """
 
     name: str
@@ -41,7 +44,7 @@ class Kind:
 
     @property
     def schema(self) -> Schema:
-        union: JSONObject = {
+        published: JSONObject = {
             "fields-to-discriminateBy": {**MEMBERS},
             "exactly_one": self.required,
         }
@@ -51,21 +54,29 @@ class Kind:
             **({"enum": [*self.enum]} if self.enum else {}),
         }
         if self.discriminated:
-            union |= {"discriminator": "d", "deduceInvalidDiscriminator": self.deduce}
+            published |= {
+                "discriminator": "d",
+                "deduceInvalidDiscriminator": self.deduce,
+            }
         return inline(
-            {"type": "object", "properties": properties, "x-kubernetes-unions": [union]}
+            {
+                "type": "object",
+                "properties": properties,
+                "x-kubernetes-unions": [published],
+            }
         )
 
     @property
     def discriminators(self) -> tuple[JSONObject, ...]:
         if not self.discriminated:
             return ({},)
-        values: tuple[JSON, ...] = (None, "", *VALUES, NO_FIELD, STRANGE)
+        values: tuple[JSON, ...] = (None, "", *VALUES, SELECTS_NOTHING, UNLISTED)
         return ({}, *({"d": value} for value in values))
 
     def states(self, *values: int) -> list[JSONObject]:
-        """Return every state: the discriminator, and each member absent (0) or one of
-        the values.
+        """Return all states of the discriminator and the members.
+
+        A member is absent (0) or has one of the values.
         """
         members: list[JSONObject] = [
             {name: value for name, value in zip(MEMBERS, chosen, strict=True) if value}
@@ -78,17 +89,19 @@ class Kind:
         ]
 
 
-LISTED: Final = (*VALUES, NO_FIELD)
-KINDS: Final = (
-    Kind("plain", discriminated=False, required=False),
-    Kind("plain-required", discriminated=False, required=True),
-    Kind("open", discriminated=True, required=False),
-    Kind("open-required", discriminated=True, required=True),
-    Kind("enum-with-none", discriminated=True, required=False, enum=("", *LISTED)),
-    Kind("enum-without-none", discriminated=True, required=True, enum=LISTED),
-    Kind("enum-without-none-optional", discriminated=True, required=False, enum=LISTED),
+LISTED: Final = (*VALUES, SELECTS_NOTHING)
+UNION_TYPES: Final = (
+    UnionType("plain", discriminated=False, required=False),
+    UnionType("plain-required", discriminated=False, required=True),
+    UnionType("open", discriminated=True, required=False),
+    UnionType("open-required", discriminated=True, required=True),
+    UnionType("enum-with-none", discriminated=True, required=False, enum=("", *LISTED)),
+    UnionType("enum-without-none", discriminated=True, required=True, enum=LISTED),
+    UnionType(
+        "enum-without-none-optional", discriminated=True, required=False, enum=LISTED
+    ),
 )
-DEDUCING: Final = Kind("deducing", discriminated=True, required=False, deduce=True)
+DEDUCING: Final = UnionType("deducing", discriminated=True, required=False, deduce=True)
 
 
 def members_of(obj: JSONObject) -> list[str]:
@@ -108,15 +121,15 @@ def only(obj: JSONObject, *kept: str | None) -> JSONObject:
     }
 
 
-# One function for each document
+def kep2019(
+    union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
+) -> Outcome:
+    """Normalize as the KEP of 2019 says.
 
-
-def kep2019(kind: Kind, old: JSONObject, new: JSONObject, *, created: bool) -> Outcome:
-    """Normalize as the KEP of 2019 says: a changed discriminator wins, else the one
-    member, else the one new member.
+    A changed discriminator wins, otherwise the only member, otherwise the only new one.
     """
     del created
-    if kind.discriminated and text(new) != "" and text(new) != text(old):
+    if union.discriminated and text(new) != "" and text(new) != text(old):
         return only(new, VALUES.get(text(new)))
     winners = members_of(new)
     if len(winners) > 1:
@@ -124,17 +137,20 @@ def kep2019(kind: Kind, old: JSONObject, new: JSONObject, *, created: bool) -> O
     if len(winners) != 1:
         return new
     kept = only(new, winners[0])
-    return {**kept, "d": MEMBERS[winners[0]]} if kind.discriminated else kept
+    return {**kept, "d": MEMBERS[winners[0]]} if union.discriminated else kept
 
 
-def draft(kind: Kind, old: JSONObject, new: JSONObject, *, created: bool) -> Outcome:
-    """Normalize as the draft of 2022 says: always respect the discriminator, and bring
-    its member back.
+def draft(
+    union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
+) -> Outcome:
+    """Normalize as the draft of 2022 says.
+
+    The discriminator always wins, and the member that it selects is restored.
     """
     del created
-    if kind.discriminated:
+    if union.discriminated:
         if text(new) == "":
-            return None if kind.required else only(new)
+            return None if union.required else only(new)
         selected = VALUES.get(text(new))
         kept = only(new, selected)
         if selected and selected not in kept and old.get(selected) is not None:
@@ -148,54 +164,58 @@ def draft(kind: Kind, old: JSONObject, new: JSONObject, *, created: bool) -> Out
     return only(new, *fresh) if fresh else new
 
 
-def meaning(kind: Kind, obj: JSONObject) -> str | None:
-    """Return what the discriminator says for KEP-1027; None where it is missing."""
+def selected_value(union: UnionType, obj: JSONObject) -> str | None:
+    """Return the value of the discriminator under KEP-1027, or None if it has none."""
     if text(obj):
         return text(obj)
-    if kind.enum and ("" in kind.enum or obj.get("d") == ""):
+    if union.enum and ("" in union.enum or obj.get("d") == ""):
         return ""
     return None
 
 
-def kep1027(kind: Kind, old: JSONObject, new: JSONObject, *, created: bool) -> Outcome:
-    """Normalize as KEP-1027 says: clear all other members if and only if the
-    discriminator was modified.
+def kep1027(
+    union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
+) -> Outcome:
+    """Normalize as KEP-1027 says.
+
+    All other members are cleared if and only if the discriminator was modified.
     """
-    says = meaning(kind, new)
-    if created or not kind.discriminated or says == meaning(kind, old) or says is None:
+    selected = selected_value(union, new)
+    if created or not union.discriminated or selected is None:
         return new
-    if says in VALUES:
-        return only(new, VALUES[says])
-    # it may be a value that needs no field, or one that only others know
-    if kind.enum is None:
-        return only(
-            new, *(name for name in MEMBERS if not same(new.get(name), old.get(name)))
-        )
-    return only(new) if says in kind.enum else new
+    if selected == selected_value(union, old):
+        return new
+    if selected in VALUES:
+        return only(new, VALUES[selected])
+    # The value may select nothing, or a member that this version does not know.
+    if union.enum is None:
+        changed = [n for n in MEMBERS if not same(new.get(n), old.get(n))]
+        return only(new, *changed)
+    return only(new) if selected in union.enum else new
 
 
-def smd(kind: Kind, old: JSONObject, new: JSONObject, *, created: bool) -> Outcome:
+def smd(
+    union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
+) -> Outcome:
     """Normalize as structured-merge-diff does: refuse rather than guess."""
     del created
     fresh = [name for name in members_of(new) if old.get(name) is None]
-    if kind.discriminated and text(new) not in ("", text(old)):
+    if union.discriminated and text(new) not in ("", text(old)):
         selected = VALUES.get(text(new), text(new))
         return only(new, selected) if fresh in ([], [selected]) else None
-    there = members_of(new)
-    if len(there) > 1:
+    members = members_of(new)
+    if len(members) > 1:
         return None
-    return (
-        {**new, "d": MEMBERS[there[0]]}
-        if there and kind.discriminated and kind.deduce
-        else new
-    )
+    if members and union.discriminated and union.deduce:
+        return {**new, "d": MEMBERS[members[0]]}
+    return new
 
 
 def untouched(
-    kind: Kind, old: JSONObject, new: JSONObject, *, created: bool
+    union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
 ) -> Outcome:
-    """Normalize nothing: what validation-only and switched-off unions have in common."""
-    del kind, old, created
+    """Normalize nothing, as validate-only and off do."""
+    del union, old, created
     return new
 
 
@@ -208,82 +228,76 @@ NORMALIZE: Final[Mapping[str, Callable[..., Outcome]]] = {
     "off": untouched,
 }
 
-# Validation: (path, code) for whatever is wrong
+Violations: TypeAlias = "set[tuple[str, str]]"
+"""The path and the code of each violation."""
 
 
-Found: TypeAlias = "set[tuple[str, str]]"
+def at_most_one(union: UnionType, obj: JSONObject) -> Violations:
+    """Validate what the earlier documents ask for.
 
-
-def at_most_one(kind: Kind, obj: JSONObject) -> Found:
-    """Validate what the earlier documents ask for: no two members, and one where one is
-    required.
+    That is at most one member, and at least one where one is required. A value of the
+    discriminator that selects nothing, or that is not listed, needs no member.
     """
-    there = members_of(obj)
-    if len(there) > 1:
+    members = members_of(obj)
+    if len(members) > 1:
         return {("", "union-several")}
-    # A value that needs no field, or of which nobody knows whether it does, is a
-    # choice, too.
-    missing = (
-        not there
-        and kind.required
-        and (not kind.discriminated or text(obj) in {"", *VALUES})
-    )
-    return {("", "union-none")} if missing else set()
+    if members or not union.required:
+        return set()
+    if union.discriminated and text(obj) not in {"", *VALUES}:
+        return set()
+    return {("", "union-none")}
 
 
-def validate_kep1027(kind: Kind, obj: JSONObject) -> Found:
-    if not kind.discriminated:
-        return validate_declared(kind, obj)
-    there, says = members_of(obj), meaning(kind, obj)
-    found: Found = set()
-    if says is None and (kind.required or there):
-        found.add(("d", "discriminator-required"))
-    if kind.enum and says is not None and says not in kind.enum:
-        found.add(("d", "unsupported-value"))
-    if len(there) > 1:
-        found.add(("", "union-several"))
-    selected = VALUES.get(says or "")
-    if selected and selected not in there:
-        found.add((selected, "member-required"))
-    known = says in VALUES or says in (kind.enum or ())
-    if len(there) == 1 and known and there[0] != selected:
-        found.add((there[0], "member-forbidden"))
-    return found
+def validate_kep1027(union: UnionType, obj: JSONObject) -> Violations:
+    if not union.discriminated:
+        return validate_declared(union, obj)
+    members, value = members_of(obj), selected_value(union, obj)
+    violations: Violations = set()
+    if value is None and (union.required or members):
+        violations.add(("d", "discriminator-required"))
+    if union.enum and value is not None and value not in union.enum:
+        violations.add(("d", "unsupported-value"))
+    if len(members) > 1:
+        violations.add(("", "union-several"))
+    selected = VALUES.get(value or "")
+    if selected and selected not in members:
+        violations.add((selected, "member-required"))
+    known = value in VALUES or value in (union.enum or ())
+    if len(members) == 1 and known and members[0] != selected:
+        violations.add((members[0], "member-forbidden"))
+    return violations
 
 
-def validate_declared(kind: Kind, obj: JSONObject) -> Found:
-    there = members_of(obj)
-    if kind.discriminated:
-        wrong = {
+def validate_declared(union: UnionType, obj: JSONObject) -> Violations:
+    members = members_of(obj)
+    if union.discriminated:
+        names = {
             name
             for name, value in MEMBERS.items()
-            if (name in there) != (value == text(obj))
+            if (name in members) != (value == text(obj))
         }
         return {
-            (name, "member-forbidden" if name in there else "member-required")
-            for name in wrong
+            (name, "member-forbidden" if name in members else "member-required")
+            for name in names
         }
-    if len(there) > 1:
+    if len(members) > 1:
         return {("", "union-several")}
-    return {("", "union-none")} if kind.required and not there else set()
+    return {("", "union-none")} if union.required and not members else set()
 
 
-def nothing_wrong(kind: Kind, obj: JSONObject) -> Found:
-    del kind, obj
+def no_violations(union: UnionType, obj: JSONObject) -> Violations:
+    del union, obj
     return set()
 
 
-VALIDATE: Final[Mapping[str, Callable[[Kind, JSONObject], Found]]] = {
+VALIDATE: Final[Mapping[str, Callable[[UnionType, JSONObject], Violations]]] = {
     "kep2019": at_most_one,
     "kep1027-draft": at_most_one,
     "kep1027": validate_kep1027,
     "smd": at_most_one,
     "validate-only": validate_declared,
-    "off": nothing_wrong,
+    "off": no_violations,
 }
-
-# The engine against them. Each member has one of two values; which of them is the old
-# one does not matter.
 
 
 def normalized(
@@ -295,87 +309,92 @@ def normalized(
         return None
 
 
-def found(
+def violations_of(
     old: JSONObject | None,
     new: JSONObject,
     schema: Schema,
     profile: str,
     *,
     ratchet: bool = False,
-) -> Found:
+) -> Violations:
     return {
         (str(v.path), v.code)
         for v in validate_unions(old, new, schema, profile=profile, ratchet=ratchet)
     }
 
 
-def pairs(kind: Kind) -> Iterator[tuple[JSONObject | None, JSONObject]]:
-    return (
-        (old, new) for new in kind.states(0, 1, 2) for old in (None, *kind.states(0, 1))
-    )
+def pairs(union: UnionType) -> Iterator[tuple[JSONObject | None, JSONObject]]:
+    """Yield all pairs of an old and a new state; an old state None is a creation.
+
+    A new member has one of two values; which of them is the old one does not matter.
+    """
+    return product((None, *union.states(0, 1)), union.states(0, 1, 2))
 
 
 def alike(left: Outcome, right: Outcome) -> bool:
-    return left is right or (
-        left is not None and right is not None and same(left, right)
-    )
+    if left is None or right is None:
+        return left is right
+    return same(left, right)
 
 
-def first(problems: Iterator[JSON], count: int = 5) -> list[JSON]:
-    return [problem for problem, _ in zip(problems, range(count), strict=False)]
-
-
-in_each_kind = pytest.mark.parametrize(
-    "kind", [*KINDS, DEDUCING], ids=lambda kind: kind.name
+for_each_union_type = pytest.mark.parametrize(
+    "union", [*UNION_TYPES, DEDUCING], ids=lambda union: union.name
 )
 
 
-@in_each_kind
+@for_each_union_type
 @pytest.mark.parametrize("profile", NORMALIZE)
-def test_normalization_is_that_of_the_model(kind: Kind, profile: str) -> None:
-    model, schema = NORMALIZE[profile], kind.schema
+def test_normalization_is_that_of_the_model(union: UnionType, profile: str) -> None:
+    model, schema = NORMALIZE[profile], union.schema
 
     def differing() -> Iterator[JSON]:
-        for old, new in pairs(kind):
-            expected = model(kind, old or {}, new, created=old is None)
+        for old, new in pairs(union):
+            expected = model(union, old or {}, new, created=old is None)
             actual = normalized(old, new, schema, profile)
             if not alike(expected, actual):
                 yield {"old": old, "new": new, "expected": expected, "actual": actual}
 
-    assert first(differing()) == []
+    assert [*islice(differing(), 5)] == []
 
 
-@in_each_kind
+@for_each_union_type
 @pytest.mark.parametrize("profile", VALIDATE)
-def test_validation_is_that_of_the_model(kind: Kind, profile: str) -> None:
-    model, schema = VALIDATE[profile], kind.schema
-    for new in kind.states(0, 1):
-        assert (new, found(None, new, schema, profile)) == (new, model(kind, new))
+def test_validation_is_that_of_the_model(union: UnionType, profile: str) -> None:
+    model, schema = VALIDATE[profile], union.schema
+    for new in union.states(0, 1):
+        assert (new, violations_of(None, new, schema, profile)) == (
+            new,
+            model(union, new),
+        )
 
 
-@in_each_kind
+@for_each_union_type
 def test_ratcheting_tolerates_what_failed_before_for_the_same_reason(
-    kind: Kind,
+    union: UnionType,
 ) -> None:
-    schema = kind.schema
-    wrong = [(state, validate_kep1027(kind, state)) for state in kind.states(0, 1)]
+    schema = union.schema
+    wrong = [(state, validate_kep1027(union, state)) for state in union.states(0, 1)]
     for (old, was), (new, now) in product(wrong, repeat=2):
-        assert (old, new, found(old, new, schema, "kep1027", ratchet=True)) == (
+        assert (old, new, violations_of(old, new, schema, "kep1027", ratchet=True)) == (
             old,
             new,
             now - was,
         )
 
 
-@in_each_kind
+@for_each_union_type
 def test_declarative_ratcheting_tolerates_the_same_members_and_discriminator(
-    kind: Kind,
+    union: UnionType,
 ) -> None:
-    schema = kind.schema
-    for old, new in product(kind.states(0, 1), kind.states(0, 1, 2)):
+    schema = union.schema
+    for old, new in product(union.states(0, 1), union.states(0, 1, 2)):
         stays = members_of(old) == members_of(new) and text(old) == text(new)
-        expected: Found = set() if old and stays else validate_declared(kind, new)
-        assert (old, new, found(old, new, schema, "validate-only", ratchet=True)) == (
+        expected: Violations = set() if old and stays else validate_declared(union, new)
+        assert (
+            old,
+            new,
+            violations_of(old, new, schema, "validate-only", ratchet=True),
+        ) == (
             old,
             new,
             expected,
