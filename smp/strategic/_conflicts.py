@@ -76,10 +76,7 @@ class ConflictRule(Rule):
             field = _field(place)
             return field is None or not field.replaces
         if isinstance(ours, list) and isinstance(theirs, list):
-            try:
-                self._lists(place, ours, theirs)
-            except SmpError as error:
-                raise error.at(place.path) from None
+            self._lists(place, ours, theirs)
             return False
         self._add(place.path, ours, theirs)
         return False
@@ -136,12 +133,26 @@ class ConflictRule(Rule):
 
     def _lists(self, place: Place, ours: JSONArray, theirs: JSONArray) -> None:
         """Compare two lists (Go: slicesHaveConflicts)."""
-        json_type = element_type(ours, theirs)
         field = _field(place)
-        if field is not None and field.merges:
+        merge_key = field.merge_key if field is not None and field.merges else None
+        our_keys: list[ScalarKey] = []
+        their_keys: list[ScalarKey] = []
+        try:
+            json_type = element_type(ours, theirs)
+            if merge_key is not None and json_type is dict:
+                their_keys = keys_of(theirs, merge_key)
+                our_keys = keys_of(ours, merge_key)
+        except SmpError as error:
+            raise error.at(place.path) from None
+        if merge_key is not None:
             # Merge lists of scalars never conflict: each side only adds.
-            if json_type is dict:
-                self._by_key(place, ours, theirs, field.merge_key)
+            # Two patches may each have several elements of one key: all of them meet.
+            by_key: dict[ScalarKey, JSONArray] = {}
+            for index, key in enumerate(their_keys):
+                by_key.setdefault(key, []).append(theirs[index])
+            for index, key in enumerate(our_keys):
+                for other in by_key.get(key, []):
+                    self._element(place, index, ours[index], other)
         elif len(ours) != len(theirs):
             self._add(place.path, ours, theirs)
         elif json_type is dict:
@@ -149,18 +160,6 @@ class ConflictRule(Rule):
                 self._element(place, index, element, theirs[index])
         elif set(map(scalar_key, ours)) != set(map(scalar_key, theirs)):
             self._add(place.path, ours, theirs)
-
-    def _by_key(
-        self, place: Place, ours: JSONArray, theirs: JSONArray, merge_key: str
-    ) -> None:
-        # Two patches may each have several elements of one key: all of them meet.
-        by_key: dict[ScalarKey, JSONArray] = {}
-        their_keys = keys_of(theirs, merge_key)
-        for index, key in enumerate(their_keys):
-            by_key.setdefault(key, []).append(theirs[index])
-        for index, key in enumerate(keys_of(ours, merge_key)):
-            for other in by_key.get(key, []):
-                self._element(place, index, ours[index], other)
 
     def _element(self, place: Place, index: int, ours: JSON, theirs: JSON) -> None:
         node = place.node.items()
