@@ -1,4 +1,4 @@
-"""The oracles answer, and two independent ones agree, so that a test may trust either."""
+"""The Go reference and the real kubectl answer, and agree where both can be asked."""
 
 from __future__ import annotations
 
@@ -149,14 +149,14 @@ def test_kubectl_applies_the_other_patch_types() -> None:
     assert same(merged, replaced)
 
 
-def test_the_server_discovers_its_own_kind_alone() -> None:
+def test_the_server_lists_only_the_kind_of_its_object_in_discovery() -> None:
     with CaptureServer(LIVE) as server:
         assert server.discovery(core=True)["items"] == []
         assert server.discovery(core=False)["items"] != []
 
 
 @needs_go
-def test_go_looks_an_openapi_schema_up(go: Reference) -> None:
+def test_go_looks_up_an_openapi_schema(go: Reference) -> None:
     go.define("test", {"Root": CLOSED})
     request: JSONObject = {
         "original": {"child": {"tags": ["a"]}},
@@ -234,7 +234,7 @@ def test_go_survives_a_panic_of_the_library(go: Reference) -> None:
 
 
 @needs_go
-def test_go_takes_its_time(go: Reference) -> None:
+def test_go_times_an_operation(go: Reference) -> None:
     answer = go.ask("two_way", kind=DEPLOYMENT, original=LIVE, modified=LIVE, time=3)
     durations = answer["nanoseconds"]
     assert isinstance(durations, list)
@@ -269,7 +269,7 @@ def test_many_large_requests_come_back_in_order(go: Reference) -> None:
         ('unknown field "live"', {"op": "apply", "kind": "v1 Pod", "live": {}}),
     ],
 )
-def test_a_request_without_sense_is_an_error_of_the_test(
+def test_a_malformed_request_is_an_error_of_the_test(
     go: Reference, named: str, request_: JSONObject
 ) -> None:
     with pytest.raises(ValueError, match=named):

@@ -1,8 +1,10 @@
-"""The version-skew matrix, played by clients and servers, comes to what
-spec_cases/unions/*/skew.yaml say.
+"""The version-skew matrix of KEP-1027, acted out by clients and servers.
 
-The cases say what reaches the unions and what becomes of it; the scenarios say who did
-what. Neither knows the other: that they meet shows that the rows are what happens."""
+The cases in spec_cases/unions/*/skew.yaml state what reaches a server and what becomes
+of it. The scenarios in tests/support/skew.py state what a client of some version does.
+Neither is derived from the other, so their agreement shows that the cases describe what
+clients really do.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from tests.support.skew import (
 PROFILES = ("kep2019", "kep1027-draft", "kep1027", "smd", "validate-only")
 BY_ROW = {scenario.row: scenario for scenario in SCENARIOS}
 ROWS = 41
-# Case numbers of the matrix that KEP-1027 cites, and their rows.
+# The case numbers that KEP-1027 cites from the matrix, and the rows with these cases.
 CITED = {
     "#12": "U2",
     "#16": "D2",
@@ -44,8 +46,8 @@ CITED = {
 }
 
 
-class Play(NamedTuple):
-    """One row under one profile, by one client, in one way."""
+class Run(NamedTuple):
+    """One row under one profile, by one client, with an update or with a patch."""
 
     case: SpecCase
     scenario: Scenario
@@ -76,13 +78,14 @@ def cases_of(profile: str) -> list[SpecCase]:
     return parse(path.read_text(encoding="utf-8"), source=str(path))
 
 
-def plays(profile: str) -> Iterator[Play]:
+def runs_of(profile: str) -> Iterator[Run]:
     for case in cases_of(profile):
-        for scenario in map(BY_ROW.__getitem__, rows_of(case)):
+        for row in rows_of(case):
+            scenario = BY_ROW[row]
             for client in scenario.clients:
-                yield Play(case, scenario, client, patching=False)
+                yield Run(case, scenario, client, patching=False)
                 if client.sends_patches and not scenario.creates:
-                    yield Play(case, scenario, client, patching=True)
+                    yield Run(case, scenario, client, patching=True)
 
 
 def expected(case: SpecCase) -> Outcome:
@@ -92,34 +95,32 @@ def expected(case: SpecCase) -> Outcome:
         return Outcome(case.object("new"), None, (), normalized.code)
     assert isinstance(normalized, dict)
     assert isinstance(violations, list)
-    found = (
-        (str(each["path"]), str(each["code"]))
-        for each in violations
-        if isinstance(each, dict)
+    expected_violations = tuple(
+        (str(violation["path"]), str(violation["code"]))
+        for violation in violations
+        if isinstance(violation, dict)
     )
-    return Outcome(case.object("new"), normalized, tuple(found))
+    return Outcome(case.object("new"), normalized, expected_violations)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_each_row_comes_to_what_the_profile_says(profile: str) -> None:
-    for play in plays(profile):
-        actual = outcome(
-            play.scenario, play.client, play.server, patching=play.patching
-        )
-        wanted = expected(play.case)
-        assert (play, actual) == (play, wanted)
+def test_each_row_has_the_outcome_that_its_case_states(profile: str) -> None:
+    for run in runs_of(profile):
+        actual = outcome(run.scenario, run.client, run.server, patching=run.patching)
+        wanted = expected(run.case)
+        assert (run, actual) == (run, wanted)
         assert same(actual.candidate, wanted.candidate)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_row_is_played(profile: str) -> None:
-    played = [play.scenario.row for play in plays(profile)]
+def test_every_row_is_acted_out(profile: str) -> None:
+    covered = [run.scenario.row for run in runs_of(profile)]
     assert len(SCENARIOS) == ROWS
-    assert [row for row in BY_ROW if row not in played] == []
+    assert [row for row in BY_ROW if row not in covered] == []
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_cases_that_the_document_cites_are_there(profile: str) -> None:
+def test_each_case_that_the_kep_cites_has_a_spec_case(profile: str) -> None:
     text = " ".join(case.description for case in cases_of(profile))
     assert [
         number for number, row in CITED.items() if f"{row}, case {number}:" not in text
@@ -127,12 +128,12 @@ def test_the_cases_that_the_document_cites_are_there(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_server_keeps_what_it_has_where_it_refuses(profile: str) -> None:
+def test_a_server_stores_nothing_when_it_refuses(profile: str) -> None:
     refused = 0
-    for play in plays(profile):
-        server = play.server
+    for run in runs_of(profile):
+        server = run.server
         before = server.stored
-        answer = outcome(play.scenario, play.client, server, patching=play.patching)
+        answer = outcome(run.scenario, run.client, server, patching=run.patching)
         if answer.refused or answer.violations:
             refused += 1
             assert server.stored is before
@@ -141,8 +142,8 @@ def test_a_server_keeps_what_it_has_where_it_refuses(profile: str) -> None:
     assert refused > 0
 
 
-# Rows in which a patch sets what its own discriminator excludes; with the intent known
-# they are refused.
+# The rows in which a patch sets what its own discriminator excludes. A server that is
+# given the patch refuses them.
 CONFLICTS = {
     "kep2019": {"D16", "D17b"},
     "kep1027-draft": {"D10", "D11", "D16", "D17b", "D23"},
@@ -152,48 +153,42 @@ CONFLICTS = {
 }
 
 
-def conflicts(play: Play) -> bool:
-    server = play.server
-    server.minds_intent = True
+def conflicts(run: Run) -> bool:
+    server = run.server
+    server.reads_patches = True
     try:
-        play.scenario.run(play.client, server, patching=True)
+        run.scenario.run(run.client, server, patching=True)
     except UnionError as error:
         return error.code == "union-conflict"
     return False
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_patch_that_contradicts_itself_is_refused_where_its_intent_counts(
+def test_a_server_that_reads_the_patch_refuses_one_that_contradicts_itself(
     profile: str,
 ) -> None:
     assert {
-        play.scenario.row
-        for play in plays(profile)
-        if play.patching and conflicts(play)
+        run.scenario.row for run in runs_of(profile) if run.patching and conflicts(run)
     } == CONFLICTS[profile]
 
 
-# The parties themselves
-
-
 def server_of(profile: str, row: str) -> Server:
-    return next(play for play in plays(profile) if play.scenario.row == row).server
+    for run in runs_of(profile):
+        if run.scenario.row == row:
+            return run.server
+    raise LookupError(row)
 
 
-def test_what_a_patch_removed_is_brought_back_only_where_its_intent_does_not_count() -> (
-    None
-):
+def test_a_server_that_reads_the_patch_does_not_restore_what_it_removed() -> None:
     scenario, server = BY_ROW["D13"], server_of("kep1027-draft", "D13")
-    assert outcome(scenario, LOOSE, server, patching=True).normalized == {
-        server.name: {"d": "A", "a": "1"}
-    }
-    server.minds_intent = True
-    assert outcome(scenario, LOOSE, server, patching=True).normalized == {
-        server.name: {"d": "A"}
-    }
+    restored: JSONObject = {server.name: {"d": "A", "a": "1"}}
+    removed: JSONObject = {server.name: {"d": "A"}}
+    assert outcome(scenario, LOOSE, server, patching=True).normalized == restored
+    server.reads_patches = True
+    assert outcome(scenario, LOOSE, server, patching=True).normalized == removed
 
 
-def test_a_structured_client_drops_fields_and_keeps_strings() -> None:
+def test_a_structured_client_drops_unknown_fields_and_empty_strings() -> None:
     held = OLD.decode({"d": "N", "n": "1", "a": "1"})
     assert held == {"d": "N", "a": "1"}
     assert OLD.encode({**held, "d": ""}) == {"a": "1"}
@@ -208,7 +203,7 @@ def test_an_unstructured_client_keeps_everything() -> None:
     assert LOOSE.encode({"d": ""}) == {"d": ""}
 
 
-def test_a_server_prunes_what_it_does_not_know_before_anything_else() -> None:
+def test_a_server_prunes_unknown_fields_before_it_normalizes() -> None:
     server = server_of("kep1027", "D18")
     server.put({"d": "N", "n": "1"})
     assert server.candidate == {server.name: {"d": "N"}}

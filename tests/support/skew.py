@@ -1,12 +1,14 @@
-"""Clients and servers of different versions, and what they do to a union: the rows of
-the version-skew matrix.
+"""Clients and servers of different versions, and what they do to a union.
+
+These are the rows of the version-skew matrix, which KEP-1027 cites in its section
+Discriminator Field and does not publish. A row states what each party does; what
+arrives at the server and what becomes of it follows from that.
 
 A union has the members a and b; newer parties also know n. A structured client is
-compiled from types, so it drops the fields that it does not know; an unstructured one
-keeps whatever it read. A server prunes what it does not know, then normalizes, then
-validates. KEP-1027 cites the matrix under Discriminator Field and does not publish it;
-its rows are told here as what each party does, and nothing says what arrives or what
-becomes of it."""
+compiled from types, so it drops the fields that it does not know. An unstructured
+client keeps everything it read. A server prunes what it does not know, then normalizes,
+then validates.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ from smp import (
     validate_unions,
 )
 from smp.schema.model import ObjectType, Type
-from smp.values import JSON, JSONObject
+from smp.values import JSONObject
 
 
 class Client(Protocol):
-    """Whoever reads an object, changes it and writes it back."""
+    """Reads an object, changes it and writes it back."""
 
     @property
     def sends_patches(self) -> bool: ...
@@ -38,8 +40,9 @@ class Client(Protocol):
 
 @dataclass(frozen=True)
 class Structured:
-    """A client with types: it knows some fields, any string can be its discriminator,
-    and "" is left out.
+    """A client with Go types: it knows some fields, and omits empty ones.
+
+    Its discriminator is a string, so that it also keeps values it does not know.
     """
 
     known: frozenset[str]
@@ -54,7 +57,7 @@ class Structured:
 
 @dataclass(frozen=True)
 class Unstructured:
-    """A client that holds an object as it came, and may as well send a patch."""
+    """A client without types: it keeps objects as they are, and may send patches."""
 
     sends_patches: bool = True
 
@@ -67,17 +70,18 @@ class Unstructured:
 
 @dataclass
 class Server:
-    """A server that stores one object with one union below ``name``.
+    """A server that stores one object, whose union is in the field ``name``.
 
-    ``minds_intent``: it also looks at what a patch says; the documents know only of the
-    object before and after."""
+    With ``reads_patches`` the normalization gets the patch, too. The documents know
+    only the object before and after.
+    """
 
     schema: Schema
     profile: str
     name: str
     stored: JSONObject | None
     ratchet: bool = False
-    minds_intent: bool = False
+    reads_patches: bool = False
     candidate: JSONObject = field(default_factory=dict)
     normalized: JSONObject = field(default_factory=dict)
 
@@ -87,14 +91,16 @@ class Server:
         return union if isinstance(union, dict) else {}
 
     def put(self, union: JSONObject) -> tuple[Violation, ...]:
-        """Create the object or update it. Raises UnionError for what the normalization
-        refuses.
+        """Create the object or update it.
+
+        Raises UnionError for what the normalization refuses.
         """
         return self._store({self.name: union}, None)
 
     def patch(self, union: JSONObject) -> tuple[Violation, ...]:
-        """Patch the object strategically. Raises UnionError for what the normalization
-        refuses.
+        """Apply a strategic merge patch to the object.
+
+        Raises UnionError for what the normalization refuses.
         """
         patch: JSONObject = {self.name: union}
         return self._store(apply_patch(self.stored or {}, patch, self.schema), patch)
@@ -108,49 +114,47 @@ class Server:
             self.candidate,
             self.schema,
             profile=self.profile,
-            patch=patch if self.minds_intent else None,
+            patch=patch if self.reads_patches else None,
         ).object
-        wrong = validate_unions(
+        violations = validate_unions(
             self.stored,
             self.normalized,
             self.schema,
             profile=self.profile,
             ratchet=self.ratchet,
         )
-        self.stored = self.stored if wrong else self.normalized
-        return wrong
+        if not violations:
+            self.stored = self.normalized
+        return violations
 
 
-def _pruned(value: JSONObject, known: Type) -> JSONObject:
-    fields = {
-        name: known.field(name)
-        for name in value
-        if isinstance(known, ObjectType) and known.declares(name)
-    }
-    return {
-        name: _below(value[name], each.type)
-        for name, each in fields.items()
-        if each is not None
-    }
-
-
-def _below(value: JSON, known: Type) -> JSON:
-    return _pruned(value, known) if isinstance(value, dict) else value
+def _pruned(value: JSONObject, type_: Type) -> JSONObject:
+    result: JSONObject = {}
+    for name, member in value.items():
+        if not isinstance(type_, ObjectType) or not type_.declares(name):
+            continue
+        field = type_.field(name)
+        if field is not None and isinstance(member, dict):
+            result[name] = _pruned(member, field.type)
+        elif field is not None:
+            result[name] = member
+    return result
 
 
 OLD: Final = Structured(frozenset({"d", "a", "b", "type", "rollingUpdate"}))
 NEW: Final = Structured(OLD.known | {"n"})
-BLIND: Final = Structured(OLD.known - {"d"})  # from before there was a discriminator
+# A client from before the union had a discriminator.
+BLIND: Final = Structured(OLD.known - {"d"})
 LOOSE: Final = Unstructured()
 ANY: Final = (OLD, NEW, LOOSE)
 AWARE: Final = (NEW, LOOSE)
-# as far as somebody knows who does not know n
+# What clears the union for a client that does not know n.
 CLEAR: Final[JSONObject] = {"a": None, "b": None}
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One row: who does it, and the change that they make, null being a removal."""
+    """One row: the clients that act, and the change they make; null removes a field."""
 
     row: str
     clients: tuple[Client, ...]
@@ -160,7 +164,7 @@ class Scenario:
     def run(
         self, client: Client, server: Server, *, patching: bool = False
     ) -> tuple[Violation, ...]:
-        """Let a client do it. Raises UnionError."""
+        """Let a client make the change. Raises UnionError."""
         if patching:
             return server.patch(self.change)
         held = {} if self.creates else client.decode(server.read())
@@ -215,9 +219,7 @@ SCENARIOS: Final = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a row: what reached the unions, what they became, and what was
-    refused.
-    """
+    """The object that reached the unions, what it became, and what was refused."""
 
     candidate: JSONObject
     normalized: JSONObject | None
@@ -228,10 +230,10 @@ class Outcome:
 def outcome(
     scenario: Scenario, client: Client, server: Server, *, patching: bool = False
 ) -> Outcome:
-    """Run a row."""
+    """Act out a row."""
     try:
-        wrong = scenario.run(client, server, patching=patching)
+        violations = scenario.run(client, server, patching=patching)
     except UnionError as error:
         return Outcome(server.candidate, None, (), error.code)
-    found = sorted((str(each.path), each.code) for each in wrong)
-    return Outcome(server.candidate, server.normalized, tuple(found))
+    reported = sorted((str(violation.path), violation.code) for violation in violations)
+    return Outcome(server.candidate, server.normalized, tuple(reported))
