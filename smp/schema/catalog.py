@@ -72,7 +72,15 @@ class Catalog:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
         compiled = compile_documents(crd.to_openapi(documents))
-        load = _chained(compiled.types.get, _load_apimachinery)
+
+        def load_metadata(name: str) -> TypeDocument | None:
+            # Names of other packages stay undefined: the schema in a CRD cannot refer
+            # to types, only the metadata that a server adds does.
+            if not name.startswith("io.k8s.apimachinery."):
+                return None
+            return kubernetes().load(name)
+
+        load = _chained(compiled.types.get, load_metadata)
         return cls(compiled.kinds, load, source="CustomResourceDefinition")
 
     @classmethod
@@ -168,8 +176,12 @@ class Catalog:
         return f"did you mean {' or '.join(similar)}?"
 
     def __repr__(self) -> str:
-        version = f" version={self.version!r}" if self.version else ""
-        return f"<Catalog source={self.source!r}{version} kinds={len(self._kinds)}>"
+        parts = ["Catalog", f"source={self.source!r}"]
+        # Only the catalog of a bundled Kubernetes, and those made from it, have one.
+        if self.version:
+            parts.append(f"version={self.version!r}")
+        parts.append(f"kinds={len(self._kinds)}")
+        return f"<{' '.join(parts)}>"
 
 
 def kubernetes(
@@ -232,16 +244,6 @@ def _read(name: str) -> bytes:
     # this module does.
     with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123  # see above
         return file.read()
-
-
-def _load_apimachinery(name: str) -> TypeDocument | None:
-    """Load the types that the metadata of custom resources refers to.
-
-    Other names stay undefined: the schema in a CRD cannot refer to other types.
-    """
-    if not name.startswith("io.k8s.apimachinery."):
-        return None
-    return kubernetes().load(name)
 
 
 @bounded("the OpenAPI document")

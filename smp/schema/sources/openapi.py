@@ -30,6 +30,7 @@ _SECTIONS: Final = (("definitions",), ("components", "schemas"), ("$defs",))
 _REFERENCE: Final = re.compile(r"#/(?:definitions|components/schemas|\$defs)/([^/]+)")
 _COMBINATIONS: Final = ("allOf", "oneOf", "anyOf")
 _STRUCTURE: Final = ("properties", "additionalProperties", "items")
+_TYPE_WORDS: Final = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
 _KINDS: Final = "x-kubernetes-group-version-kind"
 
 
@@ -324,8 +325,12 @@ def _combined_type(node: JSONObject) -> TypeDocument:
     for word in _COMBINATIONS:
         for index, branch in enumerate(_branches(node, word)):
             document = _compile_at(Path((word, index)), _type, branch)
-            repeated = any(same(document, other) for other in types)
-            if _states_a_type(branch) and not repeated:
+            # A branch that states no type only validates, and null is allowed anyway.
+            if not isinstance(branch, dict) or branch.get("type") == "null":
+                continue
+            if not any(stated in branch for stated in _TYPE_WORDS):
+                continue
+            if not any(same(document, other) for other in types):
                 types.append(document)
     if not types:
         # Branches that only validate leave the type unknown.
@@ -347,14 +352,6 @@ def _branches(node: JSONObject, word: str) -> JSONArray:
             path=Path((word,)),
         )
     return branches
-
-
-def _states_a_type(branch: JSON) -> bool:
-    """Tell whether a branch describes a type; others only validate or allow null."""
-    if not isinstance(branch, dict) or branch.get("type") == "null":
-        return False
-    words = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
-    return any(word in branch for word in words)
 
 
 def _printable(value: JSON) -> str:
