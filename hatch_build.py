@@ -34,7 +34,7 @@ MODULES = (
     "smp/unions/_normalize.py",
     "smp/unions/_validate.py",
     "smp/unions/_operations.py",
-    "smp/validation.py",
+    "smp/update.py",
     "smp/three_way.py",
     "smp/strategic/_operations.py",
     "smp/handler/_shape.py",

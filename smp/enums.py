@@ -8,7 +8,7 @@ from smp.errors import SchemaError, bounded
 from smp.paths import Path, Step
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
 from smp.schema.rewrite import rewrite_named
-from smp.schema.walk import Interest, Place, Rule, Walk, plan_of
+from smp.schema.walk import Interest, Interests, Place, Rule, Walk, plan_of
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 from smp.violations import Violation, unsupported
 
@@ -33,7 +33,7 @@ def validate_enums(
     if isinstance(type_, ScalarType) and type_.enum and not _has(type_.enum, obj):
         return (unsupported(Path(), obj, type_.enum, warning=lenient),)
     rule = EnumRule(ratchet=False, lenient=lenient)
-    Walk(plan_of(schema.types, [ENUMS]), [rule]).run(ABSENT, obj, type_)
+    Walk(plan_of(schema.types, _ENUMS), [rule]).run(ABSENT, obj, type_)
     return tuple(rule.found)
 
 
@@ -52,7 +52,8 @@ class EnumInterest(Interest):
         return type_ if isinstance(type_, ScalarType) and type_.enum else None
 
 
-ENUMS: Final = EnumInterest("enums")
+ENUM_INTEREST: Final = EnumInterest("enums")
+_ENUMS: Final = Interests(ENUM_INTEREST)
 
 
 class EnumRule(Rule):

@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from smp import codec, strategic, unions
+from smp import codec, strategic
 from smp.errors import ApplyWarning, DocumentError, SmpError, bounded
 from smp.paths import Path
 from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import Change
-from smp.validation import validate
+from smp.update import updated
 from smp.values import ABSENT, JSON, Absent, JSONObject
 from smp.violations import Violation
 
@@ -79,19 +79,24 @@ def three_way_apply(
         preconditions=KUBECTL_PRECONDITIONS,
     )
     patched = strategic.apply_patch(live, patch, lenient)
-    normalized = unions.normalize_applied(
-        live, patched, modified, patch, lenient, profile=profile, ratchet=ratchet
+    update = updated(
+        live,
+        patched,
+        lenient,
+        profile=profile,
+        ratchet=ratchet,
+        patch=patch,
+        configuration=modified,
     )
-    result = normalized.object
-    violations = validate(live, result, lenient, profile=profile, ratchet=ratchet)
+    result = update.object
     unmet = strategic.leaf_paths(strategic.missing(modified, result, lenient), lenient)
-    warnings = normalized.warnings
+    warnings = update.warnings
     if unknown_fields == "merge":
         warnings = (*unknown_field_warnings(patch, schema), *warnings)
     if last_applied is None:
         warnings = (_NOTHING_PRUNED, *warnings)
     return ApplyResult(
-        result, patch, normalized.changes, warnings, violations, tuple(unmet)
+        result, patch, update.changes, warnings, update.violations, tuple(unmet)
     )
 
 

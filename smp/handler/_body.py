@@ -9,8 +9,8 @@ import msgspec
 
 from smp import codec
 from smp.errors import DepthError
-from smp.handler._shape import is_deeper
 from smp.handler._options import Limits
+from smp.handler._shape import is_deeper
 from smp.handler._status import TooLargeError
 from smp.values import JSON
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from smp.paths import Path, Step
 from smp.schema.model import AnyType, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.walk import Interest, Node, Place, Rule, Walk, plan_of
+from smp.schema.walk import Interest, Interests, Node, Place, Rule, Walk, plan_of
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, type_name
 
 # Published as a string or an integer; a server also reads 0.5.
@@ -59,14 +59,14 @@ class ConformanceInterest(Interest):
         return FREE_FORM
 
 
-CONFORMANCE: Final = ConformanceInterest()
+CONFORMANCE: Final = Interests(ConformanceInterest())
 
 
 def conforming(
     new: JSONObject, old: JSONObject | None, schema: Schema, rule: ConformanceRule
 ) -> JSONObject:
     """Return the object without what a server drops; the rule has what it found."""
-    walk = Walk(plan_of(schema.types, [CONFORMANCE]), [rule])
+    walk = Walk(plan_of(schema.types, CONFORMANCE), [rule])
     return as_object(walk.run(ABSENT if old is None else old, new, schema.type))
 
 

@@ -24,8 +24,8 @@ from smp.handler._status import (
     to_status,
 )
 from smp.schema.model import Schema
-from smp.unions import Change, acts_unasked, normalize_unions
-from smp.validation import validate
+from smp.unions import Change, acts_unasked
+from smp.update import updated
 from smp.values import ABSENT, JSONObject, same
 from smp.violations import Violation
 
@@ -218,16 +218,19 @@ def _judged(
     old = draft.old
     changes: tuple[Change, ...] = ()
     if new is not old:
-        profile = options.profile
-        normalized = normalize_unions(
-            old, new, schema, profile=profile, patch=draft.patch
+        update = updated(
+            old,
+            new,
+            schema,
+            profile=options.profile,
+            ratchet=True,
+            patch=draft.patch,
         )
-        new = normalized.object
-        changes = normalized.changes
-        warnings.extend([str(warning) for warning in normalized.warnings])
-        violations = validate(old, new, schema, profile=profile, ratchet=True)
-        if violations:
-            raise InvalidError(violations)
+        new = update.object
+        changes = update.changes
+        warnings.extend([str(warning) for warning in update.warnings])
+        if update.violations:
+            raise InvalidError(update.violations)
     if old is None:
         return Accepted(
             new,

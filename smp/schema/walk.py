@@ -104,6 +104,18 @@ class Interest:
         return False
 
 
+class Interests:
+    """The interests of rules that share a walk, in the order of the rules.
+
+    A catalog keeps one plan for each ``name``, so they are made once, not per walk.
+    """
+
+    def __init__(self, *interests: Interest) -> None:
+        self.each = list(interests)
+        self.name = " ".join([interest.name for interest in interests])
+        self.everything = any(interest.everything for interest in interests)
+
+
 class Node:
     """What a plan keeps about the values of one type: the facts, and where to go on."""
 
@@ -117,11 +129,14 @@ class Node:
         elif isinstance(type_, ScalarType):
             self.form = SCALAR
         self.facts: list[object | None] = [
-            interest.facts(type_, keys) for interest in plan.interests
+            interest.facts(type_, keys) for interest in plan.interests.each
         ]
         self.unchanged = plan.acts_unchanged(type_)
         self.with_facts = any(facts is not None for facts in self.facts)
-        self._members: dict[str, Node | None] = {}
+        # The nodes of members that a walk has come to, and the names of those members
+        # below which there is nothing to do.
+        self.members: dict[str, Node] = {}
+        self.nowhere: set[str] = set()
         self._others: Node | None = None
         self._has_others = False
         self._items: Node | None = None
@@ -129,8 +144,9 @@ class Node:
 
     def member(self, name: str) -> Node | None:
         """Return the node of a member; None where it leads nowhere or is unknown."""
-        if name in self._members:
-            return self._members[name]
+        node = self.members.get(name)
+        if node is not None or name in self.nowhere:
+            return node
         field = self.type.field(name)
         if field is None:
             return None
@@ -140,9 +156,12 @@ class Node:
                 self._others = self.plan.node(field.type, field)
                 self._has_others = True
             return self._others
-        made = self.plan.node(field.type, field)
-        self._members[name] = made
-        return made
+        node = self.plan.node(field.type, field)
+        if node is None:
+            self.nowhere.add(name)
+        else:
+            self.members[name] = node
+        return node
 
     def items(self) -> Node | None:
         """Return the node of the elements of a list; None where they lead nowhere."""
@@ -159,9 +178,9 @@ class Plan:
     plan grows as walks come to new types.
     """
 
-    def __init__(self, interests: list[Interest]) -> None:
+    def __init__(self, interests: Interests) -> None:
         self.interests = interests
-        self.everything = any(interest.everything for interest in interests)
+        self.everything = interests.everything
         self._leads: dict[Type, bool] = {}
         self._acts_unchanged: dict[Type, bool] = {}
         self._objects: dict[Type, Node] = {}
@@ -225,20 +244,19 @@ class Plan:
         return False
 
     def _is_wanted(self, type_: Type, *, unchanged: bool) -> bool:
-        for interest in self.interests:
+        for interest in self.interests.each:
             facts = interest.facts(type_, _NO_KEYS)
             if facts is not None and (not unchanged or interest.acts_unchanged(facts)):
                 return True
         return False
 
 
-def plan_of(types: Types, interests: list[Interest]) -> Plan:
+def plan_of(types: Types, interests: Interests) -> Plan:
     """Return the plan of interests for the types of a catalog, which keep it."""
-    name = " ".join([interest.name for interest in interests])
-    plan = types.plans.get(name)
+    plan = types.plans.get(interests.name)
     if not isinstance(plan, Plan):
         plan = Plan(interests)
-        types.plans[name] = plan
+        types.plans[interests.name] = plan
     return plan
 
 
@@ -376,8 +394,11 @@ class Rule:
     """A question that is asked along a value and its type; see the events' methods.
 
     A rule is made for one walk and holds what it found. ``facts`` are those of its
-    interest for the type of the place.
+    interest for the type of the place. A rule with a ``leave`` of its own says so by
+    ``leaves``.
     """
+
+    leaves = False
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Look at an object or a list; tell whether to go on to what it holds."""
@@ -415,6 +436,9 @@ class Walk:
         self._rules = rules
         self._whole = whole
         self._everything = plan.everything
+        self._leaves = False
+        for rule in rules:
+            self._leaves = self._leaves or rule.leaves
         self._levels = MAX_LEVELS
 
     def run(self, old: JSON | Absent, new: JSON, type_: Type) -> JSON:
@@ -474,7 +498,7 @@ class Walk:
                 changed[name] = after
         if changed is not None:
             result = _with_changes(new, changed)
-        if node.with_facts:
+        if self._leaves and node.with_facts:
             result = self._leave(place, result, node)
         self._levels += 1
         return result
@@ -518,10 +542,12 @@ class Walk:
             guessed = place.guessed or not node.keys
             changed: dict[int, JSON] | None = None
             skips_shared = not self._whole and not items.unchanged
-            befores = pair(place.old, new, node.keys, trust_shared=skips_shared)
+            befores: list[JSON | Absent] | None = None
+            if isinstance(place.old, list):
+                befores = pair(place.old, new, node.keys, trust_shared=skips_shared)
             for index in range(len(new)):
                 element = new[index]
-                was = befores[index]
+                was: JSON | Absent = ABSENT if befores is None else befores[index]
                 if element is was and not self._whole and not items.unchanged:
                     continue
                 if element is None and not self._everything:
@@ -537,7 +563,7 @@ class Walk:
                     changed[index] if index in changed else new[index]
                     for index in range(len(new))
                 ]
-            if node.with_facts:
+            if self._leaves and node.with_facts:
                 result = self._leave(place, result, node)
         self._levels += 1
         return result
@@ -581,7 +607,7 @@ def _with_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSO
 
 
 def pair(
-    old: JSON | Absent,
+    old: JSONArray,
     new: JSONArray,
     keys: tuple[str, ...],
     *,
@@ -597,27 +623,26 @@ def pair(
     shared elements needs that: what it makes of one is not shared any more, and the
     answer may not depend on it.
     """
-    before: JSONArray = old if isinstance(old, list) else []
-    count = len(before)
+    count = len(old)
     found: list[JSON | Absent] = []
     by_key: dict[tuple[ScalarKey, ...], JSON] | None = None
     shared: dict[int, JSON] | None = None
     for index in range(len(new)):
         element = new[index]
-        if index < count and before[index] is element and (trust_shared or not keys):
+        if index < count and old[index] is element and (trust_shared or not keys):
             found.append(element)
         elif keys:
             if by_key is None:
-                by_key = unique_by_key(before, keys)
+                by_key = unique_by_key(old, keys)
             found.append(by_key.get(key_of(element, keys), ABSENT))
         else:
             if shared is None:
                 # Scalars have no identity: equal strings are often one object.
-                shared = {id(e): e for e in before if isinstance(e, (dict, list))}
+                shared = {id(e): e for e in old if isinstance(e, (dict, list))}
             if id(element) in shared:
                 found.append(element)
             else:
-                found.append(before[index] if index < count else ABSENT)
+                found.append(old[index] if index < count else ABSENT)
     return found
 
 

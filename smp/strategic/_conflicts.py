@@ -5,10 +5,12 @@ Go: strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
 
 from __future__ import annotations
 
+from typing import Final
+
 from smp.errors import Conflict, SmpError
 from smp.paths import Path, Step
 from smp.schema.model import Field, ListType, Schema, Type, unknown_field
-from smp.schema.walk import Interest, Node, Place, Rule, Walk, plan_of
+from smp.schema.walk import Interest, Interests, Node, Place, Rule, Walk, plan_of
 from smp.strategic._directives import MARKER, is_directive
 from smp.strategic._ordering import element_type, keys_of
 from smp.values import (
@@ -35,7 +37,7 @@ class EveryType(Interest):
         return type_
 
 
-EVERY_TYPE = EveryType()
+EVERY_TYPE: Final = Interests(EveryType())
 
 
 def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Conflict]:
@@ -45,7 +47,7 @@ def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Confl
     ObjectError for lists that cannot be compared.
     """
     rule = ConflictRule()
-    rule.walk = Walk(plan_of(schema.types, [EVERY_TYPE]), [rule])
+    rule.walk = Walk(plan_of(schema.types, EVERY_TYPE), [rule])
     rule.walk.run(right, left, schema.type)
     return rule.found
 

@@ -13,7 +13,7 @@ from smp.values import ABSENT, JSON, Absent, JSONObject
 def unknown_paths(patch: JSONObject, schema: Schema) -> list[Path]:
     """Return where a patch has an object or a list in a field without a schema."""
     rule = UnknownFieldRule()
-    Walk(plan_of(schema.types, [EVERY_TYPE]), [rule]).run(ABSENT, patch, schema.type)
+    Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(ABSENT, patch, schema.type)
     return rule.found
 
 
@@ -26,7 +26,7 @@ def leaf_paths(patch: JSONObject, schema: Schema) -> list[Path]:
     if not patch:
         return []
     rule = LeafRule()
-    Walk(plan_of(schema.types, [EVERY_TYPE]), [rule]).run(ABSENT, patch, schema.type)
+    Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(ABSENT, patch, schema.type)
     return rule.found
 
 
@@ -57,6 +57,8 @@ class UnknownFieldRule(Rule):
 
 class LeafRule(Rule):
     """Finds the leaves of a patch that only adds."""
+
+    leaves = True
 
     def __init__(self) -> None:
         self.found: list[Path] = []

@@ -8,28 +8,37 @@ validation: nothing is cleared) and ``off``.
 
 from __future__ import annotations
 
+from smp.unions._normalize import NormalizationRule, raise_problems
 from smp.unions._operations import (
+    CONTRADICTION_INTEREST,
+    NORMALIZATION_INTERESTS,
+    VALIDATION_INTERESTS,
     OnConflict,
     acts_unasked,
     contradictions,
-    normalize_applied,
     normalize_unions,
     validate_unions,
-    validation,
 )
-from smp.unions._profiles import OFF, PROFILES
+from smp.unions._profiles import OFF, PROFILES, profile_named
 from smp.unions._results import Change, Normalization
+from smp.unions._validate import ContradictionRule, ValidationRule
 
 __all__ = [
+    "CONTRADICTION_INTEREST",
+    "NORMALIZATION_INTERESTS",
     "OFF",
     "PROFILES",
+    "VALIDATION_INTERESTS",
     "Change",
+    "ContradictionRule",
     "Normalization",
+    "NormalizationRule",
     "OnConflict",
+    "ValidationRule",
     "acts_unasked",
     "contradictions",
-    "normalize_applied",
     "normalize_unions",
+    "profile_named",
+    "raise_problems",
     "validate_unions",
-    "validation",
 ]

@@ -81,6 +81,8 @@ def require_keys_outside_unions(type_: ListType, keys: tuple[str, ...]) -> None:
 class NormalizationRule(Rule):
     """Decides on the unions of each object, after those of the objects below it."""
 
+    leaves = True
+
     def __init__(
         self,
         plan: Plan,
@@ -260,8 +262,10 @@ def _conflict(name: str, path: Path) -> UnionConflictError:
     )
 
 
-def together(problems: list[UnionError]) -> UnionError:
-    """Return one error for all problems."""
+def raise_problems(problems: list[UnionError]) -> None:
+    """Raise one error for all problems, if there are any."""
+    if not problems:
+        return
     # A refusal among them counts more than a conflict, as no option helps against it.
     first = problems[0]
     for problem in problems:
@@ -269,9 +273,9 @@ def together(problems: list[UnionError]) -> UnionError:
             first = problem
             break
     if len(problems) == 1:
-        return first
+        raise first
     text = "".join([f"\n  {problem}" for problem in problems])
-    return type(first)(
+    raise type(first)(
         f"{len(problems)} unions cannot be normalized{text}",
         path=first.path,
         hint=first.advice,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
 
-from smp.errors import ObjectError, UnionError, bounded
+from smp.errors import ObjectError, bounded
 from smp.schema.model import Schema
-from smp.schema.walk import Interest, Walk, plan_of
-from smp.unions._normalize import NormalizationInterest, NormalizationRule, together
+from smp.schema.walk import Interest, Interests, Walk, plan_of
+from smp.unions._normalize import (
+    NormalizationInterest,
+    NormalizationRule,
+    raise_problems,
+)
 from smp.unions._profiles import OFF, PROFILES, profile_named
 from smp.unions._results import Normalization
 from smp.unions._validate import (
     DESIRED,
-    ContradictionRule,
     ValidationInterest,
     ValidationRule,
 )
@@ -22,11 +26,20 @@ from smp.violations import Violation
 OnConflict: TypeAlias = Literal["error", "clear"]
 
 # An interest holds no state of a walk, so each is made once.
-_NORMALIZATION = {
+NORMALIZATION_INTERESTS: Final[Mapping[str, Interest]] = {
     name: NormalizationInterest(profile) for name, profile in PROFILES.items()
 }
-_VALIDATION = {name: ValidationInterest(profile) for name, profile in PROFILES.items()}
-_DESIRED = ValidationInterest(DESIRED)
+VALIDATION_INTERESTS: Final[Mapping[str, Interest]] = {
+    name: ValidationInterest(profile) for name, profile in PROFILES.items()
+}
+CONTRADICTION_INTEREST: Final = ValidationInterest(DESIRED)
+_NORMALIZATION: Final = {
+    name: Interests(interest) for name, interest in NORMALIZATION_INTERESTS.items()
+}
+_VALIDATION: Final = {
+    name: Interests(interest) for name, interest in VALIDATION_INTERESTS.items()
+}
+_DESIRED: Final = Interests(CONTRADICTION_INTEREST)
 
 
 @bounded("the object")
@@ -51,15 +64,16 @@ def normalize_unions(
     chosen = profile_named(profile)
     if not chosen.rules:
         return Normalization(new)
-    plan = plan_of(schema.types, [_NORMALIZATION[profile]])
+    plan = plan_of(schema.types, _NORMALIZATION[profile])
+    if new is old and not plan.acts_unchanged(schema.type):
+        return Normalization(new)
     rule = NormalizationRule(
         plan,
         ABSENT if patch is None else patch,
         clear_conflicts=on_conflict == "clear",
     )
     result = Walk(plan, [rule]).run(ABSENT if old is None else old, new, schema.type)
-    if rule.problems:
-        raise together(rule.problems)
+    raise_problems(rule.problems)
     return Normalization(as_object(result), tuple(rule.changes), tuple(rule.warnings))
 
 
@@ -79,12 +93,10 @@ def validate_unions(
     Validation.
     """
     _require_object(new)
-    if profile_named(profile) is OFF:
+    if profile_named(profile) is OFF or (ratchet and new is old):
         return ()
     rule = ValidationRule(ratchet=ratchet)
-    walk = Walk(
-        plan_of(schema.types, [_VALIDATION[profile]]), [rule], whole=not ratchet
-    )
+    walk = Walk(plan_of(schema.types, _VALIDATION[profile]), [rule], whole=not ratchet)
     walk.run(ABSENT if old is None else old, new, schema.type)
     return tuple(rule.found)
 
@@ -93,62 +105,8 @@ def acts_unasked(schema: Schema, profile: str) -> bool:
     """Tell whether a profile may normalize an object though nothing in it changed."""
     if not profile_named(profile).rules:
         return False
-    plan = plan_of(schema.types, [_NORMALIZATION[profile]])
+    plan = plan_of(schema.types, _NORMALIZATION[profile])
     return plan.acts_unchanged(schema.type)
-
-
-def validation(
-    profile: str, *, ratchet: bool
-) -> tuple[list[Interest], list[ValidationRule]]:
-    """Return the interests and the rules that validate unions, to share a walk."""
-    if profile_named(profile) is OFF:
-        return [], []
-    return [_VALIDATION[profile]], [ValidationRule(ratchet=ratchet)]
-
-
-def normalize_applied(
-    live: JSONObject,
-    patched: JSONObject,
-    modified: JSONObject,
-    patch: JSONObject,
-    schema: Schema,
-    *,
-    profile: str,
-    ratchet: bool,
-) -> Normalization:
-    """Normalize what an apply makes of a live object.
-
-    Raises UnionError where the modified configuration contradicts itself; with
-    ``ratchet`` only where it changes something.
-    """
-    chosen = profile_named(profile)
-    if chosen is OFF:
-        return Normalization(patched)
-    if not ratchet:
-        _refuse(contradictions(modified, schema))
-    if patched is live:
-        return normalize_unions(live, patched, schema, profile=profile, patch=patch)
-    plan = plan_of(schema.types, [_DESIRED, _NORMALIZATION[profile]])
-    contradiction = ContradictionRule(modified)
-    rule = NormalizationRule(
-        plan_of(schema.types, [_NORMALIZATION[profile]]), patch, clear_conflicts=False
-    )
-    result = Walk(plan, [contradiction, rule]).run(live, patched, schema.type)
-    _refuse(tuple(contradiction.found))
-    if rule.problems:
-        raise together(rule.problems)
-    return Normalization(as_object(result), tuple(rule.changes), tuple(rule.warnings))
-
-
-def _refuse(found: tuple[Violation, ...]) -> None:
-    if found:
-        text = "; ".join([str(violation) for violation in found])
-        raise UnionError(
-            f"the configuration contradicts itself: {text}",
-            code="union-contradiction",
-            path=found[0].path,
-            hint="set one member of a union, and the discriminator to its value",
-        )
 
 
 @bounded("the configuration")
@@ -160,7 +118,7 @@ def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]
     """
     _require_object(desired)
     rule = ValidationRule(ratchet=False)
-    Walk(plan_of(schema.types, [_DESIRED]), [rule]).run(ABSENT, desired, schema.type)
+    Walk(plan_of(schema.types, _DESIRED), [rule]).run(ABSENT, desired, schema.type)
     return tuple(rule.found)
 
 

@@ -72,6 +72,8 @@ class ValidationRule(Rule):
     def enter(self, place: Place, facts: object | None) -> bool:
         """Judge the unions of an object."""
         new = place.new
+        if self._ratchet and new is place.old:
+            return True
         if isinstance(facts, ValidatedUnions) and isinstance(new, dict):
             for union in facts.unions:
                 members = union.members_set(new)

@@ -1,0 +1,134 @@
+"""What a server does with an updated object: it normalizes unions, and validates.
+
+Both are rules that share one walk, over what the update changed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from smp.enums import ENUM_INTEREST, EnumRule
+from smp.errors import ApplyWarning, UnionError
+from smp.schema.model import Schema
+from smp.schema.walk import Interests, Rule, Walk, plan_of
+from smp.unions import (
+    CONTRADICTION_INTEREST,
+    NORMALIZATION_INTERESTS,
+    OFF,
+    PROFILES,
+    VALIDATION_INTERESTS,
+    Change,
+    ContradictionRule,
+    NormalizationRule,
+    ValidationRule,
+    contradictions,
+    profile_named,
+    raise_problems,
+)
+from smp.values import ABSENT, JSONObject, as_object
+from smp.violations import Violation
+
+
+class Update(msgspec.Struct, frozen=True):
+    """The normalized object, what was changed in it, and what a server would reject."""
+
+    object: JSONObject
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[ApplyWarning, ...] = ()
+    violations: tuple[Violation, ...] = ()
+
+
+_VALIDATION: Final = {
+    name: Interests(VALIDATION_INTERESTS[name], ENUM_INTEREST) for name in PROFILES
+}
+_NORMALIZATION: Final = {
+    name: Interests(
+        NORMALIZATION_INTERESTS[name], VALIDATION_INTERESTS[name], ENUM_INTEREST
+    )
+    for name in PROFILES
+}
+_APPLY: Final = {
+    name: Interests(
+        NORMALIZATION_INTERESTS[name],
+        VALIDATION_INTERESTS[name],
+        ENUM_INTEREST,
+        CONTRADICTION_INTEREST,
+    )
+    for name in PROFILES
+}
+_ENUMS: Final = Interests(ENUM_INTEREST)
+
+
+def updated(
+    old: JSONObject | None,
+    new: JSONObject,
+    schema: Schema,
+    *,
+    profile: str,
+    ratchet: bool,
+    patch: JSONObject | None = None,
+    configuration: JSONObject | None = None,
+) -> Update:
+    """Normalize the unions of an object by a profile, and validate it.
+
+    ``patch`` is what led to the new object, ``configuration`` the modified
+    configuration of an apply. With ``ratchet``, what the new object shares with the old
+    one is not looked at, and what was wrong before for the same reason is tolerated.
+    Raises UnionError where a profile refuses, or where the configuration contradicts
+    itself, and RecursionError. KEP-1027, Normalization and Validation.
+    """
+    if profile_named(profile) is OFF:
+        return Update(new, violations=_broken_enums(old, new, schema, ratchet=ratchet))
+    if configuration is not None and not ratchet:
+        _refuse(contradictions(configuration, schema))
+    interests = (_NORMALIZATION if configuration is None else _APPLY)[profile]
+    plan = plan_of(schema.types, interests)
+    normalization = NormalizationRule(
+        plan, ABSENT if patch is None else patch, clear_conflicts=False
+    )
+    validation = ValidationRule(ratchet=ratchet)
+    enums = EnumRule(ratchet=ratchet)
+    rules: list[Rule] = [normalization, validation, enums]
+    contradiction = ContradictionRule(configuration or {})
+    if configuration is not None:
+        rules.append(contradiction)
+    before = ABSENT if old is None else old
+    result = Walk(plan, rules, whole=not ratchet).run(before, new, schema.type)
+    _refuse(tuple(contradiction.found))
+    raise_problems(normalization.problems)
+    obj = as_object(result)
+    if normalization.changes:
+        # What was found may have been cleared since: the normalized object counts.
+        validation = ValidationRule(ratchet=ratchet)
+        enums = EnumRule(ratchet=ratchet)
+        plan = plan_of(schema.types, _VALIDATION[profile])
+        walk = Walk(plan, [validation, enums], whole=not ratchet)
+        walk.run(before, obj, schema.type)
+    return Update(
+        obj,
+        tuple(normalization.changes),
+        tuple(normalization.warnings),
+        (*validation.found, *enums.found),
+    )
+
+
+def _broken_enums(
+    old: JSONObject | None, new: JSONObject, schema: Schema, *, ratchet: bool
+) -> tuple[Violation, ...]:
+    rule = EnumRule(ratchet=ratchet)
+    walk = Walk(plan_of(schema.types, _ENUMS), [rule], whole=not ratchet)
+    walk.run(ABSENT if old is None else old, new, schema.type)
+    return tuple(rule.found)
+
+
+def _refuse(found: tuple[Violation, ...]) -> None:
+    if found:
+        text = "; ".join([str(violation) for violation in found])
+        raise UnionError(
+            f"the configuration contradicts itself: {text}",
+            code="union-contradiction",
+            path=found[0].path,
+            hint="set one member of a union, and the discriminator to its value",
+        )
