@@ -1,9 +1,9 @@
-"""The build hook that compiles the engine with mypyc, from the very source that is
-otherwise interpreted.
+"""The build hook that compiles the engine with mypyc.
 
-A wheel is compiled where there is a C compiler, and pure Python otherwise; an editable
-installation is never compiled. The environment variable SMP_COMPILE decides
-differently: 0 never compiles, 1 fails where it cannot.
+It compiles the same source that is interpreted without it. A wheel is compiled where
+there is a C compiler, and pure Python otherwise; an editable installation is never
+compiled. The environment variable SMP_COMPILE overrides this: with 0 nothing is
+compiled, with 1 the build fails where the engine cannot be compiled.
 """
 
 from __future__ import annotations
@@ -50,23 +50,26 @@ MODULES = (
 REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")
 
 
-class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's configuration, which is not used
+# The type argument would be a class for the hook's configuration, which has none.
+class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]
     """Adds the compiled modules to a wheel, beside their sources."""
 
     _temporary: Path | None = None
 
     def dependencies(self) -> list[str]:
-        """Return what compiling needs, if there is to be any."""
-        return [*REQUIREMENTS] if self.target_name == "wheel" and _wanted() else []
+        """Return the requirements of a build that compiles; none for another."""
+        if self.target_name == "wheel" and _is_wanted():
+            return [*REQUIREMENTS]
+        return []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and add what came out."""
-        if version != "standard" or not _wanted():
+        """Compile the engine, and add the libraries to the wheel."""
+        if version != "standard" or not _is_wanted():
             return
         self._temporary = Path(mkdtemp())
         try:
             libraries = compiled(Path(self.root), self._temporary)
-        except (Exception, SystemExit) as error:  # whatever a compiler comes up with
+        except (Exception, SystemExit) as error:  # mypyc exits where it finds an error
             if _setting() == "1":
                 raise
             self.app.display_warning(
@@ -81,18 +84,20 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]  # hatchling
     def finalize(
         self, version: str, build_data: dict[str, Any], artifact_path: str
     ) -> None:
-        """Remove what was built on the way."""
+        """Remove the intermediate files."""
         del version, build_data, artifact_path
         if self._temporary:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def compiled(root: Path, target: Path) -> list[str]:
-    """Compile the engine of a source tree into a folder, and return the paths of the
-    libraries within it.
+    """Compile the engine of a source tree into a folder.
+
+    Return the paths of the libraries within the folder.
     """
-    from mypyc.build import mypycify
-    from setuptools import Distribution
+    # These are installed only for builds that compile (see ``dependencies``).
+    from mypyc.build import mypycify  # noqa: PLC0415 - see above
+    from setuptools import Distribution  # noqa: PLC0415 - see above
 
     before = Path.cwd()
     os.chdir(root)
@@ -108,10 +113,10 @@ def compiled(root: Path, target: Path) -> list[str]:
             group_name="smp.engine",
             target_dir=str(target / "c"),
         )
-        build = Distribution(
-            {"name": "smp", "ext_modules": extensions}
-        ).get_command_obj("build_ext")
-        build.build_lib, build.build_temp = str(target), str(target / "o")
+        distribution = Distribution({"name": "smp", "ext_modules": extensions})
+        build = distribution.get_command_obj("build_ext")
+        build.build_lib = str(target)
+        build.build_temp = str(target / "o")
         build.ensure_finalized()
         build.run()
     finally:
@@ -127,10 +132,10 @@ def _setting() -> str:
     return os.environ.get("SMP_COMPILE", "")
 
 
-def _wanted() -> bool:
-    return _setting() == "1" or (
-        _setting() != "0" and sys.implementation.name == "cpython" and _has_compiler()
-    )
+def _is_wanted() -> bool:
+    if _setting() in ("0", "1"):
+        return _setting() == "1"
+    return sys.implementation.name == "cpython" and _has_compiler()
 
 
 def _has_compiler() -> bool:

@@ -1,9 +1,8 @@
-"""Who is timed: this library, the reference, the cost of JSON alone, and what people
-use instead.
+"""What is timed: this library, the reference in Go, JSON alone, and other libraries.
 
-A contender prepares a row, untimed, and answers with turns of the call to be timed, or
-with None where it does nothing comparable. A contender that cannot be imported is
-absent, and the report says so.
+A contender prepares a row, untimed, and returns turns of the call to be timed, or None
+where it has no comparable operation. A contender that cannot be imported is absent, and
+the report has the reason.
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ FORMS: Final[tuple[Form, ...]] = ("bytes", "dicts")
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One column of a table: its name, its form of input and output, what it computes,
-    and how it prepares a row.
+    """One column of a table: what it computes, and the function that prepares a row.
+
+    ``form`` is that of its input and output.
     """
 
     name: str
@@ -47,9 +47,6 @@ class Absent:
     reason: str
 
 
-# --- the reference ---------------------------------------------------------------------------------------------------
-
-
 class Go:
     """The reference program, which times itself: from bytes to bytes."""
 
@@ -59,19 +56,20 @@ class Go:
         reference = go.reference()
         if reference is None:
             raise ImportError(
-                "benchmarks/reference cannot be built: no go, or no way to get its modules"
+                "benchmarks/reference cannot be built: "
+                "there is no go, or its modules cannot be downloaded"
             )
         self._reference = reference
         self._as_go_prints: Callable[[JSON], JSON] = go.as_go_prints
 
     def prepare(self, row: Row) -> Turn:
-        """Prepare a row. Raises RuntimeError where it does not come to the result that
-        this library comes to.
+        """Prepare a row.
+
+        Raises RuntimeError where the result differs from that of this library.
         """
-        if not same(
-            self._ask(row, runs=1).get("result"), self._as_go_prints(result_of(row))
-        ):
-            raise RuntimeError(f"{row}: the reference comes to another result")
+        expected = self._as_go_prints(result_of(row))
+        if not same(self._ask(row, runs=1).get("result"), expected):
+            raise RuntimeError(f"{row}: the reference has another result")
 
         def turn(runs: int) -> Sequence[int]:
             nanoseconds: Sequence[int] = self._ask(row, runs=runs)["nanoseconds"]
@@ -85,9 +83,6 @@ class Go:
             row.operation, kind=kind, time=runs, **row.documents
         )
         return answer
-
-
-# --- the cost of JSON alone ------------------------------------------------------------------------------------------
 
 
 def _codec(name: str) -> Prepare:
@@ -113,18 +108,17 @@ _CODECS: Final[dict[str, Callable[[Any], Codec]]] = {
 }
 
 
-# --- all of them -----------------------------------------------------------------------------------------------------
-
-
 class _Entry(NamedTuple):
+    """A contender by name, with the function that imports and starts it."""
+
     name: str
     form: Form
     package: str
     computes: str
-    enter: Callable[[], Prepare]
+    start: Callable[[], Prepare]
 
 
-# The first of each form is the one that the others are compared with.
+# The others of a form are compared with its first one.
 _OURS: Final = "strategic-merge-patch"
 _ENTRIES: Final = (
     _Entry(
@@ -203,15 +197,16 @@ def contender(name: str) -> Contender | Absent:
     """Return the contender of that name, or why it is absent."""
     entry = next(entry for entry in _ENTRIES if entry.name == name)
     try:
-        return Contender(
-            name, entry.form, entry.computes, _version(entry.package), entry.enter()
-        )
+        prepare = entry.start()
     except ImportError as error:
         return Absent(name, str(error))
+    return Contender(name, entry.form, entry.computes, _version(entry.package), prepare)
 
 
 def _version(package: str) -> str:
+    if not package:
+        return ""
     try:
-        return version(package) if package else ""
+        return version(package)
     except PackageNotFoundError:
         return "source tree"

@@ -1,4 +1,4 @@
-"""What the numbers were measured on."""
+"""The programs and the machine on which the numbers were measured."""
 
 from __future__ import annotations
 
@@ -28,16 +28,15 @@ def environment() -> dict[str, str]:
 
 
 def _processor() -> str:
-    described = Path("/proc/cpuinfo")
-    text = described.read_text() if described.exists() else ""
+    file = Path("/proc/cpuinfo")
+    text = file.read_text() if file.exists() else ""
     model = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
     return model[1] if model else platform.processor() or platform.machine()
 
 
 def _output(*command: str) -> str:
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True
-        ).stdout.strip()
+        completed = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "absent"
+    return completed.stdout.strip()

@@ -1,10 +1,9 @@
-"""What is wanted, as ratios, and whether it was measured."""
+"""The goals, which are bounds of ratios, and whether the measurements meet them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import chain
 from typing import Final, NamedTuple
 
 from benchmarks.growth import JSON_ALONE, LINEAR, LINEAR_IN_CALLS
@@ -15,11 +14,10 @@ from benchmarks.timing import Ratio
 
 
 class Goal(NamedTuple):
-    """A bound for all ratios whose name a pattern finds: at most so many times what it
-    is compared with.
+    """A bound of all ratios whose name a pattern matches.
 
-    The other way round where it has to be ``faster``: the other takes at least so many
-    times as long.
+    The time is at most so many times that of ``against``, or, where it has to be
+    ``faster``, ``against`` takes at least so many times as long.
     """
 
     what: str
@@ -33,20 +31,21 @@ class Goal(NamedTuple):
         return f"at most {self.bound:g} x {self.against}"
 
     def worst(self, ratios: Iterable[Ratio]) -> Ratio | None:
-        """Return the worst of the ratios that this is about, or None."""
-        meant = [
-            one
-            for one in ratios
-            if one.against == self.against and fnmatchcase(one.what, self.what)
+        """Return the worst of the ratios that the goal bounds; None without any."""
+        bounded = [
+            ratio
+            for ratio in ratios
+            if ratio.against == self.against and fnmatchcase(ratio.what, self.what)
         ]
-        return max(meant, key=lambda ratio: ratio.best, default=None)
+        return max(bounded, key=lambda ratio: ratio.best, default=None)
 
     def met(self, ratio: Ratio) -> bool:
-        """Tell whether a ratio keeps the bound, by the best times."""
-        return ratio.best <= (1 / self.bound if self.faster else self.bound)
+        """Return whether a ratio is within the bound, by the best times."""
+        bound = 1 / self.bound if self.faster else self.bound
+        return ratio.best <= bound
 
 
-# what, at least so many times faster than Go, at most so many times orjson
+# A row, at least how many times faster than Go, and at most how many times orjson.
 _ROWS: Final = (
     ("Deployment, 5 containers: apply", 6, 1.0),
     ("Pod, 100 containers, 200 env: apply", 8, 0.8),
@@ -59,11 +58,16 @@ _ROWS: Final = (
     ("Pod, 100 containers x 200 env: three-way", 4, 2.0),
     ("Pod, 1,000 volumes, one changed: three-way", 4, 3.0),
 )
+
+
+def _goals_of_rows() -> Iterator[Goal]:
+    for row, of_go, of_orjson in _ROWS:
+        yield Goal(row, "Go", of_go, faster=True)
+        yield Goal(row, "orjson", of_orjson)
+
+
 GOALS: Final = (
-    *chain.from_iterable(
-        (Goal(row, "Go", go, faster=True), Goal(row, "orjson", json))
-        for row, go, json in _ROWS
-    ),
+    *_goals_of_rows(),
     Goal("elsewhere: *", "10 elements", 1.2),
     Goal("growth: *", LINEAR, 1.2),
     Goal("growth: *", LINEAR_IN_CALLS, 1.2),
@@ -76,27 +80,22 @@ GOALS: Final = (
 
 
 def section(ratios: Sequence[Ratio]) -> Section:
-    """Hold the goals against the ratios."""
+    """Compare the ratios with the goals."""
     worst = [(goal, goal.worst(ratios)) for goal in GOALS]
-    held = [(goal, ratio) for goal, ratio in worst if ratio is not None]
-    lines = table(
-        ["what", "goal", "measured", "met"],
-        [_cells(goal, ratio) for goal, ratio in held],
-    )
-    if len(held) < len(GOALS):
-        lines += [
-            "",
-            f"{len(GOALS) - len(held)} more goals are about what was not measured.",
-        ]
+    rows = [_cells(goal, ratio) for goal, ratio in worst if ratio is not None]
+    lines = table(["what", "goal", "measured", "met"], rows)
+    unmeasured = len(GOALS) - len(rows)
+    if unmeasured:
+        lines += ["", f"{unmeasured} more goals are about what was not measured."]
     return Section(
         "goals", "Goals", lines, [_as_data(goal, ratio) for goal, ratio in worst]
     )
 
 
 def _cells(goal: Goal, ratio: Ratio) -> list[str]:
-    best, typical = (
-        1 / one if goal.faster else one for one in (ratio.best, ratio.typical)
-    )
+    best, typical = ratio.best, ratio.typical
+    if goal.faster:  # shown as how many times faster
+        best, typical = 1 / best, 1 / typical
     return [
         ratio.what,
         str(goal),
@@ -106,11 +105,8 @@ def _cells(goal: Goal, ratio: Ratio) -> list[str]:
 
 
 def _as_data(goal: Goal, ratio: Ratio | None) -> dict[str, object]:
-    return {
-        "what": goal.what,
-        "goal": str(goal),
-        "measured": None
-        if ratio is None
-        else {"what": ratio.what, "best": ratio.best, "typical": ratio.typical},
-        "met": None if ratio is None else goal.met(ratio),
-    }
+    data: dict[str, object] = {"what": goal.what, "goal": str(goal)}
+    if ratio is None:
+        return {**data, "measured": None, "met": None}
+    measured = {"what": ratio.what, "best": ratio.best, "typical": ratio.typical}
+    return {**data, "measured": measured, "met": goal.met(ratio)}

@@ -1,11 +1,10 @@
-"""How the time grows with the number of elements, beside how it would grow in
-proportion to the input.
+"""How the time grows with the number of elements, compared with linear growth.
 
 Many elements need more memory than the processor's caches hold, and memory that the
-operating system has to hand out anew for each run. That alone makes any program slower
-than in proportion: parsing and printing JSON, too. What JSON alone does with the same
-documents is measured in turns with the rest. And the calls are counted, of Python's
-functions and of those in C, which neither noise nor memory changes.
+operating system has to provide again for each run. That alone makes the growth of any
+program more than linear, also that of parsing and printing JSON. Therefore JSON alone
+is measured with the same documents, in turns with the rest. And the calls of functions,
+in Python and in C, are counted, which neither other load nor memory changes.
 """
 
 from __future__ import annotations
@@ -13,67 +12,69 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from types import FrameType
 from typing import Final, NamedTuple
 
 import msgspec
 
 import smp
-from benchmarks.inputs import Operation, compact
-from benchmarks.interpreted import of_source
+from benchmarks.inputs import Operation
+from benchmarks.interpreted import source_environment
+from benchmarks.manifests import compact
 from benchmarks.ours import OVER_BYTES, OVER_DICTS
 from benchmarks.report import Section, as_data, cell, table
 from benchmarks.shapes import SHAPES, Shape, elements
-from benchmarks.timing import Effort, Ratio, Run, Sample, in_turns, timed
-from smp.values import COMPILED, JSONObject
+from benchmarks.timing import Effort, Ratio, Run, Sample, Turn, in_turns, timed
+from smp.values import COMPILED
 
 LINEAR: Final = "linear"
 LINEAR_IN_CALLS: Final = "linear, in calls"
 JSON_ALONE: Final = "the growth of JSON alone"
 SIZES: Final = (1_000, 100_000)
 _COUNTED: Final = (1_000, 10_000)
-_PATIENCE: Final = 0.6  # seconds for each; there are many, and a run may take one
+_PATIENCE: Final = 0.6  # seconds for each of many cases, a run of which may take one
 _FORMS: Final = ("bytes", "dicts")
-_CHANGED: Final[dict[str, Callable[[int, int], bool]]] = {
-    "one": lambda at, count: at == count // 2,
-    "all": lambda _at, _count: True,
-}
+_CHANGED: Final = ("one", "all")
 
 
 class Case(NamedTuple):
-    """An operation after which one element of an object, or all, are others."""
+    """An operation that changes one element of an object, or all of them."""
 
     shape: Shape
     changed: str
     operation: Operation
 
     def __str__(self) -> str:
-        return f"{self.shape.name}, {self.changed} changed: {self.operation.replace('_', '-')}"
+        operation = self.operation.replace("_", "-")
+        return f"{self.shape.name}, {self.changed} changed: {operation}"
 
     def documents(self, count: int) -> list[bytes]:
         """Return the inputs for so many elements."""
-        changes = _CHANGED[self.changed]
-        before = self.shape.holding(elements(count, lambda _: "old"))
-        after = self.shape.holding(
-            elements(count, lambda at: "new" if changes(at, count) else "old")
-        )
-        chosen: dict[Operation, Callable[[], list[JSONObject]]] = {
-            "apply": lambda: [before, smp.two_way_patch(before, after, self.schema)],
-            "two_way": lambda: [before, after],
-            "three_way": lambda: [before, after, before],
-        }
-        return [compact(document).encode() for document in chosen[self.operation]()]
+
+        def value(index: int) -> str:
+            is_changed = self.changed == "all" or index == count // 2
+            return "new" if is_changed else "old"
+
+        before = self.shape.make_object(elements(count, lambda _: "old"))
+        after = self.shape.make_object(elements(count, value))
+        if self.operation == "apply":
+            documents = [before, smp.two_way_patch(before, after, self.schema)]
+        elif self.operation == "two_way":
+            documents = [before, after]
+        else:
+            documents = [before, after, before]
+        return [compact(document).encode() for document in documents]
 
     def runs(self, texts: Sequence[bytes]) -> dict[str, Run]:
-        """Return what is timed, by name."""
+        """Return the calls that are timed, by name."""
+        documents = [json.loads(text) for text in texts]
         return {
             "bytes": partial(OVER_BYTES[self.operation], *texts, self.schema),
-            "dicts": partial(
-                OVER_DICTS[self.operation], *map(json.loads, texts), self.schema
-            ),
+            "dicts": partial(OVER_DICTS[self.operation], *documents, self.schema),
             "JSON": partial(_json_alone, texts),
         }
 
@@ -84,14 +85,15 @@ class Case(NamedTuple):
 
 
 def _json_alone(texts: Sequence[bytes]) -> bytes:
-    first, *_ = [msgspec.json.decode(text) for text in texts]
-    return msgspec.json.encode(first)
+    documents = [msgspec.json.decode(text) for text in texts]
+    return msgspec.json.encode(documents[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The samples with few elements and with many, and their ratio over that of the
-    input bytes.
+    """The samples with few elements and with many.
+
+    ``of_linear`` is the ratio of their times, divided by that of the input bytes.
     """
 
     few: Sample
@@ -102,49 +104,37 @@ class Grown:
     def of(cls, few: Sample, many: Sample, linear: float) -> Grown:
         """Compare with growth by a factor."""
         ratio = Ratio.of("", LINEAR, many, few)
-        return cls(
-            few,
-            many,
-            ratio._replace(best=ratio.best / linear, typical=ratio.typical / linear),
-        )
+        best = ratio.best / linear
+        typical = ratio.typical / linear
+        return cls(few, many, ratio._replace(best=best, typical=typical))
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How a case grew in time, by what was timed; and in calls, of linear."""
+    """The growth of a case in time, by the name of the call, and in calls by form."""
 
     case: Case
     times: Mapping[str, Grown]
     calls: Mapping[str, float]
 
     def ratios(self) -> Iterator[Ratio]:
-        """Compare both forms with growth in proportion, in time and in calls, and with
-        JSON alone.
-        """
+        """Compare both forms with linear growth, in time and calls, and with JSON."""
         json_alone = self.times["JSON"].of_linear
         for form in _FORMS:
-            of_linear = self.times[form].of_linear._replace(
-                what=f"growth: {self.case}, {form}"
-            )
-            yield of_linear
-            yield Ratio(
-                of_linear.what,
-                JSON_ALONE,
-                of_linear.best / json_alone.best,
-                of_linear.typical / json_alone.typical,
-            )
-            yield Ratio(
-                of_linear.what, LINEAR_IN_CALLS, self.calls[form], self.calls[form]
-            )
+            what = f"growth: {self.case}, {form}"
+            of_linear = self.times[form].of_linear
+            yield of_linear._replace(what=what)
+            best = of_linear.best / json_alone.best
+            typical = of_linear.typical / json_alone.typical
+            yield Ratio(what, JSON_ALONE, best, typical)
+            yield Ratio(what, LINEAR_IN_CALLS, self.calls[form], self.calls[form])
 
     def cells(self) -> Iterator[str]:
         """Print a line of the table."""
         yield str(self.case)
         for grown in self.times.values():
-            yield from (
-                cell(grown.many),
-                f"{grown.of_linear.best:.2f} ({grown.of_linear.typical:.2f})",
-            )
+            yield cell(grown.many)
+            yield f"{grown.of_linear.best:.2f} ({grown.of_linear.typical:.2f})"
         yield f"{max(self.calls.values()):.2f}"
 
     def as_data(self) -> dict[str, object]:
@@ -167,83 +157,89 @@ def section(
 ) -> Section:
     """Measure how the operations grow."""
     cases = _cases()
-    called = _called(cases, counted)
-    measured = [
-        Growth(case, _in_time(case, effort, sizes), found)
-        for case, found in zip(cases, called, strict=True)
-    ]
-    head = [
-        "operation",
-        *(column for form in (*_FORMS, "JSON alone") for column in (form, "of linear")),
-    ]
-    lines = table([*head, "calls, of linear"], ([*one.cells()] for one in measured))
-    ratios = [ratio for one in measured for ratio in one.ratios()]
-    return Section(
-        "growth",
-        f"{sizes[1]:,} elements; microseconds",
-        lines,
-        [one.as_data() for one in measured],
-        ratios,
-    )
+    calls_of_cases = _count_calls(cases, counted)
+    rows: list[list[str]] = []
+    data: list[object] = []
+    ratios: list[Ratio] = []
+    for case, calls_of_case in zip(cases, calls_of_cases, strict=True):
+        growth = Growth(case, _in_time(case, effort, sizes), calls_of_case)
+        rows.append([*growth.cells()])
+        data.append(growth.as_data())
+        ratios += growth.ratios()
+    head = ["operation"]
+    for form in (*_FORMS, "JSON alone"):
+        head += [form, "of linear"]
+    head.append("calls, of linear")
+    title = f"{sizes[1]:,} elements; microseconds"
+    return Section("growth", title, table(head, rows), data, ratios)
 
 
 def _cases() -> list[Case]:
+    combinations = product(SHAPES, _CHANGED, OVER_DICTS)
     return [
-        Case(shape, changed, operation)
-        for shape in SHAPES
-        for changed in _CHANGED
-        for operation in OVER_DICTS
+        Case(shape, changed, operation) for shape, changed, operation in combinations
     ]
 
 
-def _called(cases: Sequence[Case], sizes: tuple[int, int]) -> list[Mapping[str, float]]:
-    """Count the calls of all cases: those of compiled functions go unseen, and so the
-    source is interpreted for it.
+def _count_calls(
+    cases: Sequence[Case], sizes: tuple[int, int]
+) -> list[Mapping[str, float]]:
+    """Count the calls of all cases.
+
+    A profiler does not see calls of compiled functions; where smp is compiled, another
+    process counts those of the interpreted source.
     """
     if not COMPILED:
         return [_in_calls(case, sizes) for case in cases]
-    command = [sys.executable, "-m", __name__, *map(str, sizes)]
-    counted = subprocess.run(
-        command, env=of_source(), stdout=subprocess.PIPE, check=True
+    few, many = sizes
+    completed = subprocess.run(
+        [sys.executable, "-m", __name__, str(few), str(many)],
+        env=source_environment(),
+        stdout=subprocess.PIPE,
+        check=True,
     )
-    found: list[Mapping[str, float]] = json.loads(counted.stdout)
-    return found
+    counts: list[Mapping[str, float]] = json.loads(completed.stdout)
+    return counts
 
 
 def _in_time(case: Case, effort: Effort, sizes: tuple[int, int]) -> Mapping[str, Grown]:
     print(f"growth of {case}", file=sys.stderr)
-    few, many = map(case.documents, sizes)
-    turns = {
-        (size, name): timed(run)
-        for size, texts in (("few", few), ("many", many))
-        for name, run in case.runs(texts).items()
-    }
+    few = case.documents(sizes[0])
+    many = case.documents(sizes[1])
+    turns: dict[tuple[str, str], Turn] = {}
+    for size, texts in (("few", few), ("many", many)):
+        for name, run in case.runs(texts).items():
+            turns[size, name] = timed(run)
     briefly = replace(
         effort, warm_up=min(effort.warm_up, 1), patience=min(effort.patience, _PATIENCE)
     )
     samples = in_turns(turns, briefly)
+    linear = _ratio_of_sizes(few, many)
     return {
-        name: Grown.of(
-            samples["few", name], samples["many", name], _ratio_of_sizes(few, many)
-        )
+        name: Grown.of(samples["few", name], samples["many", name], linear)
         for name in (*_FORMS, "JSON")
     }
 
 
 def _in_calls(case: Case, sizes: tuple[int, int]) -> Mapping[str, float]:
-    few, many = map(case.documents, sizes)
+    few = case.documents(sizes[0])
+    many = case.documents(sizes[1])
+    runs_of_few = case.runs(few)
+    runs_of_many = case.runs(many)
     linear = _ratio_of_sizes(few, many)
-    fewer, more = case.runs(few), case.runs(many)
-    return {form: calls(more[form]) / calls(fewer[form]) / linear for form in _FORMS}
+    growth: dict[str, float] = {}
+    for form in _FORMS:
+        growth[form] = calls(runs_of_many[form]) / calls(runs_of_few[form]) / linear
+    return growth
 
 
 def _ratio_of_sizes(few: Sequence[bytes], many: Sequence[bytes]) -> float:
-    return sum(map(len, many)) / sum(map(len, few))
+    return sum(len(text) for text in many) / sum(len(text) for text in few)
 
 
 def calls(run: Run) -> int:
     """Count the calls that a run makes."""
-    run()  # types are linked when they are first used
+    run()  # not counted: types are linked when they are first used
     events: list[str] = []
 
     def note(_frame: FrameType, event: str, _argument: object) -> None:
@@ -258,5 +254,4 @@ def calls(run: Run) -> int:
 
 
 if __name__ == "__main__":
-    few, many = map(int, sys.argv[1:])
-    print(json.dumps(_called(_cases(), (few, many))))
+    print(json.dumps(_count_calls(_cases(), (int(sys.argv[1]), int(sys.argv[2])))))

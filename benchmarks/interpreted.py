@@ -1,10 +1,9 @@
-"""This library as its source reads, interpreted, in a process of its own: for a machine
-on which it is compiled.
+"""This library, interpreted from its source, for a machine on which it is compiled.
 
     python -m benchmarks.interpreted bytes
 
-A line is a request, {"row": "ConfigMap, small: apply", "runs": 10}, and is answered by
-a line: the nanoseconds of each run, in an array.
+It runs in a process of its own. A request is a line, {"row": "ConfigMap, small: apply",
+"runs": 10}, and so is the answer: an array of the nanoseconds of each run.
 """
 
 from __future__ import annotations
@@ -31,17 +30,15 @@ _FORMS: Final[dict[str, Callable[[Row], Run]]] = {
 
 
 class Interpreted:
-    """The process, from this side. Raises ImportError where this one interprets as
-    well.
-    """
+    """The client of that process."""
 
     def __init__(self, form: str) -> None:
-        """Start it."""
+        """Start it. Raises ImportError where this process interprets as well."""
         if not COMPILED:
             raise ImportError("the engine of this process is interpreted, too")
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, form],
-            env=of_source(),
+            env=source_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -53,23 +50,20 @@ class Interpreted:
         def turn(runs: int) -> Sequence[int]:
             request = {"row": str(row), "runs": runs}
             print(json.dumps(request), file=_pipe(self._process.stdin), flush=True)
-            nanoseconds: Sequence[int] = json.loads(
-                _pipe(self._process.stdout).readline()
-            )
+            answer = _pipe(self._process.stdout).readline()
+            nanoseconds: Sequence[int] = json.loads(answer)
             return nanoseconds
 
         return turn
 
 
-def of_source() -> dict[str, str]:
-    """Return the environment of a Python that imports the source tree, whatever is
-    installed.
-    """
+def source_environment() -> dict[str, str]:
+    """Return the environment of a Python that imports smp from the source tree."""
     return {**os.environ, "PYTHONPATH": str(_ROOT)}
 
 
 def interpreted(form: str) -> Callable[[], Prepare]:
-    """Return what enters this library as a contender of a form."""
+    """Return the function that starts this contender."""
     return lambda: Interpreted(form).prepare
 
 
@@ -81,17 +75,18 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
 
 def serve(form: str, requests: IO[str], answers: IO[str]) -> None:
     """Answer until there are no more requests."""
-    named = {str(row): row for row in rows()}
+    rows_by_name = {str(row): row for row in rows()}
     turns: dict[str, Turn] = {}
     for line in requests:
-        asked = json.loads(line)
-        name = asked["row"]
+        request = json.loads(line)
+        name = request["row"]
         if name not in turns:
-            turns[name] = timed(_FORMS[form](named[name]))
+            turns[name] = timed(_FORMS[form](rows_by_name[name]))
             gc.collect()
-            gc.freeze()
+            gc.freeze()  # as timing.in_turns does: the collector leaves the inputs out
         gc.collect()
-        print(json.dumps([*turns[name](asked["runs"])]), file=answers, flush=True)
+        nanoseconds = turns[name](request["runs"])
+        print(json.dumps([*nanoseconds]), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""How much memory an apply takes at its peak, beyond its inputs: measured in two ways,
-each in fresh processes.
+"""How much memory an apply takes at its peak, beyond its inputs.
+
+It is measured in two ways, each in several new processes.
 """
 
 from __future__ import annotations
@@ -24,13 +25,12 @@ _WAYS: Final = ("traced", "resident")
 
 
 def section(effort: Effort) -> Section:
-    """Measure the peak; of several processes the median counts, and the larger one of
-    the two ways.
-    """
+    """Measure the peaks: medians of the processes, and the larger of the two ways."""
     row = next(row for row in rows() if str(row) == _ROW)
-    taken, output = _peaks(row, min(effort.rounds, _PROCESSES))
-    size = sum(map(len, row.texts))
-    of_bound = max(median(found) for found in taken.values()) / (2 * size + output)
+    peaks, output = _peaks(row, min(effort.rounds, _PROCESSES))
+    size = sum(len(text) for text in row.texts)
+    largest = max(median(of_way) for of_way in peaks.values())
+    of_bound = largest / (2 * size + output)
     head = [
         "row",
         "input bytes",
@@ -42,14 +42,14 @@ def section(effort: Effort) -> Section:
         _ROW,
         f"{size:,}",
         f"{output:,}",
-        *(f"{median(taken[way]):,.0f}" for way in _WAYS),
+        *(f"{median(peaks[way]):,.0f}" for way in _WAYS),
         times(of_bound),
     ]
     data = {
         "row": _ROW,
         "input_bytes": size,
         "output_bytes": output,
-        "peak_bytes": taken,
+        "peak_bytes": peaks,
     }
     return Section(
         "memory",
@@ -66,22 +66,21 @@ def _peaks(row: Row, processes: int) -> tuple[dict[str, list[int]], int]:
         files = [Path(name) / document for document in row.documents]
         for file, text in zip(files, row.texts, strict=True):
             file.write_bytes(text)
-        answers = {
-            way: [_ask(way, row, files) for _ in range(processes)] for way in _WAYS
-        }
-    _, output = answers[_WAYS[0]][0]
-    return {way: [peak for peak, _ in found] for way, found in answers.items()}, output
+        peaks: dict[str, list[int]] = {way: [] for way in _WAYS}
+        for way in _WAYS:
+            for _ in range(processes):
+                peak, output = _peak_and_output(way, row, files)
+                peaks[way].append(peak)
+    return peaks, output
 
 
-def _ask(way: str, row: Row, files: Sequence[Path]) -> tuple[int, int]:
-    command = [
-        sys.executable,
-        str(_PROGRAM),
-        way,
-        row.api_version,
-        row.kind,
-        *map(str, files),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    peak, length = map(int, done.stdout.split())
-    return peak, length
+def _peak_and_output(way: str, row: Row, files: Sequence[Path]) -> tuple[int, int]:
+    arguments = [way, row.api_version, row.kind, *(str(file) for file in files)]
+    completed = subprocess.run(
+        [sys.executable, str(_PROGRAM), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    peak, output = completed.stdout.split()
+    return int(peak), int(output)

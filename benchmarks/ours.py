@@ -1,6 +1,4 @@
-"""This library over a row's bytes and over its dicts, and how anything in this process
-is timed.
-"""
+"""This library over a row's bytes and over its dicts, timed in this process."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ OVER_BYTES: Final[dict[Operation, Callable[..., bytes]]] = {
 
 
 def in_process(prepare: Callable[[Row], Run | None]) -> Prepare:
-    """Time in this process what a function prepares."""
+    """Make a contender of a function that prepares a call in this process."""
 
     def prepared(row: Row) -> Turn | None:
         run = prepare(row)
@@ -40,8 +38,8 @@ def in_process(prepare: Callable[[Row], Run | None]) -> Prepare:
 
 def over_dicts(row: Row) -> Run:
     """Prepare smp over dicts."""
-    # no two share a subtree, as when they arrive from outside
-    documents = map(json.loads, row.texts)
+    # Parsed one by one, so that no two of them share a subtree.
+    documents = [json.loads(text) for text in row.texts]
     return partial(OVER_DICTS[row.operation], *documents, schema_of(row))
 
 
@@ -51,7 +49,7 @@ def over_bytes(row: Row) -> Run:
 
 
 def result_of(row: Row) -> JSONObject:
-    """Return what this library makes of a row."""
+    """Return the result of this library for a row."""
     return OVER_DICTS[row.operation](*row.documents.values(), schema_of(row))
 
 

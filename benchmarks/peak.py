@@ -1,11 +1,10 @@
-"""Apply a patch in this process, and print how much memory that took at its peak, and
-how long the result is; in bytes.
+"""Apply a patch, and print the peak of memory and the length of the result in bytes.
 
     python benchmarks/peak.py (traced | resident) API_VERSION KIND ORIGINAL PATCH
 
-traced: what Python's allocators handed out, msgspec's calls among them. resident: what
-the process took from the operating system, by its high-water mark. The two files are
-read before, and not counted.
+traced: what Python's allocators returned, also to msgspec. resident: what the process
+took from the operating system, by the highest amount so far. The two files are read
+before that, and not counted.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
-# last: what is installed is what is measured
+# At the end of the path: an installed smp is measured rather than the source tree.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import smp
@@ -30,10 +29,14 @@ _UNIT: Final = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 def main(measure: str, api_version: str, kind: str, original: str, patch: str) -> None:
     """Measure, and print."""
     schema = smp.kubernetes().schema(api_version, kind)
-    live, change = Path(original).read_bytes(), Path(patch).read_bytes()
-    # what is loaded on first use is not this object's
+    live = Path(original).read_bytes()
+    change = Path(patch).read_bytes()
+    # A first call, because what it loads and links stays in memory.
     smp.wire.apply_patch(b"{}", change, schema)
-    print(*_MEASURES[measure](lambda: smp.wire.apply_patch(live, change, schema)))
+    peak, length = _MEASURES[measure](
+        lambda: smp.wire.apply_patch(live, change, schema)
+    )
+    print(peak, length)
 
 
 def _traced(apply: Apply) -> tuple[int, int]:
@@ -47,7 +50,8 @@ def _traced(apply: Apply) -> tuple[int, int]:
 def _resident(apply: Apply) -> tuple[int, int]:
     start = _high_water()
     taken: list[bytearray] = []
-    # memory that is free already would hide what the call takes
+    # Memory that the process has already, and that is free, would hide what the call
+    # takes: use it up first.
     while _high_water() == start:
         taken.append(bytearray(_BLOCK))
     before = _high_water()

@@ -1,5 +1,6 @@
-"""What people use instead, over dicts. Each answers with what prepares a row, or raises
-ImportError.
+"""Other libraries that patch or compare dicts.
+
+Each function returns the one that prepares a row, or raises ImportError.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from functools import partial
 from importlib import import_module
 from typing import Final
 
-from benchmarks.inputs import LAST_APPLIED, Row, compact
+from benchmarks.inputs import Row
+from benchmarks.live_objects import LAST_APPLIED
+from benchmarks.manifests import compact
 from benchmarks.ours import Prepare, in_process, result_of
 from benchmarks.timing import Run
 
@@ -26,31 +29,31 @@ def openshift() -> Prepare:
     def prepare(row: Row) -> Run | None:
         if row.operation != "three_way":
             return None
-        last_applied, modified, live = map(json.loads, row.texts)
-        live["metadata"].setdefault("annotations", {})[LAST_APPLIED] = compact(
-            last_applied
-        )
+        last_applied, modified, live = [json.loads(text) for text in row.texts]
+        annotations = live["metadata"].setdefault("annotations", {})
+        annotations[LAST_APPLIED] = compact(last_applied)
         return partial(apply_patch, live, modified)
 
     return in_process(prepare)
 
 
 def kubesdk() -> Prepare:
-    """Two-way: what its client does for an update, from its own model of the objects to
-    the patch.
-    """
+    """Two-way: what its client does for an update, from its models to the patch."""
     sdk = import_module("kubesdk")
 
     def prepare(row: Row) -> Run | None:
         if row.operation != "two_way":
             return None
         model = getattr(import_module(_MODELS[row.api_version]), row.kind)
-        before, after = (
+        before, after = [
             model.from_dict(json.loads(text), lazy=False) for text in row.texts
-        )
-        return lambda: sdk.jsonpatch_to_smp(
-            before, sdk.json_patch_from_diff(before.to_dict(), after.to_dict())
-        )
+        ]
+
+        def run() -> object:
+            diff = sdk.json_patch_from_diff(before.to_dict(), after.to_dict())
+            return sdk.jsonpatch_to_smp(before, diff)
+
+        return run
 
     return in_process(prepare)
 
@@ -60,11 +63,10 @@ def oper8() -> Prepare:
     merge = import_module("oper8.patch_strategic_merge").patch_strategic_merge
 
     def prepare(row: Row) -> Run | None:
-        return (
-            partial(merge, *map(json.loads, row.texts))
-            if row.operation == "apply"
-            else None
-        )
+        if row.operation != "apply":
+            return None
+        original, patch = [json.loads(text) for text in row.texts]
+        return partial(merge, original, patch)
 
     return in_process(prepare)
 
@@ -74,10 +76,11 @@ def jsonpatch() -> Prepare:
     rfc_6902 = import_module("jsonpatch")
 
     def prepare(row: Row) -> Run:
-        before, after, *_ = map(json.loads, row.texts)
+        before, after, *_ = [json.loads(text) for text in row.texts]
         if row.operation != "apply":
             return partial(rfc_6902.make_patch, before, after)
-        return partial(rfc_6902.make_patch(before, result_of(row)).apply, before)
+        patch = rfc_6902.make_patch(before, result_of(row))
+        return partial(patch.apply, before)
 
     return in_process(prepare)
 
@@ -87,7 +90,9 @@ def deepdiff() -> Prepare:
     diff = import_module("deepdiff").DeepDiff
 
     def prepare(row: Row) -> Run | None:
-        before, after, *_ = map(json.loads, row.texts)
-        return None if row.operation == "apply" else partial(diff, before, after)
+        if row.operation == "apply":
+            return None
+        before, after, *_ = [json.loads(text) for text in row.texts]
+        return partial(diff, before, after)
 
     return in_process(prepare)

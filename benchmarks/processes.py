@@ -1,6 +1,4 @@
-"""How long a process takes from start to end: the bare interpreter, importing smp, and
-the command.
-"""
+"""How long a process takes: the bare interpreter, ``import smp``, and the command."""
 
 from __future__ import annotations
 
@@ -16,8 +14,9 @@ from typing import Final
 
 import yaml
 
-from benchmarks.inputs import compact, small_config_map
+from benchmarks.manifests import compact
 from benchmarks.report import Section, as_data, cell, table, times
+from benchmarks.stories import small_config_map
 from benchmarks.timing import Effort, Ratio, Turn, in_turns
 
 BARE: Final = "python -c pass"
@@ -33,73 +32,59 @@ def section(effort: Effort) -> Section:
             for title, command in commands(directory).items()
         }
         samples = in_turns(turns, effort)
-    ratios = [
-        Ratio.of(f"process: {title}", BARE, sample, samples[BARE])
-        for title, sample in samples.items()
-    ]
-    lines = table(
-        ["process", "microseconds", f"of `{BARE}`"],
-        (
-            [
-                f"`{title}`",
-                cell(sample),
-                f"{times(ratio.best)} ({times(ratio.typical)})",
-            ]
-            for (title, sample), ratio in zip(samples.items(), ratios, strict=True)
-        ),
-    )
-    data = [
-        {"process": title, "nanoseconds": as_data(sample)}
-        for title, sample in samples.items()
-    ]
+    rows: list[list[str]] = []
+    data: list[object] = []
+    ratios: list[Ratio] = []
+    for title, sample in samples.items():
+        ratio = Ratio.of(f"process: {title}", BARE, sample, samples[BARE])
+        ratios.append(ratio)
+        of_bare = f"{times(ratio.best)} ({times(ratio.typical)})"
+        rows.append([f"`{title}`", cell(sample), of_bare])
+        data.append({"process": title, "nanoseconds": as_data(sample)})
+    lines = table(["process", "microseconds", f"of `{BARE}`"], rows)
     return Section("processes", "Processes", lines, data, ratios)
 
 
 def commands(directory: Path) -> dict[str, list[str]]:
-    """Return what is started, by name; files go to the directory. The command smp has
-    to be installed.
+    """Return the commands by title; their input files go to the directory.
+
+    The command smp has to be installed beside this Python.
     """
-    smp = Path(sysconfig.get_path("scripts")) / "smp"
+    python = [sys.executable, "-c"]
+    smp = str(Path(sysconfig.get_path("scripts")) / "smp")
+    json_files = _files(directory, "json")
+    yaml_files = _files(directory, "yaml")
     return {
-        BARE: [sys.executable, "-c", "pass"],
-        "import smp": [sys.executable, "-c", "import smp"],
-        # what reads documents
-        "import msgspec, yaml": [sys.executable, "-c", "import msgspec, yaml"],
-        # what the command needs for JSON
-        "import click, msgspec": [sys.executable, "-c", "import click, msgspec"],
-        "smp --version": [str(smp), "--version"],
-        "smp apply -o json": [
-            str(smp),
-            "apply",
-            *_files(directory, "json"),
-            "-o",
-            "json",
-        ],
-        "smp apply": [str(smp), "apply", *_files(directory, "yaml")],
+        BARE: [*python, "pass"],
+        "import smp": [*python, "import smp"],
+        # The libraries that read documents, and those of the command for JSON alone.
+        "import msgspec, yaml": [*python, "import msgspec, yaml"],
+        "import click, msgspec": [*python, "import click, msgspec"],
+        "smp --version": [smp, "--version"],
+        "smp apply -o json": [smp, "apply", *json_files, "-o", "json"],
+        "smp apply": [smp, "apply", *yaml_files],
     }
 
 
 def _files(directory: Path, suffix: str) -> list[str]:
     story = small_config_map()
-    after, live = directory / f"after.{suffix}", directory / f"live.{suffix}"
-    printed = compact if suffix == "json" else yaml.safe_dump
-    after.write_text(printed(story.after))
-    live.write_text(printed(story.annotated))
-    return ["-f", str(after), "--live", str(live)]
+    modified = directory / f"modified.{suffix}"
+    live = directory / f"live.{suffix}"
+    dump = compact if suffix == "json" else yaml.safe_dump
+    modified.write_text(dump(story.modified))
+    live.write_text(dump(story.annotated))
+    return ["-f", str(modified), "--live", str(live)]
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    # Compiled modules are there from the first run on, and not in the source tree.
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if name != "PYTHONDONTWRITEBYTECODE"
-    }
-    return {
-        **inherited,
+    # Byte code is written in the first run, in the directory, and used from then on.
+    environment = {
+        **os.environ,
         "PYTHONSAFEPATH": "1",
         "PYTHONPYCACHEPREFIX": str(directory / "compiled"),
     }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
 
 def _starting(command: Sequence[str], environment: Mapping[str, str]) -> Turn:

@@ -1,6 +1,4 @@
-"""What a measurement says: a table in Markdown, the same numbers as data, and the
-ratios that goals are about.
-"""
+"""Reports: tables in Markdown, the same numbers as data, and the ratios for goals."""
 
 from __future__ import annotations
 
@@ -10,15 +8,15 @@ from typing import Final
 
 from benchmarks.timing import Ratio, Sample
 
-_PRECISE: Final = 100  # microseconds, below which the tenths are worth their place
+_PRECISE: Final = 100  # microseconds; smaller times are printed with tenths
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of the report; ``name`` is its key in the JSON and its mark in the
-    documentation.
+    """One part of the report.
 
-    ``lines`` are Markdown, ``data`` is the same as JSON.
+    ``name`` is its key in the JSON and its mark in the documentation. ``lines`` are
+    Markdown, ``data`` is the same as JSON.
     """
 
     name: str
@@ -30,8 +28,8 @@ class Section:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table; all columns but the first are numbers."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    return ["| " + " | ".join(cells) + " |" for cells in (head, rule, *rows)]
 
 
 def cell(sample: Sample) -> str:
@@ -41,7 +39,9 @@ def cell(sample: Sample) -> str:
 
 def _microseconds(nanoseconds: int) -> str:
     microseconds = nanoseconds / 1_000
-    return f"{microseconds:,.{1 if microseconds < _PRECISE else 0}f}"
+    if microseconds < _PRECISE:
+        return f"{microseconds:,.1f}"
+    return f"{microseconds:,.0f}"
 
 
 def times(ratio: float) -> str:
@@ -61,12 +61,14 @@ def as_data(sample: Sample) -> dict[str, object]:
 
 def written_into(text: str, sections: Iterable[Section]) -> str:
     """Put sections between their marks, ``<!-- name -->`` and ``<!-- /name -->``.
-    Raises ValueError without them.
+
+    Raises ValueError unless the text has each mark once.
     """
     for section in sections:
-        start, end = f"<!-- {section.name} -->\n", f"<!-- /{section.name} -->\n"
-        if [text.count(start), text.count(end)] != [1, 1]:
-            raise ValueError(f"{start}and\n{end}have to be there, once each")
+        start = f"<!-- {section.name} -->\n"
+        end = f"<!-- /{section.name} -->\n"
+        if text.count(start) != 1 or text.count(end) != 1:
+            raise ValueError(f"the text must have the marks {start}and\n{end}once each")
         before, _, rest = text.partition(start)
         _, _, after = rest.partition(end)
         text = "\n".join([f"{before}{start}", *section.lines, "", f"{end}{after}"])

@@ -1,5 +1,4 @@
-"""Time this library, the reference and the alternatives on the same inputs, in turns,
-and hold the goals against it.
+"""Time this library, the reference in Go and other libraries on the same inputs.
 
     python benchmarks/run.py                      everything; some minutes
     python benchmarks/run.py --quick              a rough picture, in about two minutes
@@ -7,10 +6,11 @@ and hold the goals against it.
     python benchmarks/run.py --only 'volumes.*apply'
     python benchmarks/run.py --docs docs/performance.md --json numbers.json
 
-Cells have the best time in microseconds and, in parentheses, the median. Ratios are of
-the best times, which other load on the machine disturbs the least; in the tables of
-contenders they say how many times as long the first one takes: below 1, it is the
-faster one. In parentheses is the median of the ratios of the single rounds.
+All take turns. Cells have the best time in microseconds and, in parentheses, the
+median. Ratios are those of the best times, which other load on the machine affects
+least. In the tables of contenders they are the time of the first one divided by that of
+the other: below 1, the first one is faster. In parentheses is the median of the ratios
+of the single rounds. The report begins with the goals and whether they are met.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-# last: what is installed is what is measured
+# At the end of the path: an installed smp is measured rather than the source tree.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import elsewhere, goals, growth, memory, processes, tables, unions
@@ -31,9 +31,9 @@ from benchmarks.contenders import FORMS, NAMES, Absent, Contender, contender
 from benchmarks.environment import environment
 from benchmarks.inputs import rows
 from benchmarks.report import Section, written_into
-from benchmarks.timing import FULL, ONCE, QUICK, Effort
+from benchmarks.timing import FULL, ONCE, QUICK, Effort, Ratio
 
-# What needs neither rows nor contenders.
+# The sections that need neither rows nor contenders.
 _OTHERS: Final[dict[str, Callable[[Effort], Section]]] = {
     "growth": growth.section,
     "elsewhere": elsewhere.section,
@@ -48,19 +48,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the report."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    narrowed = bool(options.only or options.contender)
-    names = options.section or [*FORMS, *(() if narrowed else _OTHERS)]
-    if options.docs and (narrowed or options.section):
+    is_narrowed = bool(options.only or options.contender)
+    if options.section:
+        names = options.section
+    elif is_narrowed:
+        names = FORMS
+    else:
+        names = [*FORMS, *_OTHERS]
+    if options.docs and (is_narrowed or options.section):
         parser.error(
-            "the documentation wants everything: --docs goes with neither --section, --only nor --contender"
+            "--docs cannot be used with --section, --only or --contender: "
+            "the documentation has all numbers"
         )
-    entered = [contender(name) for name in options.contender or NAMES]
-    measured = list(_measured(names, options.only, entered, options.effort))
-    sections = [
-        goals.section([ratio for section in measured for ratio in section.ratios]),
-        *measured,
-    ]
-    sections.append(_environment([one for one in entered if isinstance(one, Absent)]))
+    contenders = [contender(name) for name in options.contender or NAMES]
+    measured = list(_measured(names, options.only, contenders, options.effort))
+    ratios: list[Ratio] = []
+    for section in measured:
+        ratios += section.ratios
+    absent = [column for column in contenders if isinstance(column, Absent)]
+    sections = [goals.section(ratios), *measured, _environment(absent)]
     print("\n".join(_report(sections)))
     if options.json:
         options.json.write_text(json.dumps(as_json(sections), indent=2) + "\n")
@@ -121,29 +127,33 @@ def _parser() -> argparse.ArgumentParser:
 def _measured(
     names: Sequence[str],
     only: str,
-    entered: Sequence[Contender | Absent],
+    contenders: Sequence[Contender | Absent],
     effort: Effort,
 ) -> Iterator[Section]:
     selected = [row for row in rows() if re.search(only, str(row), re.IGNORECASE)]
     if not selected:
-        raise SystemExit(
-            f"no row has {only!r} in it; the rows are\n" + "\n".join(map(str, rows()))
-        )
+        names_of_rows = "\n".join(str(row) for row in rows())
+        raise SystemExit(f"no row matches {only!r}; the rows are\n{names_of_rows}")
     for form in FORMS:
         columns = [
-            one for one in entered if isinstance(one, Contender) and one.form == form
+            column
+            for column in contenders
+            if isinstance(column, Contender) and column.form == form
         ]
         if columns and form in names:
             yield tables.section(form, selected, columns, effort)
-    yield from (_OTHERS[name](effort) for name in names if name in _OTHERS)
+    for name in names:
+        if name in _OTHERS:
+            yield _OTHERS[name](effort)
 
 
 def _environment(absent: Sequence[Absent]) -> Section:
-    named = environment()
-    missing = {one.name: one.reason for one in absent}
-    lines = [f"- {name}: {value}" for name, value in named.items()]
-    lines += [f"- {name} is absent: {reason}" for name, reason in missing.items()]
-    return Section("environment", "Measured on", lines, {**named, "absent": missing})
+    facts = environment()
+    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    lines += [f"- {column.name} is absent: {column.reason}" for column in absent]
+    reasons = {column.name: column.reason for column in absent}
+    data = {**facts, "absent": reasons}
+    return Section("environment", "Measured on", lines, data)
 
 
 def _report(sections: Sequence[Section]) -> Iterator[str]:

@@ -5,42 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from smp.values import JSONObject
+from smp.values import JSON, JSONObject
 
-# the name of each, and what it holds; equal lengths
+# The name and the value of each element; all have the same length.
 Elements: TypeAlias = Sequence[tuple[str, str]]
 
 
 class Shape(NamedTuple):
-    """A sort of elements, and the object that holds them."""
+    """A kind of collection, and the function that makes an object with elements."""
 
     name: str
     api_version: str
     kind: str
-    holding: Callable[[Elements], JSONObject]
+    make_object: Callable[[Elements], JSONObject]
 
 
 def elements(count: int, value: Callable[[int], str]) -> Elements:
     """Return so many elements, each with the value for its position."""
-    return [(f"e-{at:06}", value(at)) for at in range(count)]
+    return [(f"e-{index:06}", value(index)) for index in range(count)]
 
 
-def _containers(held: Elements) -> JSONObject:
-    return {
-        "spec": {"containers": [{"name": name, "image": value} for name, value in held]}
-    }
+def _containers(elements: Elements) -> JSONObject:
+    containers: list[JSON] = [
+        {"name": name, "image": value} for name, value in elements
+    ]
+    return {"spec": {"containers": containers}}
 
 
-def _finalizers(held: Elements) -> JSONObject:
-    return {
-        "metadata": {
-            "finalizers": [f"example.com/{name}-{value}" for name, value in held]
-        }
-    }
+def _finalizers(elements: Elements) -> JSONObject:
+    finalizers: list[JSON] = [f"example.com/{name}-{value}" for name, value in elements]
+    return {"metadata": {"finalizers": finalizers}}
 
 
-def _data(held: Elements) -> JSONObject:
-    return {"data": dict(held)}
+def _data(elements: Elements) -> JSONObject:
+    return {"data": dict(elements)}
 
 
 SHAPES: Final = (

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from benchmarks.contenders import Contender, Form
 from benchmarks.inputs import Operation, Row
 from benchmarks.report import Section, as_data, cell, table, times
-from benchmarks.timing import Effort, Ratio, Sample, in_turns
+from benchmarks.timing import Effort, Ratio, Sample, Turn, in_turns
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the contenders needed for a row; a contender that does nothing comparable is
-    not in it.
-    """
+    """The samples of a row by contender, without those that have no such operation."""
 
     name: str
     operation: Operation
@@ -39,34 +37,34 @@ def _measured(
 ) -> Iterator[Result]:
     for row in selected:
         print(row, file=sys.stderr)
-        prepared = {one.name: one.prepare(row) for one in contenders}
-        turns = {name: turn for name, turn in prepared.items() if turn is not None}
-        yield Result(
-            row.name, row.operation, sum(map(len, row.texts)), in_turns(turns, effort)
-        )
+        turns: dict[str, Turn] = {}
+        for contender in contenders:
+            turn = contender.prepare(row)
+            if turn is not None:
+                turns[contender.name] = turn
+        size = sum(len(text) for text in row.texts)
+        yield Result(row.name, row.operation, size, in_turns(turns, effort))
 
 
 def as_section(
     form: Form, results: Sequence[Result], contenders: Sequence[Contender]
 ) -> Section:
     """Report results; the ratios are the first contender's to the others."""
-    first, *others = [one.name for one in contenders]
-    head = ["row", "input bytes", first, *others]
-    lines = table(
-        head,
-        (
-            [str(one), f"{one.input_bytes:,}", *_cells(one, first, others)]
-            for one in results
-        ),
-    )
-    described = [
-        f"- {f'{one.name} {one.version}'.strip()}: {one.computes}" for one in contenders
-    ]
-    ratios = [ratio for result in results for ratio in _ratios(result, first, others)]
+    first, *others = [contender.name for contender in contenders]
+    rows: list[list[str]] = []
+    ratios: list[Ratio] = []
+    for result in results:
+        size = f"{result.input_bytes:,}"
+        rows.append([str(result), size, *_cells(result, first, others)])
+        ratios += _ratios(result, first, others)
+    lines = table(["row", "input bytes", first, *others], rows)
+    lines.append("")
+    for contender in contenders:
+        name = f"{contender.name} {contender.version}".strip()
+        lines.append(f"- {name}: {contender.computes}")
     title = f"{form.capitalize()} in, {form} out; microseconds"
-    return Section(
-        form, title, [*lines, "", *described], [*map(_as_data, results)], ratios
-    )
+    data = [_as_data(result) for result in results]
+    return Section(form, title, lines, data, ratios)
 
 
 def _cells(result: Result, first: str, others: Sequence[str]) -> Iterator[str]:
@@ -74,11 +72,10 @@ def _cells(result: Result, first: str, others: Sequence[str]) -> Iterator[str]:
     yield cell(ours)
     for name in others:
         theirs = result.samples.get(name)
-        yield (
-            "-"
-            if theirs is None
-            else f"{cell(theirs)} {times(ours.minimum / theirs.minimum)}"
-        )
+        if theirs is None:
+            yield "-"
+        else:
+            yield f"{cell(theirs)} {times(ours.minimum / theirs.minimum)}"
 
 
 def _ratios(result: Result, first: str, others: Sequence[str]) -> Iterator[Ratio]:

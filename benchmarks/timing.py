@@ -1,4 +1,4 @@
-"""Measuring: who runs when, how often, and what is kept of it."""
+"""Measuring: runs in turns, how often, and the samples that they give."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
 
 Key = TypeVar("Key")
 Run: TypeAlias = Callable[[], object]
-# runs so many times, and says how many nanoseconds each run took
+# Makes so many runs, and returns the nanoseconds of each.
 Turn: TypeAlias = Callable[[int], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The times of some runs, in nanoseconds: the best, the one in the middle, how
-    many, and the best of each round.
+    """The times of some runs in nanoseconds: the best, the median, the best by round.
+
+    ``runs`` is how many there were.
     """
 
     minimum: int
@@ -33,15 +34,18 @@ class Sample:
         """Make a sample of the times of each round; there has to be one."""
         times = [*chain.from_iterable(rounds)]
         return cls(
-            min(times), round(median(times)), len(times), tuple(map(min, rounds))
+            minimum=min(times),
+            median=round(median(times)),
+            runs=len(times),
+            rounds=tuple(min(times_of_round) for times_of_round in rounds),
         )
 
 
 class Ratio(NamedTuple):
-    """How many times as long (or as much) something takes as what it is compared with.
+    """How many times as long (or as much) something takes as ``against``.
 
-    ``best`` is the ratio of the best times. ``typical`` is the middle one of the ratios
-    of the single rounds, in which both were disturbed alike.
+    ``best`` is the ratio of the best times. ``typical`` is the median of the ratios of
+    the single rounds, in which other load affected both alike.
     """
 
     what: str
@@ -52,18 +56,15 @@ class Ratio(NamedTuple):
     @classmethod
     def of(cls, what: str, against: str, ours: Sample, theirs: Sample) -> Self:
         """Compare two samples that were taken in turns."""
-        # one that takes very long leaves earlier
+        best = ours.minimum / theirs.minimum
+        # Not strict: what takes very long has fewer rounds.
         rounds = zip(ours.rounds, theirs.rounds, strict=False)
-        return cls(
-            what,
-            against,
-            ours.minimum / theirs.minimum,
-            median(our / their for our, their in rounds),
-        )
+        typical = median(our_time / their_time for our_time, their_time in rounds)
+        return cls(what, against, best, typical)
 
 
 class Plan(NamedTuple):
-    """In how many rounds something has its turn, and how many runs are a turn."""
+    """How many rounds have a turn of something, and how many runs are in a turn."""
 
     rounds: int
     runs: int
@@ -71,11 +72,10 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure: ``seconds`` for each that is compared, in ``rounds``, after
-    ``warm_up`` runs.
+    """How long to measure: ``seconds`` in ``rounds``, after ``warm_up`` runs.
 
     A turn is at least one run. What takes longer has fewer turns, so that they take
-    ``patience`` seconds in all, and is warm after ``seconds``.
+    ``patience`` seconds in all, and its warm-up ends after ``seconds``.
     """
 
     warm_up: int
@@ -86,16 +86,18 @@ class Effort:
     def plan(self, once: int) -> Plan:
         """Plan for something that takes so many nanoseconds."""
         runs = max(1, round(self.seconds * 1e9 / self.rounds / once))
-        return Plan(
-            max(1, min(self.rounds, round(self.patience * 1e9 / (runs * once)))), runs
-        )
+        affordable = round(self.patience * 1e9 / (runs * once))
+        rounds = max(1, min(self.rounds, affordable))
+        return Plan(rounds, runs)
 
     def warm(self, turn: Turn) -> Plan:
-        """Run something until it is warm, and plan its turns by the best time."""
+        """Warm something up, and plan its turns by the best time."""
         times: list[int] = []
         while len(times) < self.warm_up and sum(times) <= self.seconds * 1e9:
             times += turn(1)
-        return self.plan(min(times)) if times else Plan(1, 1)
+        if not times:
+            return Plan(1, 1)
+        return self.plan(min(times))
 
 
 FULL: Final = Effort(warm_up=3, rounds=20, seconds=0.5, patience=2.0)
@@ -104,20 +106,20 @@ ONCE: Final = Effort(warm_up=0, rounds=1, seconds=0.0, patience=0.0)
 
 
 def in_turns(turns: Mapping[Key, Turn], effort: Effort) -> dict[Key, Sample]:
-    """Time some things in turns, so that other load on the machine hits all of them
-    alike.
+    """Time some things in turns, so that other load on the machine affects all alike.
 
     Every run is timed by itself. The garbage collector stays on, as it is for users and
-    for Go, but what was there before is none of its business, nor what others left in
-    their turns.
+    for Go. It does not scan what was there before, and starts each turn without garbage
+    of the others.
     """
     plans = {name: effort.warm(turn) for name, turn in turns.items()}
     rounds: dict[Key, list[Sequence[int]]] = {name: [] for name in turns}
     with _frozen():
-        for at in range(effort.rounds):
-            for name in (name for name, plan in plans.items() if at < plan.rounds):
-                gc.collect()
-                rounds[name].append(turns[name](plans[name].runs))
+        for number in range(effort.rounds):
+            for name, plan in plans.items():
+                if number < plan.rounds:
+                    gc.collect()
+                    rounds[name].append(turns[name](plan.runs))
     return {name: Sample.of(times) for name, times in rounds.items()}
 
 

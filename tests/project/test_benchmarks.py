@@ -1,6 +1,4 @@
-"""The benchmarks' inputs are what they are said to be, and every part of the harness
-runs.
-"""
+"""The inputs of the benchmarks are as documented, and every part of them runs."""
 
 from __future__ import annotations
 
@@ -48,21 +46,16 @@ def test_the_patch_of_a_case_leads_from_the_live_object_to_the_next_configuratio
 ) -> None:
     schema = kubernetes().schema(row.api_version, row.kind)
     story = row.story
-    wished = smp.apply_patch(
-        story.live,
-        smp.three_way_patch(story.before, story.after, story.live, schema),
-        schema,
-    )
-    assert smp.apply_patch(story.live, story.patch, schema) == wished != story.live
+    patch = smp.three_way_patch(story.last_applied, story.modified, story.live, schema)
+    expected = smp.apply_patch(story.live, patch, schema)
+    assert expected != story.live
+    assert smp.apply_patch(story.live, story.patch, schema) == expected
 
 
 def test_bytes_and_dicts_are_timed_doing_the_same(row: Row) -> None:
     result = over_bytes(row)()
     assert isinstance(result, bytes)
     assert json.loads(result) == over_dicts(row)()
-
-
-# --- the command -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -85,19 +78,17 @@ def test_every_row_runs_once(
 def test_a_section_runs_alone(capsys: pytest.CaptureFixture[str]) -> None:
     run.main(["--once", "--section", "memory"])
     printed = capsys.readouterr().out
-    assert (
-        "| memory: Pod, 100 containers x 200 env: apply | at most 1 x (2 x input + output) |"
-        in printed
-    )
+    row = "| memory: Pod, 100 containers x 200 env: apply |"
+    assert f"{row} at most 1 x (2 x input + output) |" in printed
     assert "in, bytes out" not in printed
 
 
-def test_a_pattern_that_finds_no_row_is_told_the_rows() -> None:
+def test_a_pattern_without_a_row_is_an_error_that_lists_the_rows() -> None:
     with pytest.raises(SystemExit, match="ConfigMap, small: three-way"):
         run.main([*OURS, "--only", "nothing like it"])
 
 
-def test_the_documentation_takes_no_part_of_the_numbers(
+def test_a_part_of_the_numbers_is_not_written_into_the_documentation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):
@@ -105,13 +96,10 @@ def test_the_documentation_takes_no_part_of_the_numbers(
     assert "--docs" in capsys.readouterr().err
 
 
-# --- its parts -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_growth_is_measured_in_bytes_and_dicts_beside_linear_and_beside_json() -> None:
     section = growth.section(ONCE, (10, 20), (10, 20))
-    _judged(section)
+    _assert_goals_exist_for(section)
     operations = section.lines[2:]
     assert len(section.ratios) == 2 * 3 * len(operations)
 
@@ -129,9 +117,9 @@ def test_calls_are_counted_in_python_and_in_c() -> None:
 
 
 @pytest.mark.slow
-def test_a_patch_beside_many_elements() -> None:
+def test_a_patch_is_timed_on_objects_with_more_and_more_other_elements() -> None:
     section = elsewhere.section(ONCE, (10, 20))
-    _judged(section)
+    _assert_goals_exist_for(section)
     assert [ratio.what for ratio in section.ratios] == [
         f"elsewhere: {shape.name}" for shape in SHAPES
     ]
@@ -148,13 +136,13 @@ def test_processes_are_compared_with_the_bare_interpreter() -> None:
     assert [ratio.what for ratio in section.ratios[1:]] == [
         f"process: {name}" for name in imports + commands
     ]
-    _judged(section)
+    _assert_goals_exist_for(section)
 
 
 @pytest.mark.slow
 def test_the_peak_of_memory_is_at_least_the_result() -> None:
     section = memory.section(ONCE)
-    _judged(section)
+    _assert_goals_exist_for(section)
     assert isinstance(section.data, dict)
     peaks = section.data["peak_bytes"]
     assert min(*peaks["traced"], *peaks["resident"]) > section.data["output_bytes"]
@@ -168,15 +156,15 @@ def test_unions_are_timed_on_every_row_that_applies() -> None:
     ]
 
 
-def _judged(section: Section) -> None:
-    """Every ratio is judged by a goal: no name has been mistyped, here or there."""
-    about = [
+def _assert_goals_exist_for(section: Section) -> None:
+    """Each goal of the section bounds a ratio: no name is mistyped, here or there."""
+    goals = [
         goal
         for goal in GOALS
         if goal.what.partition(":")[0] == section.ratios[0].what.partition(":")[0]
     ]
-    assert about
-    assert all(goal.worst(section.ratios) for goal in about)
+    assert goals
+    assert all(goal.worst(section.ratios) for goal in goals)
 
 
 def test_goals_are_about_rows() -> None:
@@ -194,7 +182,7 @@ def test_goals_are_about_rows() -> None:
         (Goal("row", "orjson", 2), 2.1, False),
     ],
 )
-def test_a_goal(goal: Goal, best: float, met: bool) -> None:
+def test_a_goal_is_met_within_its_bound(goal: Goal, best: float, met: bool) -> None:
     assert goal.met(Ratio("row", goal.against, best, 9.0)) is met
 
 
@@ -210,7 +198,7 @@ def test_the_worst_ratio_counts_among_those_that_a_goal_means() -> None:
     assert Goal("c", "x", 1).worst([bad]) is None
 
 
-def test_a_table_says_how_many_times_as_long_the_first_contender_takes() -> None:
+def test_a_table_has_how_many_times_as_long_the_first_contender_takes() -> None:
     samples = {"a": Sample.of([[1_000, 2_000]]), "b": Sample.of([[200_000, 400_000]])}
     columns = [Contender(name, "bytes", "computes", "1", _unprepared) for name in "abc"]
     section = tables.as_section(
@@ -251,10 +239,7 @@ def test_the_documentation_has_a_place_for_every_section() -> None:
     assert written_into(text, sections).count("| new |") == len(sections)
 
 
-# --- taking turns ----------------------------------------------------------------------------------------------------
-
-
-def test_things_are_timed_in_turns_and_what_warms_up_does_not_count() -> None:
+def test_things_are_timed_in_turns_and_warm_up_runs_do_not_count() -> None:
     order: list[str] = []
 
     def turn(name: str) -> Turn:
@@ -282,7 +267,7 @@ def test_a_call_is_timed_run_by_run() -> None:
     ("milliseconds", "plan"),
     [(1, Plan(10, 100)), (500, Plan(10, 1)), (2_000, Plan(5, 1)), (20_000, Plan(1, 1))],
 )
-def test_what_is_slow_has_fewer_turns(milliseconds: int, plan: Plan) -> None:
+def test_slow_runs_have_fewer_turns(milliseconds: int, plan: Plan) -> None:
     effort = Effort(warm_up=3, rounds=10, seconds=1.0, patience=10.0)
     assert effort.plan(milliseconds * 1_000_000) == plan
 
