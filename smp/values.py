@@ -105,33 +105,25 @@ def _same_by_walking(left: JSON | Absent, right: JSON | Absent, levels: int) -> 
     if isinstance(left, str):  # first, as most values are strings
         return isinstance(right, str) and left == right
     if isinstance(left, dict):
-        return isinstance(right, dict) and _same_objects(left, right, levels)
+        if not isinstance(right, dict) or len(left) != len(right):
+            return False
+        if not levels:
+            raise RecursionError
+        # A plain loop, here and below: all() makes a generator, which costs more.
+        for name, value in left.items():
+            if not _same_by_walking(value, right.get(name, ABSENT), levels - 1):
+                return False
+        return True
     if isinstance(left, list):
-        return isinstance(right, list) and _same_arrays(left, right, levels)
+        if not isinstance(right, list) or len(left) != len(right):
+            return False
+        if not levels:
+            raise RecursionError
+        for value, other in zip(left, right):
+            if not _same_by_walking(value, other, levels - 1):
+                return False
+        return True
     return type(left) is type(right) and left == right
-
-
-def _same_objects(left: JSONObject, right: JSONObject, levels: int) -> bool:
-    if len(left) != len(right):
-        return False
-    if not levels:
-        raise RecursionError
-    # A plain loop, here and below: all() makes a generator, which costs more.
-    for name, value in left.items():
-        if not _same_by_walking(value, right.get(name, ABSENT), levels - 1):
-            return False
-    return True
-
-
-def _same_arrays(left: JSONArray, right: JSONArray, levels: int) -> bool:
-    if len(left) != len(right):
-        return False
-    if not levels:
-        raise RecursionError
-    for value, other in zip(left, right):
-        if not _same_by_walking(value, other, levels - 1):
-            return False
-    return True
 
 
 _print: Final = msgspec.json.Encoder().encode

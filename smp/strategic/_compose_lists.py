@@ -86,7 +86,17 @@ def compose_lists(
     elements that do not fit together.
     """
     if not field.merges:
-        return _compose_atomic(first, second)
+        # An atomic list: the last value wins. What the second patch deletes from the
+        # value of the first one is left out of that.
+        if isinstance(second.value, list):
+            return second
+        if isinstance(first.value, list):
+            deleted_keys = _by_key(second.deleted)
+            values = _by_key(first.value)
+            kept = [value for key, value in values.items() if key not in deleted_keys]
+            return FieldPatch(kept, first.order)
+        deleted = [*as_list(first.deleted), *as_list(second.deleted)]
+        return FieldPatch(ABSENT, second.order, deleted)
     json_type = element_type(
         as_list(first.value),
         as_list(first.order),
@@ -97,19 +107,6 @@ def compose_lists(
     if json_type is dict:
         return _compose_elements(first, second, field, compose_objects)
     return _compose_scalars(first, second)
-
-
-def _compose_atomic(first: FieldPatch, second: FieldPatch) -> FieldPatch:
-    if isinstance(second.value, list):
-        return second
-    if not isinstance(first.value, list):
-        deleted = [*as_list(first.deleted), *as_list(second.deleted)]
-        return FieldPatch(ABSENT, second.order, deleted)
-    # The first patch sets the list, so what the second deletes can be left out of it.
-    deleted_keys = _by_key(second.deleted)
-    values = _by_key(first.value)
-    kept = [value for key, value in values.items() if key not in deleted_keys]
-    return FieldPatch(kept, first.order)
 
 
 def _by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:

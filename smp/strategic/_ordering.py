@@ -135,8 +135,11 @@ def aligned(
     if keys == wanted:
         return cast("list[JSON | Absent]", elements), []
     left: dict[Occurrence, JSON] = dict(zip(numbered(keys), elements))
-    paired: list[JSON | Absent] = [left.pop(key, ABSENT) for key in numbered(wanted)]
-    return paired, list(left.values())
+    paired: list[JSON | Absent] = []
+    for key in numbered(wanted):
+        paired.append(left.pop(key, ABSENT))  # noqa: PERF401  # it changes ``left``
+    rest = list(left.values())
+    return paired, rest
 
 
 def numbered(keys: list[ScalarKey]) -> list[Occurrence]:

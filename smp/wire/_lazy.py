@@ -118,7 +118,11 @@ def decoded_along(
         return None
     try:
         _check_encoding(data)
-        members = _split_document(data)
+        members: JSONObject | None = None
+        if len(data) >= _MIN_TWO_LEVELS:
+            members = _split_two_levels(data)
+        if members is None:
+            members = _split_object(data)
         if members is not None:
             _decode_object_along(patch, members, schema.type, _LEVELS)
     except _MALFORMED:
@@ -133,8 +137,15 @@ def decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject]
     one value, which the diff passes over. Returns None where the whole documents are to
     be decoded.
     """
-    longest = max(len(data) for data in documents)
-    if longest < _MIN_DOCUMENT or not _has_structure(schema.type):
+    if max(len(data) for data in documents) < _MIN_DOCUMENT:
+        return None
+    # An object of maps alone, such as a ConfigMap, is not worth it: to skip the strings
+    # of a map costs as much as to read them.
+    type_ = schema.type
+    if not isinstance(type_, ObjectType):
+        return None
+    fields = [field for field in type_ if field.name != "metadata"]
+    if not any(field.type.structured or field.merge_key for field in fields):
         return None
     try:
         sides: list[JSONObject] = []
@@ -144,23 +155,10 @@ def decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject]
             if members is None:
                 return None
             sides.append(members)
-        _decode_differing(sides, schema.type, _LEVELS)
+        _decode_differing(sides, type_, _LEVELS)
     except _MALFORMED:
         return None
     return sides
-
-
-def _has_structure(type_: Type) -> bool:
-    """Tell whether objects of a type hold more than maps, such as a ConfigMap does not.
-
-    To skip the strings of a map costs as much as to read them.
-    """
-    if not isinstance(type_, ObjectType):
-        return False
-    for field in type_:
-        if field.name != "metadata" and (field.type.structured or field.merge_key):
-            return True
-    return False
 
 
 def _check_encoding(data: bytes) -> None:
@@ -276,31 +274,24 @@ def _decoded_differing(
     values: list[Any], field: Field | None, levels: int
 ) -> list[JSON]:
     """Return undecoded values of one field, decoded as far as they differ."""
-    if field is not None and levels and _may_split(field):
-        longest = max(len(value) for value in values)
-        if longest >= _MIN_VALUE and field.merge_key:
-            lists = _split_all(values, _split_elements)
-            if lists is not None:
-                merged = _decoded_elements_differing(lists, field, levels)
-                if merged is not None:
-                    return merged
-        elif longest >= _MIN_VALUE:
-            objects = _split_all(values, _split_object)
-            if objects is not None:
-                _decode_differing(objects, field.type, levels)
-                return [*objects]
-    return [_decode(value) for value in values]
-
-
-def _may_split(field: Field) -> bool:
-    """Tell whether the diff looks at a field's value member by member.
-
-    It takes a value with the strategy replace as a whole. With retainKeys it has to
-    know which members are null, and one that is not decoded never is.
-    """
+    if field is None or not levels or max(len(value) for value in values) < _MIN_VALUE:
+        return [_decode(value) for value in values]
+    # The diff takes a value with the strategy replace as a whole. With retainKeys it
+    # has to know which members are null, and one that is not decoded never is.
     if field.replaces or field.retain_keys:
-        return False
-    return bool(field.merge_key) or field.type.structured
+        return [_decode(value) for value in values]
+    if field.merge_key:
+        lists = _split_all(values, _split_elements)
+        if lists is not None:
+            merged = _decoded_elements_differing(lists, field, levels)
+            if merged is not None:
+                return merged
+    elif field.type.structured:
+        objects = _split_all(values, _split_object)
+        if objects is not None:
+            _decode_differing(objects, field.type, levels)
+            return [*objects]
+    return [_decode(value) for value in values]
 
 
 def _decoded_elements_differing(
@@ -360,19 +351,19 @@ def _split_all(
 # --- Splitting and decoding ---
 
 
-def _split_document(data: bytes) -> JSONObject | None:
-    """Split an object, and if it is long its members as well; None for another value.
+def _split_two_levels(data: bytes) -> JSONObject | None:
+    """Split an object, and its members as well; None for another value.
 
-    Numbers among its members stay as they are spelled.
+    None, too, for an object with a float among its members, which would be printed in
+    another spelling.
     """
-    if len(data) >= _MIN_TWO_LEVELS:
-        try:
-            members: JSONObject = _TWO_LEVELS.decode(data)
-        except msgspec.ValidationError:
-            return _split_object(data)
-        if not any(isinstance(member, float) for member in members.values()):
-            return members
-    return _split_object(data)
+    try:
+        members: JSONObject = _TWO_LEVELS.decode(data)
+    except msgspec.ValidationError:
+        return None
+    if any(isinstance(member, float) for member in members.values()):
+        return None
+    return members
 
 
 def _split_object(data: bytes | RawJSON) -> JSONObject | None:

@@ -1,7 +1,7 @@
 """The engine over bytes: JSON in, JSON out, as a client and a server exchange it.
 
 JSON is read as an API server reads it: UTF-8, the last of two equal keys wins, integers
-of any size stay integers; NaN, Infinity and numbers beyond a double are refused.
+of any size stay integers; NaN, Infinity and numbers beyond a double are errors.
 
 What a small patch does not touch is checked, but neither decoded nor printed anew: it
 goes from input to output with the spelling of its numbers, which may be beyond a
@@ -21,7 +21,8 @@ from smp.wire._lazy import decoded_along, decoded_together
 def two_way_patch(original: bytes, modified: bytes, schema: Schema) -> bytes:
     """Compute a two-way patch; see smp.two_way_patch."""
     before, after = _objects([original, modified], schema)
-    return encode(strategic.two_way_patch(before, after, schema))
+    patch = strategic.two_way_patch(before, after, schema)
+    return encode(patch)
 
 
 def three_way_patch(
@@ -33,36 +34,40 @@ def three_way_patch(
     overwrite: bool = True,
 ) -> bytes:
     """Compute a three-way patch; see smp.three_way_patch."""
-    documents = (
-        [live, modified] if last_applied is None else [last_applied, live, modified]
+    documents = [live, modified]
+    if last_applied is not None:
+        documents = [last_applied, live, modified]
+    if overwrite:
+        objects = _objects(documents, schema)
+    else:
+        # A conflict carries the values of all sides, so all of them are decoded.
+        objects = [_object(data) for data in documents]
+    base = None if last_applied is None else objects[0]
+    patch = strategic.three_way_patch(
+        base, objects[-1], objects[-2], schema, overwrite=overwrite
     )
-    *base, now, after = (
-        _objects(documents, schema) if overwrite else map(_object, documents)
-    )
-    return encode(
-        strategic.three_way_patch(
-            base[0] if base else None, after, now, schema, overwrite=overwrite
-        )
-    )
+    return encode(patch)
 
 
 def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
     """Apply a strategic merge patch; see smp.apply_patch."""
     change = _object(patch)
     live = decoded_along(change, original, schema, length=len(patch))
-    return encode(
-        strategic.apply_patch(
-            _object(original) if live is None else live, change, schema
-        )
-    )
+    if live is None:
+        live = _object(original)
+    return encode(strategic.apply_patch(live, change, schema))
 
 
 def _objects(documents: list[bytes], schema: Schema) -> list[JSONObject]:
-    found = decoded_together(documents, schema)
-    return [_object(data) for data in documents] if found is None else found
+    """Decode objects to be compared, the modified one last."""
+    objects = decoded_together(documents, schema)
+    if objects is None:
+        objects = [_object(data) for data in documents]
+    return objects
 
 
 def _object(data: bytes) -> JSONObject:
+    """Decode an object. Raises ObjectError for another value, DocumentError."""
     value = decode(data)
     if isinstance(value, dict):
         return value
