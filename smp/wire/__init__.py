@@ -1,6 +1,15 @@
 """The engine over bytes: JSON in, JSON out, as a client and a server exchange it."""
 
 from smp.codec import decode, encode
+from smp.wire._apply import ApplyResult, three_way_apply
 from smp.wire._operations import apply_patch, three_way_patch, two_way_patch
 
-__all__ = ["apply_patch", "decode", "encode", "three_way_patch", "two_way_patch"]
+__all__ = [
+    "ApplyResult",
+    "apply_patch",
+    "decode",
+    "encode",
+    "three_way_apply",
+    "three_way_patch",
+    "two_way_patch",
+]

@@ -51,9 +51,10 @@ def _decode_members(members: JSONObject, patch: JSONObject, type_: Type) -> None
         if isinstance(value, dict) and isinstance(change, dict):
             below = type_ if field is None else field.type
             _decode_members(value, change, below)
+        elif field is None or not field.merge_key:
+            continue
         elif isinstance(value, list) and isinstance(change, list):
-            if field is not None and field.merge_key:
-                _decode_elements(value, change, field.merge_key, field.type.items)
+            _decode_elements(value, change, field.merge_key, field.type.items)
 
 
 def _decode_elements(

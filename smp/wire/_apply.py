@@ -1,0 +1,77 @@
+"""Three-way apply over bytes: the whole job of a client and a server, in one call."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smp import three_way
+from smp.codec import decode, encode
+from smp.errors import ApplyWarning, ObjectError
+from smp.paths import Path
+from smp.schema.model import Schema, UnknownFields
+from smp.unions import Change
+from smp.values import JSONObject, type_name
+from smp.violations import Violation
+
+
+class ApplyResult(msgspec.Struct, frozen=True):
+    """What a three-way apply led to; the object and the patch are JSON.
+
+    The other attributes are those of smp.ApplyResult.
+    """
+
+    object: bytes
+    patch: bytes
+    changes: tuple[Change, ...]
+    warnings: tuple[ApplyWarning, ...]
+    violations: tuple[Violation, ...]
+    unmet: tuple[Path, ...]
+
+    @property
+    def converged(self) -> bool:
+        """Whether the object has all that the modified configuration asks for."""
+        return not self.unmet
+
+
+def three_way_apply(
+    last_applied: bytes | None,
+    modified: bytes,
+    live: bytes,
+    schema: Schema,
+    *,
+    profile: str = "kep1027",
+    overwrite: bool = True,
+    ratchet: bool = True,
+    unknown_fields: UnknownFields = "error",
+) -> ApplyResult:
+    """Bring a live object to the modified configuration; see smp.three_way_apply.
+
+    Raises what that raises, DocumentError for what is not JSON, and DepthError.
+    """
+    result = three_way.three_way_apply(
+        None if last_applied is None else _object(last_applied),
+        _object(modified),
+        _object(live),
+        schema,
+        profile=profile,
+        overwrite=overwrite,
+        ratchet=ratchet,
+        unknown_fields=unknown_fields,
+    )
+    return ApplyResult(
+        encode(result.object),
+        encode(result.patch),
+        result.changes,
+        result.warnings,
+        result.violations,
+        result.unmet,
+    )
+
+
+def _object(data: bytes) -> JSONObject:
+    value = decode(data)
+    if isinstance(value, dict):
+        return value
+    raise ObjectError(
+        f"an object is expected, not {type_name(value)}", code="not-an-object"
+    )
