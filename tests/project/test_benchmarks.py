@@ -41,7 +41,7 @@ def test_input_is_the_same_every_time(row: Row) -> None:
     assert again.documents is not row.documents
 
 
-def test_the_patch_of_a_case_leads_from_the_live_object_to_the_next_configuration(
+def test_the_patch_of_a_row_leads_from_live_to_the_next_configuration(
     row: Row,
 ) -> None:
     schema = kubernetes().schema(row.api_version, row.kind)
@@ -52,7 +52,7 @@ def test_the_patch_of_a_case_leads_from_the_live_object_to_the_next_configuratio
     assert smp.apply_patch(story.live, story.patch, schema) == expected
 
 
-def test_bytes_and_dicts_are_timed_doing_the_same(row: Row) -> None:
+def test_the_operations_over_bytes_and_dicts_have_equal_results(row: Row) -> None:
     result = over_bytes(row)()
     assert isinstance(result, bytes)
     assert json.loads(result) == over_dicts(row)()
@@ -97,7 +97,7 @@ def test_a_part_of_the_numbers_is_not_written_into_the_documentation(
 
 
 @pytest.mark.slow
-def test_growth_is_measured_in_bytes_and_dicts_beside_linear_and_beside_json() -> None:
+def test_growth_is_compared_with_linear_growth_and_with_json() -> None:
     section = growth.section(ONCE, (10, 20), (10, 20))
     _assert_goals_exist_for(section)
     operations = section.lines[2:]
@@ -167,7 +167,7 @@ def _assert_goals_exist_for(section: Section) -> None:
     assert all(goal.worst(section.ratios) for goal in goals)
 
 
-def test_goals_are_about_rows() -> None:
+def test_every_goal_names_an_existing_row() -> None:
     assert {goal.what for goal in GOALS if goal.against in {"Go", "orjson"}} <= set(
         ROWS
     )
@@ -186,7 +186,7 @@ def test_a_goal_is_met_within_its_bound(goal: Goal, best: float, met: bool) -> N
     assert goal.met(Ratio("row", goal.against, best, 9.0)) is met
 
 
-def test_the_worst_ratio_counts_among_those_that_a_goal_means() -> None:
+def test_a_goal_is_judged_by_its_worst_ratio() -> None:
     bad, worse, other = (
         Ratio("a: 1", "x", 2, 2),
         Ratio("a: 2", "x", 3, 3),

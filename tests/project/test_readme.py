@@ -1,4 +1,4 @@
-"""The README and the documents say what is true."""
+"""The commands and examples of the README work, and documents lead somewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from smp import documents
+from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS, ROOT, SPEC_CASES
 from tests.support.server_process import Kubectl, serving
 
@@ -17,7 +18,7 @@ README = (ROOT / "README.md").read_text()
 CONSOLE = re.findall(
     r"^```console\n\$ (.*?)\n(.*?)^```", README, re.MULTILINE | re.DOTALL
 )
-PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+PYTHON = python_examples(ROOT / "README.md")
 SHELL = re.findall(r"^```sh\n(.*?)\n```", README, re.MULTILINE)
 DOCUMENTS = [
     ROOT / "README.md",
@@ -50,7 +51,7 @@ def test_shown_output_is_the_real_output(command: str, output: str) -> None:
 
 @pytest.mark.parametrize("code", PYTHON)
 def test_python_runs(code: str) -> None:
-    exec(compile(code, "README.md", "exec"), {})
+    assert run_example(code, "README.md")
 
 
 def test_first_command_runs_the_main_job() -> None:
@@ -65,7 +66,7 @@ def test_second_command_runs_the_tests() -> None:
     assert SHELL[1].endswith(" && .venv/bin/pytest -n auto --dist worksteal")
 
 
-def test_the_server_takes_what_its_paragraph_applies(tmp_path: Path) -> None:
+def test_the_server_accepts_what_its_paragraph_applies(tmp_path: Path) -> None:
     install, serve, apply = (
         README.partition("```sh\npip install")[2].partition("\n```")[0].splitlines()
     )
@@ -73,7 +74,7 @@ def test_the_server_takes_what_its_paragraph_applies(tmp_path: Path) -> None:
     assert serve == "smp serve --kubeconfig smp.kubeconfig &"
     command, *arguments = apply.removeprefix("KUBECONFIG=smp.kubeconfig ").split()
     assert command == "kubectl"
-    files = [str(ROOT / one) if (ROOT / one).is_file() else one for one in arguments]
+    files = [str(ROOT / a) if (ROOT / a).is_file() else a for a in arguments]
     with serving(tmp_path) as server:
         applied = Kubectl(server, tmp_path, "shop")(*files)
     assert applied == "namespace/shop created\ndeployment.apps/web created\n"
@@ -100,7 +101,8 @@ def test_each_deviation_has_a_case() -> None:
         for case in cases
         if isinstance(case, dict) and "deviation" in case
     }
-    # speed, mutation, paths of errors: benchmarks, laws and unit tests show them
+    # Speed, mutated arguments and paths of errors: benchmarks, laws and unit tests show
+    # them.
     not_visible_in_a_result = {6, 7, 8}
     assert rows - not_visible_in_a_result == numbers
 

@@ -89,12 +89,13 @@ def answers() -> list[dict[str, Any]]:
 
 
 def record() -> None:
-    """Write the answers anew."""
+    """Write the answers again."""
     asked = "".join(json.dumps(question) + "\n" for question in questions())
     version = f"v0{VERSION.removeprefix('v1')}"
     with tempfile.TemporaryDirectory() as directory:
         (Path(directory) / "main.go").write_bytes((DIRECTORY / "crds.go").read_bytes())
-        module = f"module crds\n\ngo 1.26.0\n\nrequire k8s.io/apiextensions-apiserver {version}\n"
+        requirement = f"k8s.io/apiextensions-apiserver {version}"
+        module = f"module crds\n\ngo 1.26.0\n\nrequire {requirement}\n"
         (Path(directory) / "go.mod").write_text(module)
         for command in (["go", "mod", "tidy"], ["go", "build", "-o", "answer", "."]):
             subprocess.run(command, cwd=directory, check=True)

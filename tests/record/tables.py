@@ -46,8 +46,9 @@ def printed() -> Iterator[tuple[dict[str, Any], list[list[Any]], list[Any]]]:
 
 
 def _printer(directory: Path) -> Path:
-    """Build the printer; the parts of Kubernetes that are staged in its sources are
-    modules of their own.
+    """Build the program that prints tables.
+
+    The parts of Kubernetes below its staging directory are modules of their own.
     """
     sources = module()
     if sources is None:
@@ -56,7 +57,9 @@ def _printer(directory: Path) -> Path:
     replacements = "".join(
         f"\t{part} => {part} v0{VERSION.removeprefix('v1')}\n" for part in parts
     )
-    text = f"module printer\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes {VERSION}\n\nreplace (\n{replacements})\n"
+    requirement = f"require k8s.io/kubernetes {VERSION}"
+    replace = f"replace (\n{replacements})"
+    text = f"module printer\n\ngo 1.26.0\n\n{requirement}\n\n{replace}\n"
     (directory / "go.mod").write_text(text)
     (directory / "main.go").write_bytes((DIRECTORY / "printer.go").read_bytes())
     for command in (["go", "mod", "tidy"], ["go", "build", "-o", "printer", "."]):
@@ -67,22 +70,22 @@ def _printer(directory: Path) -> Path:
 def _row(line: str) -> str:
     table = json.loads(line)
     columns = [
-        [one["name"], one["type"], one["format"], one["priority"]]
-        for one in table["columns"]
+        [column["name"], column["type"], column["format"], column["priority"]]
+        for column in table["columns"]
     ]
     return json.dumps({"columns": columns, "cells": table["cells"]}) + "\n"
 
 
 def record() -> None:
-    """Write the record anew."""
-    lines = "".join(json.dumps(one) + "\n" for one in objects())
+    """Write the record again."""
+    lines = "".join(json.dumps(obj) + "\n" for obj in objects())
     with tempfile.TemporaryDirectory() as directory:
         command = [_printer(Path(directory))]
         done = subprocess.run(
             command, input=lines, capture_output=True, text=True, check=True
         )
     (DIRECTORY / "printed.jsonl").write_text(
-        "".join(map(_row, done.stdout.splitlines()))
+        "".join(_row(line) for line in done.stdout.splitlines())
     )
 
 

@@ -19,16 +19,15 @@ import httpx
 import pytest
 
 BINARY: Final = shutil.which("etcd")
-needs_etcd: Final = pytest.mark.skipif(
-    BINARY is None, reason="there is no etcd on PATH"
-)
+needs_etcd: Final = pytest.mark.skipif(BINARY is None, reason="no etcd on PATH")
 
 _PATIENCE: Final = 30.0  # seconds
-_ATTEMPTS: Final = 5  # somebody may take a port between finding it free and using it
+# Another process may take a port between finding it free and using it.
+_ATTEMPTS: Final = 5
 
 
 class Etcd:
-    """One member, on loopback and on ports of its own; its data stays in ``directory``."""
+    """One etcd member, on loopback and ports of its own, with its data in a directory."""
 
     def __init__(self, directory: Path, *flags: str) -> None:
         self._directory = directory

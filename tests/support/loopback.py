@@ -1,4 +1,4 @@
-"""A loopback API server that answers from a table, and the real kubectl run against it."""
+"""A loopback API server that answers from a table, and the real kubectl against it."""
 
 from __future__ import annotations
 
@@ -124,15 +124,22 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-_NOT_FOUND = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"none"}'
+_NOT_FOUND = json.dumps(
+    {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "reason": "NotFound",
+        "code": 404,
+        "message": "not found",
+    }
+).encode()
 
 
 def published(
     resources: Resources, definitions: tuple[Definition, ...] = ()
 ) -> dict[str, Answer]:
-    """Return what a server publishes of itself: aggregated discovery, the version,
-    OpenAPI.
-    """
+    """Return what a server publishes: aggregated discovery, its version, OpenAPI."""
     resources = resources.with_resources(
         resource for one in definitions for resource in one.resources
     )

@@ -65,19 +65,25 @@ spec:
         statusReplicasPath: .status.replicas
         labelSelectorPath: .status.labelSelector
     additionalPrinterColumns:
-    - {name: Spec, type: string, description: When a job is run, jsonPath: .spec.cronSpec}
-    - {name: Replicas, type: integer, description: How many pods are wanted, jsonPath: .spec.replicas}
+    - name: Spec
+      type: string
+      description: When a job is run
+      jsonPath: .spec.cronSpec
+    - name: Replicas
+      type: integer
+      description: How many pods are wanted
+      jsonPath: .spec.replicas
     - {name: Age, type: date, jsonPath: .metadata.creationTimestamp}
 """)
 
 
 def cron_tab(spec: JSON, **metadata: JSON) -> JSONObject:
     """Make a CronTab."""
-    about: JSONObject = {"name": "my-new-cron-object", **metadata}
+    identity: JSONObject = {"name": "my-new-cron-object", **metadata}
     return {
         "apiVersion": "stable.example.com/v1",
         "kind": "CronTab",
-        "metadata": about,
+        "metadata": identity,
         "spec": spec,
     }
 
@@ -105,8 +111,8 @@ def with_schema(schema: JSON) -> JSONObject:
     }
 
 
-# A definition with one version has its schema, subresources and columns in fields of the
-# spec where Kubernetes reports errors, because it converts it to its internal version.
+# Where Kubernetes reports errors a definition with one version has its schema,
+# subresources and columns in fields of the spec: it is converted to an internal version.
 _INTERNAL_FIELDS: Final = {
     "spec.versions[0].schema.": "spec.validation.",
     "spec.versions[0].subresources": "spec.subresources",

@@ -164,7 +164,7 @@ class Kubectl:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return an environment without anything of whoever runs the tests."""
+        """Return an environment without the settings of the user who runs the tests."""
         return {
             "HOME": str(self.home),
             "KUBECONFIG": str(self.server.kubeconfig),
@@ -173,5 +173,5 @@ class Kubectl:
 
 
 def manifest(*objects: Any) -> str:
-    """Return objects as one text; JSON, because kubectl's YAML reads a bare y as true."""
-    return "\n---\n".join(json.dumps(one) for one in objects)
+    """Return objects as one text, in JSON: kubectl's YAML reads a bare y as true."""
+    return "\n---\n".join(json.dumps(obj) for obj in objects)
