@@ -52,18 +52,18 @@ CRON_TAB: JSONObject = {
 def members(value: JSON, name: str) -> JSONObject:
     """Return the object of that name, which published data has or leaves out."""
     assert isinstance(value, dict)
-    found = value.get(name, {})
-    assert isinstance(found, dict)
-    return found
+    member = value.get(name, {})
+    assert isinstance(member, dict)
+    return member
 
 
 def elements(value: JSONObject, name: str) -> list[JSONObject]:
     """Return the objects in a list of that name, which published data has or leaves
     out.
     """
-    found = value.get(name, [])
-    assert isinstance(found, list)
-    return [element for element in found if isinstance(element, dict)]
+    member = value.get(name, [])
+    assert isinstance(member, list)
+    return [element for element in member if isinstance(element, dict)]
 
 
 @cache
@@ -97,9 +97,9 @@ def bundled_fields(minor: str) -> dict[str, TypeDocument]:
     for name, document in bundled_types(minor).items():
         declared = members(document, "fields").items()
         fields |= {
-            f"{name}.{field}": own
-            for field, own in declared
-            if isinstance(own, str | dict)
+            f"{name}.{field}": declaration
+            for field, declaration in declared
+            if isinstance(declaration, str | dict)
         }
     return fields
 
@@ -205,9 +205,9 @@ def test_unions_and_retained_keys_are_those_published(
 
 def test_a_published_union_is_required_where_its_discriminator_is() -> None:
     unions = [
-        one
+        union
         for document in bundled_types("1.37").values()
-        for one in elements(document, "unions")
+        for union in elements(document, "unions")
     ]
     assert len(unions) == 18
     assert all(
@@ -224,9 +224,9 @@ def test_the_newest_merge_and_map_keys_are_those_published() -> None:
     assert sum("key" in field for field in fields) == 88
     types = [field.get("is", field) for field in fields]
     keys = Counter(
-        json.dumps(own["map_keys"])
-        for own in types
-        if isinstance(own, dict) and "map_keys" in own
+        json.dumps(type_["map_keys"])
+        for type_ in types
+        if isinstance(type_, dict) and "map_keys" in type_
     )
     assert [keys[f'["{name}"]'] for name in ("name", "type", "uid", "mountPath")] == [
         46,
@@ -240,19 +240,19 @@ def test_nothing_published_is_lost() -> None:
     """Each field that says a strategy or a merge key upstream says it in the bundle."""
     upstream = {
         f"{name}.{field}": (
-            own.get("x-kubernetes-patch-strategy"),
-            own.get("x-kubernetes-patch-merge-key"),
+            property_.get("x-kubernetes-patch-strategy"),
+            property_.get("x-kubernetes-patch-merge-key"),
         )
         for name, node in members(published("1.37"), "$defs").items()
-        for field, own in members(node, "properties").items()
-        if isinstance(own, dict)
+        for field, property_ in members(node, "properties").items()
+        if isinstance(property_, dict)
     }
     bundled = bundled_fields("1.37")
     assert bundled.keys() == upstream.keys()
     for path, (strategy, key) in upstream.items():
         field = bundled[path]
-        said = field if isinstance(field, dict) else {}
-        assert (said.get("strategy"), said.get("key")) == (strategy, key)
+        facets = field if isinstance(field, dict) else {}
+        assert (facets.get("strategy"), facets.get("key")) == (strategy, key)
 
 
 @pytest.mark.parametrize(
@@ -394,13 +394,13 @@ def test_a_type_of_many_groups_has_all_its_kinds() -> None:
 @pytest.mark.parametrize("minor", ALL)
 def test_metadata_has_the_same_strategies_in_every_version(minor: str) -> None:
     """So the metadata of custom resources can be that of the newest version."""
-    own, newest = (
+    bundled, newest = (
         kubernetes(version).schema("v1", "Pod").descend("metadata").type
         for version in (minor, None)
     )
-    assert isinstance(own, ObjectType)
+    assert isinstance(bundled, ObjectType)
     assert isinstance(newest, ObjectType)
-    assert [(field.name, field.strategy, field.merge_key) for field in own] == [
+    assert [(field.name, field.strategy, field.merge_key) for field in bundled] == [
         (field.name, field.strategy, field.merge_key) for field in newest
     ]
 
@@ -497,15 +497,16 @@ def test_the_other_catalog_wins_in_a_merge() -> None:
     other = Catalog.from_openapi(
         {"definitions": {"Step": {"properties": {"id": {"type": "string"}}}}}
     )
-    own = Catalog.from_openapi(CRON_TAB)
-    assert (own | other).schema("example.com/v1", "CronTab").descend(
+    catalog = Catalog.from_openapi(CRON_TAB)
+    assert (catalog | other).schema("example.com/v1", "CronTab").descend(
         "target", "id"
     ).name == "id"
-    assert (other | own).schema("example.com/v1", "CronTab").descend(
+    assert (other | catalog).schema("example.com/v1", "CronTab").descend(
         "target", "name"
     ).name == "name"
     assert (
-        own.schema("example.com/v1", "CronTab").descend("target", "name").name == "name"
+        catalog.schema("example.com/v1", "CronTab").descend("target", "name").name
+        == "name"
     )
 
 
@@ -607,7 +608,7 @@ def test_an_overlay_adds_unions_and_enums() -> None:
     enumerated = schema.descend("mode").type
     assert isinstance(schema.type, ObjectType)
     assert isinstance(enumerated, ScalarType)
-    assert [(own.names, own.source) for own in schema.type.unions] == [
+    assert [(union_.names, union_.source) for union_ in schema.type.unions] == [
         (("steps",), "tests")
     ]
     assert enumerated.enum == ("On",)
