@@ -1,6 +1,6 @@
-"""Whoever dies, stops or dawdles: no acknowledged write is lost or done twice, no
-watcher misses or repeats a version.
+"""Servers, stores and clients that fail or are slow, under load.
 
+No acknowledged write is lost or done twice, and no watcher misses or repeats a version.
 SMP_FAULTS=20 makes everything twenty times as long.
 """
 
@@ -22,7 +22,7 @@ from tests.support.etcd import Etcd, needs_etcd, running
 from tests.support.server_app import CONFIG_MAPS, MERGE, config_map
 from tests.support.server_faults_load import (
     FREE,
-    PATIENCE,
+    TIMEOUT,
     Load,
     Watcher,
     client,
@@ -36,27 +36,27 @@ SCALE: Final = int(os.environ.get("SMP_FAULTS", "1"))
 
 
 class Cluster:
-    """Servers on one store, of which some may be killed and started again; ``urls``
-    says where they are.
-    """
+    """Servers on one store that can be killed and started again; ``urls`` are theirs."""
 
     def __init__(self, directory: Path, store: str, replicas: int) -> None:
         self._directory = directory
         self._store = store
-        self._servers = [self._started(number) for number in range(replicas)]
+        self._servers = [self._start(number) for number in range(replicas)]
         self.urls = [server.url for server, _ in self._servers]
 
-    def _started(self, number: int) -> tuple[ServerProcess, ExitStack]:
+    def _start(self, number: int) -> tuple[ServerProcess, ExitStack]:
         stack = ExitStack()
-        return stack.enter_context(
-            serving(self._directory / str(number), "--store", self._store)
-        ), stack
+        directory = self._directory / str(number)
+        server = stack.enter_context(serving(directory, "--store", self._store))
+        return server, stack
 
     def restart(self, number: int) -> None:
         """Kill a server, and start another in its place, on another port."""
-        self._servers[number][1].close()
-        self._servers[number] = self._started(number)
-        self.urls[number] = self._servers[number][0].url
+        _, stack = self._servers[number]
+        stack.close()
+        self._servers[number] = self._start(number)
+        server, _ = self._servers[number]
+        self.urls[number] = server.url
 
     def close(self) -> None:
         for _, stack in self._servers:
@@ -86,11 +86,9 @@ class Clusters:
         if store == "etcd":
             etcd: Etcd = self._request.getfixturevalue("etcd")
             return f"{etcd.url}/{self._directory.name}"
-        return (
-            "memory:"
-            if store == "memory"
-            else f"sqlite:{self._directory / 'objects.db'}"
-        )
+        if store == "sqlite":
+            return f"sqlite:{self._directory / 'objects.db'}"
+        return "memory:"
 
 
 @pytest.fixture
@@ -98,17 +96,18 @@ def clusters(tmp_path: Path, request: pytest.FixtureRequest) -> Clusters:
     return Clusters(tmp_path, request)
 
 
-async def accounted(
+async def run_load(
     cluster: Cluster,
     fault: Callable[[Load], Awaitable[object]],
     *,
     increments: int = 15,
 ) -> Load:
-    """Increment while two clients watch and something happens; then account for
-    everything.
+    """Increment counters while two clients watch and a fault happens.
+
+    Then check that every increment was done once, and that the watchers saw it once.
     """
     load = Load(cluster.urls, increments=increments * SCALE)
-    async with asyncio.timeout(PATIENCE * SCALE):
+    async with asyncio.timeout(TIMEOUT * SCALE):
         version = await load.create()
         watchers = [Watcher(cluster.urls, version, seed=seed) for seed in range(2)]
         async with watching(watchers):
@@ -125,17 +124,14 @@ async def accounted(
 
 
 async def newest(cluster: Cluster) -> int:
-    """Return the version of what was written last."""
+    """Return the version of the last write."""
     async with client() as http:
-        items = (
-            (await http.get(cluster.urls[0] + CONFIG_MAPS))
-            .raise_for_status()
-            .json()["items"]
-        )
+        response = await http.get(cluster.urls[0] + CONFIG_MAPS)
+    items = response.raise_for_status().json()["items"]
     return max(int(item["metadata"]["resourceVersion"]) for item in items)
 
 
-async def nothing(_load: Load) -> None:
+async def no_fault(_load: Load) -> None:
     pass
 
 
@@ -149,13 +145,10 @@ ON_ETCD: Final = pytest.param("etcd", 2, id="etcd, two servers", marks=needs_etc
 def test_every_increment_is_done_once(
     clusters: Clusters, store: str, replicas: int
 ) -> None:
-    load = asyncio.run(accounted(clusters.start(store, replicas), nothing))
-    assert all(
-        told == "acknowledged"
-        for counter in load.counters
-        for told in counter.told.values()
-    )
-    assert load.retried, "nobody met anybody"
+    load = asyncio.run(run_load(clusters.start(store, replicas), no_fault))
+    for counter in load.counters:
+        assert set(counter.outcomes.values()) == {"acknowledged"}
+    assert load.retried > 0, "no write met a concurrent one"
 
 
 @pytest.mark.parametrize(("store", "replicas"), [ONE, TWO, ON_ETCD])
@@ -164,12 +157,12 @@ def test_a_killed_server_loses_no_write(
 ) -> None:
     cluster = clusters.start(store, replicas)
 
-    async def killing(load: Load) -> None:
+    async def kill_servers(load: Load) -> None:
         for kill in range(2 * SCALE):
-            await load.told(30 * (kill + 1))
+            await load.wait_for(30 * (kill + 1))
             await asyncio.to_thread(cluster.restart, kill % replicas)
 
-    asyncio.run(accounted(cluster, killing, increments=25))
+    asyncio.run(run_load(cluster, kill_servers, increments=25))
 
 
 @needs_etcd
@@ -178,15 +171,16 @@ def test_servers_survive_a_restart_of_etcd(tmp_path: Path) -> None:
         cluster = Cluster(tmp_path, etcd.url, 2)
         stack.callback(cluster.close)
 
-        async def ending(load: Load) -> None:
+        async def restart_etcd(load: Load) -> None:
             for number in range(2 * SCALE):
-                await load.told(40 * (number + 1), "acknowledged")
-                await asyncio.to_thread(etcd.kill if number % 2 else etcd.stop)
+                await load.wait_for(40 * (number + 1), "acknowledged")
+                end = etcd.stop if number % 2 == 0 else etcd.kill
+                await asyncio.to_thread(end)
                 assert await health(cluster) == {"/livez": 200, "/readyz": 503}
                 await asyncio.to_thread(etcd.start)
                 assert await health(cluster) == {"/livez": 200, "/readyz": 200}
 
-        asyncio.run(accounted(cluster, ending, increments=25))
+        asyncio.run(run_load(cluster, restart_etcd, increments=25))
 
 
 async def health(cluster: Cluster) -> dict[str, int]:
@@ -198,27 +192,35 @@ async def health(cluster: Cluster) -> dict[str, int]:
 
 
 CREATED: Final = json.dumps(config_map("slow", k="v" * 200)).encode()
-SMALL: Final = 4096  # bytes that the kernel keeps for a client that does not read
+RECEIVE_BUFFER: Final = 4096  # bytes that the kernel keeps for a client
 
 
 def request(
     method: str, path: str, body: bytes = b"", media_type: str = "application/json"
 ) -> bytes:
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}"
-    return f"{head}\r\n\r\n".encode() + body
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: localhost",
+        f"Content-Type: {media_type}",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 @asynccontextmanager
 async def connected(
     cluster: Cluster,
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect to a server; the end is a reset, as when a client dies."""
+    """Connect to a server; at the end reset the connection, as a killed client does."""
     url = urlsplit(cluster.urls[0])
-    plain = socket.socket()
-    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
-    plain.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(plain, (url.hostname, url.port))
-    reader, writer = await asyncio.open_connection(sock=plain, limit=SMALL)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+    connection.settimeout(0)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(connection, (url.hostname, url.port))
+    reader, writer = await asyncio.open_connection(
+        sock=connection, limit=RECEIVE_BUFFER
+    )
     try:
         yield reader, writer
     finally:
@@ -230,37 +232,39 @@ async def connected(
 def test_slow_clients_do_not_block_others(clusters: Clusters) -> None:
     cluster = clusters.start("sqlite", 1)
 
-    async def dawdling(load: Load) -> None:
+    async def be_slow(load: Load) -> None:
         async with AsyncExitStack() as stack:
-            for _ in range(5):
-                _, deaf = await stack.enter_async_context(connected(cluster))
-                deaf.write(request("GET", f"{CONFIG_MAPS}?watch=true"))
+            for _ in range(5):  # watchers that never read
+                _, watcher = await stack.enter_async_context(connected(cluster))
+                watcher.write(request("GET", f"{CONFIG_MAPS}?watch=true"))
             reader, slow = await stack.enter_async_context(connected(cluster))
             for byte in request("POST", CONFIG_MAPS, CREATED):
                 slow.write(bytes([byte]))
                 await asyncio.sleep(0.002)
             await flood(cluster)
             assert (await reader.readline()).startswith(b"HTTP/1.1 201 ")
-            await load.told(20, "acknowledged")
+            await load.wait_for(20, "acknowledged")
 
-    load = asyncio.run(accounted(cluster, dawdling))
-    assert load.count("acknowledged") == sum(
-        len(counter.told) for counter in load.counters
-    )
+    load = asyncio.run(run_load(cluster, be_slow))
+    increments = sum(len(counter.outcomes) for counter in load.counters)
+    assert load.count("acknowledged") == increments
 
 
 async def flood(cluster: Cluster) -> None:
-    """Write more than the connections of those who watch and do not read can hold."""
-    big = config_map("big", v="v" * 200_000)
+    """Write more than the connections of watchers that do not read can hold."""
+    large = config_map("large", v="v" * 200_000)
+    collection = cluster.urls[0] + CONFIG_MAPS
+    headers = {"content-type": MERGE}
     async with client() as http:
-        (await http.post(cluster.urls[0] + CONFIG_MAPS, json=big)).raise_for_status()
+        response = await http.post(collection, json=large)
+        response.raise_for_status()
         for number in range(30 * SCALE):
             patch = {"data": {"number": str(number)}}
-            url = f"{cluster.urls[0]}{CONFIG_MAPS}/big"
-            (
-                await http.patch(url, json=patch, headers={"content-type": MERGE})
-            ).raise_for_status()
-        await http.delete(f"{cluster.urls[0]}{CONFIG_MAPS}/big")
+            response = await http.patch(
+                f"{collection}/large", json=patch, headers=headers
+            )
+            response.raise_for_status()
+        await http.delete(f"{collection}/large")
 
 
 def test_a_write_of_a_client_that_disconnects_is_done_whole_or_not_at_all(
@@ -268,18 +272,21 @@ def test_a_write_of_a_client_that_disconnects_is_done_whole_or_not_at_all(
 ) -> None:
     cluster = clusters.start("sqlite", 2)
 
-    async def leaving(load: Load) -> None:
+    async def disconnect(load: Load) -> None:
         counter = load.counters[0]
         for number in range(40 * SCALE):
             key = f"left-{number}"
             body = json.dumps({"data": {key: FREE}}).encode()
-            whole = request("PATCH", counter.path, body, MERGE)
-            is_whole = number % 2 == 0
-            counter.told[key] = "unknown" if is_whole else "refused"
+            data = request("PATCH", counter.path, body, MERGE)
+            if number % 2 == 0:  # a complete request: it may be done
+                counter.outcomes[key] = "unknown"
+            else:  # without its last byte: it must not be done
+                counter.outcomes[key] = "refused"
+                data = data[:-1]
             async with connected(cluster) as (_, writer):
-                writer.write(whole if is_whole else whole[:-1])
+                writer.write(data)
                 await writer.drain()
                 await asyncio.sleep(0.001 * (number % 5))
 
-    load = asyncio.run(accounted(cluster, leaving))
+    load = asyncio.run(run_load(cluster, disconnect))
     assert load.count("acknowledged") == 6 * 15 * SCALE

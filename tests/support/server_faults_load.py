@@ -27,7 +27,7 @@ from tests.support.server_app import (
 
 FREE: Final = "free"
 PAUSE: Final = 0.02  # seconds before a server that cannot be reached is asked again
-PATIENCE: Final = 120.0  # seconds after which a test is stuck
+TIMEOUT: Final = 120.0  # seconds after which a test is stuck
 
 Outcome: TypeAlias = Literal["acknowledged", "refused", "unknown"]
 # The URLs of the servers that run at this moment.
@@ -36,17 +36,17 @@ Servers: TypeAlias = MutableSequence[str]
 
 @dataclass
 class Counter:
-    """A ConfigMap, and what those who incremented it were told about each key."""
+    """A ConfigMap, and the outcome of each increment, by its key."""
 
     name: str
-    told: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
         return f"{CONFIG_MAPS}/{self.name}"
 
     def keys(self, outcome: Outcome) -> set[str]:
-        return {key for key, told in self.told.items() if told == outcome}
+        return {key for key, actual in self.outcomes.items() if actual == outcome}
 
     def check(self, data: dict[str, str]) -> None:
         """Check that what was acknowledged is there once, and what was refused is not."""
@@ -55,7 +55,7 @@ class Counter:
         assert not present & self.keys("refused"), (
             "an increment that was refused was done"
         )
-        assert present <= self.told.keys()
+        assert present <= self.outcomes.keys()
         counted = sorted(
             int(value)
             for key, value in data.items()
@@ -82,7 +82,7 @@ class Load:
         self.retried = 0
         self._writers = writers
         self._increments = increments
-        self._told = asyncio.Condition()
+        self._counted = asyncio.Condition()
 
     async def create(self) -> int:
         """Create the counters; return the resource version from which a watch sees
@@ -103,13 +103,13 @@ class Load:
                 *(self._write(http, number) for number in range(self._writers))
             )
 
-    async def told(self, number: int, *outcomes: Outcome) -> None:
+    async def wait_for(self, number: int, *outcomes: Outcome) -> None:
         """Wait until so many increments had one of these outcomes; all of them by
         default.
         """
         wanted = outcomes or ("acknowledged", "refused", "unknown")
-        async with self._told:
-            await self._told.wait_for(lambda: self.count(*wanted) >= number)
+        async with self._counted:
+            await self._counted.wait_for(lambda: self.count(*wanted) >= number)
 
     def count(self, *outcomes: Outcome) -> int:
         """Return how many increments had one of these outcomes."""
@@ -141,9 +141,9 @@ class Load:
             counter, way = random.choice(self.counters), random.choice(WAYS)
             key = f"w{writer}-{number}"
             outcome = await self._increment(http, random, counter, key, way)
-            async with self._told:
-                counter.told[key] = outcome
-                self._told.notify_all()
+            async with self._counted:
+                counter.outcomes[key] = outcome
+                self._counted.notify_all()
 
     async def _increment(
         self,
@@ -321,19 +321,19 @@ class Watcher:
         """Check that a watch from any version that was seen gives just what came after
         it, on every server.
         """
-        told = [versioned(event) for event in self.events]
+        seen = [versioned(event) for event in self.events]
         async with client() as http:
-            for at in range(0, len(told), 1 + len(told) // 10):
+            for at in range(0, len(seen), 1 + len(seen) // 10):
                 for server in self.servers:
-                    query = {"watch": "true", "resourceVersion": str(told[at][0])}
+                    query = {"watch": "true", "resourceVersion": str(seen[at][0])}
                     async with http.stream(
                         "GET", server + CONFIG_MAPS, params=query
                     ) as response:
                         lines = response.aiter_lines()
                         assert [
                             versioned(json.loads(await anext(lines)))
-                            for _ in told[at + 1 :]
-                        ] == told[at + 1 :]
+                            for _ in seen[at + 1 :]
+                        ] == seen[at + 1 :]
 
     def check(self, data: dict[str, dict[str, str]]) -> None:
         """Check that each counter grew by one key with each event, up to what is there
