@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 
 from smp.paths import Element, Path
-from smp.schema.model import OPAQUE, Field, ListType, Type
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same, scalar_key
+from smp.schema.model import OPAQUE, Field, Type
+from smp.schema.walk import Key, identities, key_of
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 _ROOT: Final = Path()
 
@@ -43,72 +44,72 @@ def changes(
         if isinstance(before, dict) and isinstance(after, dict):
             yield from changes(before, after, field_type, path / name)
             continue
-        if isinstance(before, list) and isinstance(after, list):
-            key = _pairing_key(field, before, after)
-            if key:
+        if field and isinstance(before, list) and isinstance(after, list):
+            keys = _identifying_keys(field, before, after)
+            if keys:
                 yield from _element_changes(
-                    before, after, key, field_type.items, path / name
+                    before, after, keys, field_type.items, path / name
                 )
                 continue
         yield Change(path / name, before, after)
 
 
 def _element_changes(
-    old: JSONArray, new: JSONArray, key: str, type_: Type, path: Path
+    old: JSONArray, new: JSONArray, keys: tuple[str, ...], type_: Type, path: Path
 ) -> Iterator[Change]:
-    before, after = _by_key(old, key), _by_key(new, key)
-    for identity in {**before, **after}:
+    before, after = _by_key(old, keys), _by_key(new, keys)
+    shown = _shown_key(keys, old, new)
+    for key in {**before, **after}:
         # An element that is left has its index in new, one that is gone that in old.
-        index, element = after[identity] if identity in after else before[identity]
-        element_path = path / Element(index, key, element[key])
-        if identity not in before:
+        index, element = after[key] if key in after else before[key]
+        element_path = path / Element(index, shown, element[shown])
+        if key not in before:
             yield Change(element_path, ABSENT, element)
-        elif identity not in after:
+        elif key not in after:
             yield Change(element_path, element, ABSENT)
         else:
-            _old_index, old_element = before[identity]
+            _old_index, old_element = before[key]
             yield from changes(old_element, element, type_, element_path)
 
     # Added and removed elements are reported above; only the others can be reordered.
-    old_order = [identity for identity in before if identity in after]
-    new_order = [identity for identity in after if identity in before]
+    old_order = [key for key in before if key in after]
+    new_order = [key for key in after if key in before]
     if old_order != new_order:
-        old_keys = [element[key] for _, element in before.values()]
-        new_keys = [element[key] for _, element in after.values()]
+        old_keys = [element[shown] for _, element in before.values()]
+        new_keys = [element[shown] for _, element in after.values()]
         yield Change(path, old_keys, new_keys, is_order=True)
 
 
-# Which element of a list is which: by the first key that all elements have and no two
-# share, else the list is compared as a whole.
+def _identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str, ...]:
+    """Return the first keys of a list that all elements have and that no two share.
+
+    There are none for a list that is to be compared as a whole.
+    """
+    for keys in identities(field.type, field):
+        if _identify(old, keys) and _identify(new, keys):
+            return keys
+    return ()
 
 
-def _pairing_key(field: Field | None, *lists: JSONArray) -> str:
-    """Return the key that identifies the elements of all lists, or the empty string."""
-    if field is None:
-        return ""
-    candidates = [field.merge_key] if field.merge_key else []
-    if isinstance(field.type, ListType):
-        candidates += field.type.map_keys
-    for key in candidates:
-        if all(_identifies(key, elements) for elements in lists):
+def _shown_key(keys: tuple[str, ...], old: JSONArray, new: JSONArray) -> str:
+    """Return the key by which a reader tells the elements: one that is enough alone."""
+    for key in keys:
+        if _identify(old, (key,)) and _identify(new, (key,)):
             return key
-    return ""
+    return keys[0]
 
 
-def _identifies(key: str, elements: JSONArray) -> bool:
-    values = set()
-    for element in elements:
-        value = element.get(key, ABSENT) if isinstance(element, dict) else ABSENT
-        if value is ABSENT or isinstance(value, dict | list):
-            return False
-        values.add(scalar_key(value))
-    return len(values) == len(elements)
+def _identify(elements: JSONArray, keys: tuple[str, ...]) -> bool:
+    found = {key_of(element, keys) for element in elements}
+    return () not in found and len(found) == len(elements)
 
 
-def _by_key(elements: JSONArray, key: str) -> dict[object, tuple[int, JSONObject]]:
+def _by_key(
+    elements: JSONArray, keys: tuple[str, ...]
+) -> dict[Key, tuple[int, JSONObject]]:
     """Return index and element by key; every element is an object that has the key."""
     return {
-        scalar_key(element[key]): (index, element)
+        key_of(element, keys): (index, element)
         for index, element in enumerate(elements)
         if isinstance(element, dict)
     }

@@ -49,12 +49,11 @@ about unknown fields, nulls, and values of another JSON type than the schema's.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from smp.errors import SchemaError
 from smp.paths import Element, Path, Step
 from smp.schema.model import (
-    AnyType,
     Field,
     ListType,
     ObjectType,
@@ -72,6 +71,9 @@ from smp.values import (
     ScalarKey,
     scalar_key,
 )
+
+# What identifies an element: the values of its keys; the empty tuple: nothing does.
+Key: TypeAlias = tuple[ScalarKey, ...]
 
 OBJECT: Final = 0
 LIST: Final = 1
@@ -117,11 +119,15 @@ class Interests:
 
 
 class Node:
-    """What a plan keeps about the values of one type: the facts, and where to go on."""
+    """What a plan keeps about values of one type: the facts, and where to go on."""
 
-    def __init__(self, plan: Plan, type_: Type, keys: tuple[str, ...]) -> None:
+    def __init__(
+        self, plan: Plan, type_: Type, identities: list[tuple[str, ...]]
+    ) -> None:
         self.type = type_
-        self.keys = keys
+        self.identities = identities
+        # By which an element is shown, and found in other documents.
+        self.keys = identities[0] if identities else _NO_KEYS
         self.plan = plan
         self.form = OBJECT
         if isinstance(type_, ListType):
@@ -129,7 +135,7 @@ class Node:
         elif isinstance(type_, ScalarType):
             self.form = SCALAR
         self.facts: list[object | None] = [
-            interest.facts(type_, keys) for interest in plan.interests.each
+            interest.facts(type_, self.keys) for interest in plan.interests.each
         ]
         self.unchanged = plan.acts_unchanged(type_)
         self.with_facts = any(facts is not None for facts in self.facts)
@@ -191,9 +197,9 @@ class Plan:
             return None
         if isinstance(type_, ListType):
             # The patch merge key is the field's, so each field has its own node.
-            return Node(self, type_, identity(type_, field))
+            return Node(self, type_, identities(type_, field))
         if type_ not in self._objects:
-            self._objects[type_] = Node(self, type_, _NO_KEYS)
+            self._objects[type_] = Node(self, type_, [])
         return self._objects[type_]
 
     def leads(self, start: Type) -> bool:
@@ -272,17 +278,18 @@ def following_types(current: Type) -> list[Type]:
     return following
 
 
-def identity(type_: ListType, field: Field | None) -> tuple[str, ...]:
-    """Return the fields that identify an element of a list; none for an atomic list.
+def identities(type_: Type, field: Field | None) -> list[tuple[str, ...]]:
+    """Return what may identify an element of a list, the first choice first.
 
     The patch merge key comes first: it is what patches go by. The map keys are those
-    of server-side apply (``x-kubernetes-list-map-keys``).
+    of server-side apply (``x-kubernetes-list-map-keys``). An atomic list has neither.
     """
+    found: list[tuple[str, ...]] = []
     if field is not None and field.merges and field.merge_key:
-        return (field.merge_key,)
-    if type_.list_type == "map":
-        return type_.map_keys
-    return _NO_KEYS
+        found.append((field.merge_key,))
+    if isinstance(type_, ListType) and type_.list_type == "map" and type_.map_keys:
+        found.append(type_.map_keys)
+    return found
 
 
 class Place:
@@ -364,7 +371,7 @@ class Counterpart:
     def __init__(self, document: JSONObject) -> None:
         self._document = document
         self._found: dict[Place, JSON | Absent] = {}
-        self._by_key: dict[Place, dict[tuple[ScalarKey, ...], JSON]] = {}
+        self._by_key: dict[Place, KeyIndex] = {}
 
     def at(self, place: Place) -> JSON | Absent:
         """Return the value of the other document at a place, or ABSENT."""
@@ -386,8 +393,8 @@ class Counterpart:
         if not keys:
             return above[place.index] if place.index < len(above) else ABSENT
         if parent not in self._by_key:
-            self._by_key[parent] = unique_by_key(above, keys)
-        return self._by_key[parent].get(key_of(place.new, keys), ABSENT)
+            self._by_key[parent] = KeyIndex(above, keys)
+        return self._by_key[parent].unique.get(key_of(place.new, keys), ABSENT)
 
 
 class Rule:
@@ -544,7 +551,9 @@ class Walk:
             skips_shared = not self._whole and not items.unchanged
             befores: list[JSON | Absent] | None = None
             if isinstance(place.old, list):
-                befores = pair(place.old, new, node.keys, trust_shared=skips_shared)
+                befores = pair(
+                    place.old, new, node.identities, trust_shared=skips_shared
+                )
             for index in range(len(new)):
                 element = new[index]
                 was: JSON | Absent = ABSENT if befores is None else befores[index]
@@ -609,15 +618,16 @@ def _with_changes(members: JSONObject, changed: dict[str, JSON | Absent]) -> JSO
 def pair(
     old: JSONArray,
     new: JSONArray,
-    keys: tuple[str, ...],
+    identities: list[tuple[str, ...]],
     *,
     trust_shared: bool = True,
 ) -> list[JSON | Absent]:
     """Return for each element of a list the element that it was before, or ABSENT.
 
     An element that is shared with the old list was itself. With keys, another element
-    was the one of its key, if exactly one old element has it: an element whose key is
-    missing, or is not unique, counts as new. Without keys it was the one at its place.
+    was the one of its patch merge key, or where that is not unique, of its map keys;
+    an element whose keys are missing, or are not unique, counts as new. Without keys it
+    was the one at its place.
 
     Without ``trust_shared`` a list with keys goes by them alone. A rule that acts on
     shared elements needs that: what it makes of one is not shared any more, and the
@@ -625,16 +635,22 @@ def pair(
     """
     count = len(old)
     found: list[JSON | Absent] = []
-    by_key: dict[tuple[ScalarKey, ...], JSON] | None = None
+    by_key: list[KeyIndex] | None = None
     shared: dict[int, JSON] | None = None
     for index in range(len(new)):
         element = new[index]
-        if index < count and old[index] is element and (trust_shared or not keys):
+        if index < count and old[index] is element and (trust_shared or not identities):
             found.append(element)
-        elif keys:
+        elif identities:
             if by_key is None:
-                by_key = unique_by_key(old, keys)
-            found.append(by_key.get(key_of(element, keys), ABSENT))
+                by_key = [KeyIndex(old, keys) for keys in identities]
+            was: JSON | Absent = ABSENT
+            for elements in by_key:
+                key = key_of(element, elements.keys)
+                was = elements.unique.get(key, ABSENT)
+                if key not in elements.ambiguous:
+                    break
+            found.append(was)
         else:
             if shared is None:
                 # Scalars have no identity: equal strings are often one object.
@@ -646,7 +662,7 @@ def pair(
     return found
 
 
-def key_of(element: JSON, keys: tuple[str, ...]) -> tuple[ScalarKey, ...]:
+def key_of(element: JSON, keys: tuple[str, ...]) -> Key:
     """Return the key of an element; the empty one where it lacks a part of it."""
     if not isinstance(element, dict):
         return ()
@@ -659,22 +675,22 @@ def key_of(element: JSON, keys: tuple[str, ...]) -> tuple[ScalarKey, ...]:
     return tuple(parts)
 
 
-def unique_by_key(
-    elements: JSONArray, keys: tuple[str, ...]
-) -> dict[tuple[ScalarKey, ...], JSON]:
-    """Index elements by key, without those that have none or share it with another."""
-    found: dict[tuple[ScalarKey, ...], JSON] = {}
-    ambiguous: set[tuple[ScalarKey, ...]] = {()}
-    for element in elements:
-        key = key_of(element, keys)
-        if key in found:
-            ambiguous.add(key)
-        found[key] = element
-    for key in ambiguous:
-        found.pop(key, None)
-    return found
+class KeyIndex:
+    """The elements of a list by key: those that are the only one of their key.
 
+    ``ambiguous`` are the keys of several elements. An element without a key is in
+    neither.
+    """
 
-def is_free_form(type_: Type) -> bool:
-    """Tell whether values of a type may be any JSON, merged by RFC 7396."""
-    return isinstance(type_, AnyType)
+    def __init__(self, elements: JSONArray, keys: tuple[str, ...]) -> None:
+        self.keys = keys
+        self.unique: dict[Key, JSON] = {}
+        self.ambiguous: set[Key] = set()
+        for element in elements:
+            key = key_of(element, keys)
+            if key in self.unique:
+                self.ambiguous.add(key)
+            elif key:
+                self.unique[key] = element
+        for key in self.ambiguous:
+            del self.unique[key]

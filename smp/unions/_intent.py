@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from smp.schema.model import Field
-from smp.schema.walk import Place, key_of, unique_by_key
+from smp.schema.walk import Key, KeyIndex, Place, key_of
 from smp.strategic import REPLACE, PatchObject, read_object
-from smp.values import ABSENT, JSON, Absent, JSONArray, ScalarKey, as_list
+from smp.values import ABSENT, JSON, Absent, JSONArray, as_list
 
 
 class PatchIntent:
@@ -67,7 +67,7 @@ class ElementIntents:
 
     def __init__(self, patch: JSONArray, keys: tuple[str, ...]) -> None:
         merged: JSONArray = []
-        self._deleted: set[tuple[ScalarKey, ...]] = set()
+        self._deleted: set[Key] = set()
         self._replaces_list = False
         for element in patch:
             if not isinstance(element, dict):
@@ -80,12 +80,12 @@ class ElementIntents:
             # ``$patch: replace`` in one element removes the rest of the live list.
             if marker == REPLACE:
                 self._replaces_list = True
-        self._merged = unique_by_key(merged, keys) if keys else {}
+        self._merged = KeyIndex(merged, keys)
 
-    def of(self, key: tuple[ScalarKey, ...], *, replaced: bool) -> PatchIntent:
+    def of(self, key: Key, *, replaced: bool) -> PatchIntent:
         """Return what the patch asks for the element of a key."""
         removed = replaced or self._replaces_list or key in self._deleted
-        return PatchIntent(self._merged.get(key, ABSENT), replaced=removed)
+        return PatchIntent(self._merged.unique.get(key, ABSENT), replaced=removed)
 
 
 class Intents:

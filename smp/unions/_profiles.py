@@ -6,10 +6,11 @@ done. Conditions that are left out do not matter.
 
     discriminated   the union has a discriminator
     fresh           there was no such object before (create)
-    changed         the discriminator is another one than before; ``chosen`` also demands that it is not empty
+    changed         the discriminator is another one than before
+    chosen          the discriminator is another one than before, and not empty
     selects         what the discriminator's value stands for (see ``Choice``)
     members         how many members are set now
-    added           how many of them were not set before; all of them where there was no object
+    added           how many of them were not set before (on create: all of them)
     mismatch        the only added member is not the one that the discriminator selects
     selected_is_set the member that the discriminator selects is set
 """

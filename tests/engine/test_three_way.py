@@ -172,15 +172,15 @@ def test_the_annotation_is_the_one_that_kubectl_writes() -> None:
 def test_an_apply_over_bytes_comes_to_the_same_result() -> None:
     live = deployment(containers=[container("app", image="a:1")])
     modified = deployment(containers=[container("app", image="a:2")])
-    texts = [json.dumps(value).encode() for value in (live, modified, live)]
-    over_bytes = smp.wire.three_way_apply(*texts, SCHEMA)
+    live_text, text = json.dumps(live).encode(), json.dumps(modified).encode()
+    over_bytes = smp.wire.three_way_apply(live_text, text, live_text, SCHEMA)
     over_dicts = smp.three_way_apply(live, modified, live, SCHEMA)
     assert json.loads(over_bytes.object) == over_dicts.object
     assert json.loads(over_bytes.patch) == over_dicts.patch
     assert over_bytes.converged
-    without = smp.wire.three_way_apply(None, texts[1], texts[2], SCHEMA)
+    without = smp.wire.three_way_apply(None, text, live_text, SCHEMA)
     assert [warning.code for warning in without.warnings] == ["no-last-applied"]
     with pytest.raises(smp.DocumentError):
-        smp.wire.three_way_apply(None, b"{", texts[2], SCHEMA)
+        smp.wire.three_way_apply(None, b"{", live_text, SCHEMA)
     with pytest.raises(smp.ObjectError):
-        smp.wire.three_way_apply(None, b"[]", texts[2], SCHEMA)
+        smp.wire.three_way_apply(None, b"[]", live_text, SCHEMA)

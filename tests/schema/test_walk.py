@@ -137,13 +137,21 @@ def test_elements_without_keys_are_paired_by_place() -> None:
 
 def test_an_element_whose_key_is_missing_or_not_unique_counts_as_new() -> None:
     old: list[JSON] = [{"name": "a"}, {"name": "a"}, {"n": 1}]
-    assert pair(old, [{"name": "a", "n": 2}, {"n": 1}], ("name",)) == [ABSENT, ABSENT]
+    assert pair(old, [{"name": "a", "n": 2}, {"n": 1}], [("name",)]) == [ABSENT, ABSENT]
+
+
+def test_map_keys_decide_where_the_patch_merge_key_is_not_unique() -> None:
+    tcp: JSONObject = {"port": 53, "protocol": "TCP", "name": "a"}
+    udp: JSONObject = {"port": 53, "protocol": "UDP", "name": "b"}
+    keys = [("port",), ("port", "protocol")]
+    new: list[JSON] = [{**udp, "name": "c"}, {**tcp, "name": "d"}]
+    assert pair([tcp, udp], new, keys) == [udp, tcp]
 
 
 def test_a_shared_element_was_itself_wherever_it_was() -> None:
     first: JSONObject = {"n": 1}
     second: JSONObject = {"n": 2}
-    assert pair([first, second], [second, {"n": 3}, first], ()) == [
+    assert pair([first, second], [second, {"n": 3}, first], []) == [
         second,
         second,
         first,
@@ -152,7 +160,7 @@ def test_a_shared_element_was_itself_wherever_it_was() -> None:
 
 def test_equal_keys_of_different_json_types_are_different_keys() -> None:
     old: list[JSON] = [{"name": 1}, {"name": True}, {"name": 1.0}]
-    found = pair(old, [{"name": True}, {"name": 1.0}, {"name": 1}], ("name",))
+    found = pair(old, [{"name": True}, {"name": 1.0}, {"name": 1}], [("name",)])
     assert [repr(element) for element in found] == [
         "{'name': True}",
         "{'name': 1.0}",
