@@ -262,7 +262,7 @@ def test_a_bottomless_patch_is_too_deep() -> None:
 
 
 def dismantle(*values: JSONObject) -> None:
-    """Take deep values apart from the outside.
+    """Dismantle deep values from the outside.
 
     Deallocating 50,000 nested containers at once may overflow the C stack.
     """

@@ -1,4 +1,4 @@
-"""Three-way apply: what it returns, reports and takes for last-applied."""
+"""Three-way apply: its result, its warnings, and the last-applied configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def container(name: str, **fields: object) -> JSONObject:
     return {"name": name, **fields}  # type: ignore[dict-item]  # keyword arguments are JSON here
 
 
-def test_the_object_is_what_the_patch_makes_of_live() -> None:
+def test_the_object_is_the_live_one_with_the_patch_applied() -> None:
     last = deployment(
         containers=[container("app", image="a:1", env=[container("A", value="1")])]
     )
@@ -74,7 +74,7 @@ def test_the_name_must_not_change() -> None:
     assert caught.value.problem == "metadata.name must not change"
 
 
-def test_what_does_not_hold_after_the_apply_is_named() -> None:
+def test_a_change_that_an_apply_cannot_make_is_reported_as_unmet() -> None:
     # Both ports are 53, so the change meant for the second one hits the first.
     last: JSONObject = {
         "spec": {
@@ -112,7 +112,7 @@ def test_unknown_fields_merge_on_request_and_are_reported() -> None:
     ]
 
 
-def test_conflicts_stop_the_apply_when_asked() -> None:
+def test_without_overwrite_a_conflict_stops_the_apply() -> None:
     last = deployment(containers=[container("app", image="a:1")])
     live = deployment(containers=[container("app", image="a:1-hotfix")])
     modified = deployment(containers=[container("app", image="a:2")])
@@ -128,7 +128,7 @@ def test_conflicts_stop_the_apply_when_asked() -> None:
     )
 
 
-def test_the_annotation_comes_back_as_it_went_in() -> None:
+def test_the_annotation_is_read_as_it_was_written() -> None:
     modified = deployment(containers=[container("app", image="a<b>&\u2028é")])
     annotated = smp.with_last_applied(modified)
     assert smp.last_applied_configuration(modified) is None
@@ -169,16 +169,16 @@ def test_the_annotation_is_the_one_that_kubectl_writes() -> None:
     assert metadata["annotations"] == {LAST_APPLIED: annotations[LAST_APPLIED]}
 
 
-def test_an_apply_over_bytes_comes_to_the_same_result() -> None:
+def test_an_apply_over_bytes_has_the_same_result() -> None:
     live = deployment(containers=[container("app", image="a:1")])
     modified = deployment(containers=[container("app", image="a:2")])
-    live_text, text = json.dumps(live).encode(), json.dumps(modified).encode()
-    over_bytes = smp.wire.three_way_apply(live_text, text, live_text, SCHEMA)
+    live_text, modified_text = json.dumps(live).encode(), json.dumps(modified).encode()
+    over_bytes = smp.wire.three_way_apply(live_text, modified_text, live_text, SCHEMA)
     over_dicts = smp.three_way_apply(live, modified, live, SCHEMA)
     assert json.loads(over_bytes.object) == over_dicts.object
     assert json.loads(over_bytes.patch) == over_dicts.patch
     assert over_bytes.converged
-    without = smp.wire.three_way_apply(None, text, live_text, SCHEMA)
+    without = smp.wire.three_way_apply(None, modified_text, live_text, SCHEMA)
     assert [warning.code for warning in without.warnings] == ["no-last-applied"]
     with pytest.raises(smp.DocumentError):
         smp.wire.three_way_apply(None, b"{", live_text, SCHEMA)

@@ -1,7 +1,8 @@
-"""How much work an operation does: calls, comparisons and bytes decoded, never seconds.
+"""How much work an operation does, in calls, comparisons and bytes, never in seconds.
 
-The numbers are bounds with some room, so that a change of the order of growth fails and
-little else does."""
+The numbers are bounds with some room: a change of the order of growth fails, little
+else does.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def pod(count: int, tag: str = "1", **more: JSON) -> JSONObject:
 
 
 def row(name: str) -> Row:
-    return next(one for one in rows() if str(one) == name)
+    (found,) = [candidate for candidate in rows() if str(candidate) == name]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_work_grows_with_the_number_of_elements(
     assert calls(lambda: operation(2_000)) <= 10.5 * calls(lambda: operation(200))
 
 
-def test_what_is_equal_is_compared_once() -> None:
+def test_equal_objects_are_compared_once() -> None:
     base, live = pod(500), pod(500)
     with (
         mock.patch.object(values, "same", wraps=values.same) as same,
@@ -97,7 +99,7 @@ def test_what_is_equal_is_compared_once() -> None:
     assert same.call_count <= 10
 
 
-def test_what_is_equal_but_for_defaults_is_walked_once() -> None:
+def test_an_object_that_differs_by_defaults_is_walked_once() -> None:
     modified = pod(300)
     live = pod(300)
     spec = live["spec"]
@@ -123,20 +125,21 @@ def as_list(value: JSON) -> list[JSONObject]:
         ("ConfigMap, 500 KB: apply", 0.01),
     ],
 )
-def test_of_a_long_document_little_is_decoded(name: str, most: float) -> None:
-    of = row(name)
+def test_an_operation_decodes_little_of_a_long_document(name: str, most: float) -> None:
+    measured = row(name)
+    schema = smp.kubernetes().schema(measured.api_version, measured.kind)
     with (
-        mock.patch.object(lazy, "_decode", wraps=whole) as value,
-        mock.patch("smp.wire._operations.decode", wraps=whole) as object_,
+        mock.patch.object(lazy, "_decode", wraps=decode) as values_decoded,
+        mock.patch("smp.wire._operations.decode", wraps=decode) as objects_decoded,
     ):
-        WIRE[of.operation](*of.texts, smp.kubernetes().schema(of.api_version, of.kind))
-    decoded = [
-        call.args[0] for call in (*value.call_args_list, *object_.call_args_list)
-    ]
-    patch = len(of.texts[1]) if of.operation == "apply" else 0
-    assert sum(map(len, decoded)) - patch <= most * sum(map(len, of.texts))
+        WIRE[measured.operation](*measured.texts, schema)
+    calls_of_both = [*values_decoded.call_args_list, *objects_decoded.call_args_list]
+    total = sum(len(call.args[0]) for call in calls_of_both)
+    # A patch that is applied is decoded whole.
+    patch = len(measured.texts[1]) if measured.operation == "apply" else 0
+    assert total - patch <= most * sum(len(text) for text in measured.texts)
 
 
-def whole(data: bytes) -> JSON:
+def decode(data: bytes) -> JSON:
     decoded: JSON = msgspec.json.decode(data)
     return decoded

@@ -1,12 +1,14 @@
-"""Record what the Go reference does as the expectations of spec cases; run by hand,
-from the root of the repository.
+"""Record what the Go reference does as the expectations of spec cases.
+
+It is run by hand, from the root of the repository:
 
     python -m tests.record.cases spec_cases/two_way/lists.yaml ...
 
-An expectation never comes from the engine under test. Of each case, every operation
-that its inputs allow and that it says nothing about gets Go's result; what it does say
-is checked. Where a case deviates on purpose, the expectation is written by hand, and
-Go's result becomes its ``reference``."""
+An expectation never comes from the engine under test. Of each case every operation
+that its inputs allow, and that has no expectation yet, gets Go's result. Existing
+expectations are checked. Where a case deviates on purpose its expectation is written by
+hand, and Go's result becomes its ``reference``.
+"""
 
 from __future__ import annotations
 
@@ -29,31 +31,28 @@ from smp.cases import (
 from smp.values import JSON, JSONObject, same
 from tests.support.reference import Reference, as_go_prints
 
-# Go walks its maps in random order; an outcome that depends on it shows in as many
-# runs.
+# Go walks maps in random order: an outcome that depends on it shows in so many runs.
 RUNS = 100
 
 
 class UnrecordableError(Exception):
-    """An answer of Go that no expectation can be made of."""
+    """Go has no single result, or an error, where an expectation is to be recorded."""
 
 
 def computable(case: SpecCase) -> Iterator[str]:
-    """Yield the operations that the inputs of a case allow and whose outcome Go can
-    tell in full.
-    """
-    given = case.document.keys()
-    if {"original", "modified"} <= given:
+    """Yield the operations that the inputs of a case allow, and that Go can compute."""
+    inputs = case.document.keys()
+    if {"original", "modified"} <= inputs:
         yield from ("two_way", "two_way_result")
-    if {"modified", "live"} <= given:
+    if {"modified", "live"} <= inputs:
         yield "three_way"
     if (
-        {"patch", "live"} <= given
-        or {"patches", "live"} <= given
-        or {"modified", "live"} <= given
+        {"patch", "live"} <= inputs
+        or {"patches", "live"} <= inputs
+        or {"modified", "live"} <= inputs
     ):
         yield "result"
-    if {"patches", "live"} <= given:
+    if {"patches", "live"} <= inputs:
         yield "composed"
 
 
@@ -62,8 +61,8 @@ def answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
     return [_renamed(answer) for answer in _answers(go, case, operation)]
 
 
-def told(case: SpecCase) -> dict[str, Result]:
-    """Return the expectations that Go can tell about: it knows no unions."""
+def comparable(case: SpecCase) -> dict[str, Result]:
+    """Return the expectations to compare with Go, which has no unions."""
     return {
         name: result
         for name, result in expectations(case).items()
@@ -74,10 +73,10 @@ def told(case: SpecCase) -> dict[str, Result]:
 def agrees(
     answer: JSONObject, expected: Result, operation: str, *, exactly: bool = False
 ) -> bool:
-    """Tell whether an answer is as expected, as far as Go can tell: of conflicts,
-    whether there are any.
+    """Tell whether an answer is as expected.
 
-    Go prints some numbers in its own way, which counts only ``exactly``.
+    Of conflicts Go reports only whether there are any. It prints some numbers in its
+    own way, which makes a difference only with ``exactly``.
     """
     if isinstance(expected, Failure):
         return "error" in answer
@@ -89,11 +88,13 @@ def agrees(
 
 
 def disagreements(go: Reference, case: SpecCase) -> Iterator[str]:
-    """Yield what of a case is not as Go has it: a deviation differs from Go just as it
-    says, all else not at all.
+    """Yield where a case is wrong about Go.
+
+    A deviation has to differ from Go exactly as its ``reference`` states, everything
+    else must not differ.
     """
     references = case.object("reference")
-    for operation, expected in told(case).items():
+    for operation, expected in comparable(case).items():
         found = answers(go, case, operation)
         if operation in references:
             if not same(references[operation], as_reference(found)):
@@ -115,7 +116,7 @@ def recorded(go: Reference, case: SpecCase) -> JSONObject:
     """Return the members that a case lacks. Raises UnrecordableError."""
     if "deviation" in case.document:
         return _reference(go, case)
-    expected = told(case)
+    expected = comparable(case)
     failing = {
         operation
         for operation, result in expected.items()
@@ -138,13 +139,11 @@ def recorded(go: Reference, case: SpecCase) -> JSONObject:
 
 
 def _reference(go: Reference, case: SpecCase) -> JSONObject:
-    """Note what Go does at each operation where it does something else than the case
-    expects.
-    """
-    found = {operation: answers(go, case, operation) for operation in told(case)}
+    """Return what Go does for each operation whose expectation is another one."""
+    found = {operation: answers(go, case, operation) for operation in comparable(case)}
     differing = {
         operation: as_reference(found[operation])
-        for operation, expected in told(case).items()
+        for operation, expected in comparable(case).items()
         if not all(
             agrees(answer, expected, operation, exactly=True)
             for answer in found[operation]
@@ -156,10 +155,11 @@ def _reference(go: Reference, case: SpecCase) -> JSONObject:
 
 
 def _is_composition(go: Reference, case: SpecCase, found: list[JSONObject]) -> bool:
-    """Tell whether Go's composition does what the patches do in turn; it loses
-    deletions, for one.
+    """Tell whether Go's composition does what the patches do in turn.
+
+    It does not always: it loses deletions, for example (deviation 14).
     """
-    composed = [{"result": each.get("value")} for each in found]
+    composed = [{"result": answer.get("value")} for answer in found]
     return same(
         list[JSON](_applied(go, case, case.document["live"], composed)),
         list[JSON](_result(go, case)),
@@ -223,8 +223,8 @@ def _result(go: Reference, case: SpecCase) -> list[JSONObject]:
     for patch in patches(case):
         objects = list(
             chain.from_iterable(
-                _applied(go, case, each["result"], [{"result": patch}])
-                for each in objects
+                _applied(go, case, answer["result"], [{"result": patch}])
+                for answer in objects
             )
         )
     return objects
@@ -234,19 +234,19 @@ def _applied(
     go: Reference, case: SpecCase, original: JSON, found: list[JSONObject]
 ) -> list[JSONObject]:
     applied = (
-        _ask(go, case, "apply", original=original, patch=each["result"])
-        if "result" in each
-        else [each]
-        for each in found
+        _ask(go, case, "apply", original=original, patch=answer["result"])
+        if "result" in answer
+        else [answer]
+        for answer in found
     )
     return _distinct(list(chain.from_iterable(applied)))
 
 
 def _distinct(found: list[JSONObject]) -> list[JSONObject]:
     return [
-        each
-        for at, each in enumerate(found)
-        if not any(same(each, other) for other in found[:at])
+        answer
+        for at, answer in enumerate(found)
+        if not any(same(answer, other) for other in found[:at])
     ]
 
 
@@ -259,7 +259,7 @@ def _ask(go: Reference, case: SpecCase, op: str, **request: JSON) -> list[JSONOb
     )
     found = go.ask(op, repeat=RUNS, **kind, **request)["results"]
     return (
-        [each for each in found if isinstance(each, dict)]
+        [answer for answer in found if isinstance(answer, dict)]
         if isinstance(found, list)
         else []
     )
@@ -270,8 +270,9 @@ def _renamed(answer: JSONObject) -> JSONObject:
 
 
 def record(go: Reference, path: Path) -> Iterator[str]:
-    """Rewrite a file; yield a line for each case that Go disagrees with or has no
-    expectation for.
+    """Rewrite a file, and yield a line for each problem.
+
+    That is a case that Go disagrees with, or that it has no single result for.
     """
     text = path.read_text(encoding="utf-8")
     changes: dict[int, JSONObject] = {}
@@ -288,7 +289,7 @@ def record(go: Reference, path: Path) -> Iterator[str]:
 
 
 def main(paths: list[str]) -> int:
-    """Record the files; answer 1 where somebody has to look at a case."""
+    """Record the files; return 1 if there is a problem, 0 otherwise."""
     with Reference() as go:
         complaints = [
             complaint for path in paths for complaint in record(go, Path(path))

@@ -1,7 +1,7 @@
 """Compile the table of built-in resources from the discovery documents that Kubernetes
 publishes.
 
-``python -m tests.record.resources`` writes smp/server/resources.json anew from the Go
+``python -m tests.record.resources`` writes smp/server/resources.json again from the Go
 module k8s.io/kubernetes, which ``go mod download k8s.io/kubernetes@VERSION`` brings.
 What cannot be stored (reviews, bindings) is left out, and so are subresources other
 than status and scale."""

@@ -304,7 +304,7 @@ def _with_sorted_others(
 ) -> JSON:
     """Sort the elements of merge lists that no order directive names.
 
-    The elements that are named keep their order, apart from the others.
+    The elements that are named keep their order, in a list of their own.
     """
     if not isinstance(value, dict):
         return value

@@ -1,8 +1,8 @@
-"""The operations over dicts and, beside them, over bytes: they have to come to one
-answer.
+"""The operations over dicts and over bytes, which have to have one answer.
 
-Over bytes each runs twice: as it is, and decoding bit by bit whatever can be, which
-otherwise only long documents are worth."""
+Over bytes each runs twice: with the thresholds that the engine has, and decoding lazily
+wherever it can, which otherwise only long documents are worth.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THRESHOLDS: Final = (
 
 
 def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
-    """Apply, all ways."""
+    """Apply a patch, in all ways."""
     return agreed(
         lambda: strategic.apply_patch(original, patch, schema),
         lambda: wire.apply_patch(spaced(original), compact(patch), schema),
@@ -39,7 +39,7 @@ def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSON
 def two_way_patch(
     original: JSONObject, modified: JSONObject, schema: Schema
 ) -> JSONObject:
-    """Diff two ways, all ways."""
+    """Compute a two-way patch, in all ways."""
     return agreed(
         lambda: strategic.two_way_patch(original, modified, schema),
         lambda: wire.two_way_patch(compact(original), compact(modified), schema),
@@ -55,7 +55,10 @@ def three_way_patch(
     overwrite: bool = True,
     preconditions: Iterable[Precondition] = (),
 ) -> JSONObject:
-    """Diff three ways, all ways; preconditions are known over dicts alone."""
+    """Compute a three-way patch, in all ways.
+
+    With preconditions over dicts only: the functions over bytes take none.
+    """
 
     def over_dicts() -> JSONObject:
         return strategic.three_way_patch(
@@ -81,22 +84,23 @@ def three_way_patch(
 def agreed(
     over_dicts: Callable[[], JSONObject], over_bytes: Callable[[], bytes]
 ) -> JSONObject:
-    """Return the answer over dicts, or raise its error, once the answers over bytes are
-    known to be the same.
+    """Return the answer over dicts, or raise its error.
+
+    Asserts that the answers over bytes are the same.
     """
     expected = outcome(over_dicts)
-    found = outcome(lambda: json.loads(over_bytes()))
+    with_thresholds = outcome(lambda: json.loads(over_bytes()))
     with ExitStack() as patched:
         for name in THRESHOLDS:
             patched.enter_context(mock.patch.object(lazy, name, 0))
-        bit_by_bit = outcome(lambda: json.loads(over_bytes()))
-    assert same(found, expected), (found, expected)
-    assert same(bit_by_bit, expected), (bit_by_bit, expected)
+        all_lazy = outcome(lambda: json.loads(over_bytes()))
+    assert same(with_thresholds, expected), (with_thresholds, expected)
+    assert same(all_lazy, expected), (all_lazy, expected)
     return over_dicts()
 
 
 def outcome(operation: Callable[[], JSONObject]) -> JSON:
-    """Return a result, or the code and the place of an error."""
+    """Return a result, or the code and the path of an error."""
     try:
         return {"result": operation()}
     except SmpError as error:
@@ -109,5 +113,5 @@ def compact(value: JSON) -> bytes:
 
 
 def spaced(value: JSON) -> bytes:
-    """Print a value as people do, in characters of all kinds."""
+    """Print a value on several lines, without escapes of characters."""
     return json.dumps(value, indent=2, ensure_ascii=False).encode()

@@ -27,7 +27,7 @@ _ATTEMPTS: Final = 5
 
 
 class Etcd:
-    """One etcd member, on loopback and ports of its own, with its data in a directory."""
+    """One etcd member on loopback, with ports and a data directory of its own."""
 
     def __init__(self, directory: Path, *flags: str) -> None:
         self._directory = directory
@@ -72,7 +72,7 @@ class Etcd:
         self._signal(signal.SIGCONT)
 
     def call(self, path: str, request: dict[str, object]) -> None:
-        """Call its API, as somebody other than a store would."""
+        """Call its API, as a client that is no store."""
         httpx.post(
             f"http://127.0.0.1:{self._client}/v3/{path}", json=request, trust_env=False
         ).raise_for_status()
@@ -140,7 +140,7 @@ def _started(directory: Path, *flags: str) -> Etcd:
 
 
 def free_ports(count: int) -> list[int]:
-    """Find ports that nobody uses."""
+    """Find ports that are not in use."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

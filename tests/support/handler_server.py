@@ -43,7 +43,7 @@ class ApiServer:
     """Deployments and widgets (a custom resource without a schema), served to kubectl
     on loopback while in context.
 
-    ``overtaken`` is how often somebody else writes just before a patch is saved.
+    ``overtaken`` is how often another client writes just before a patch is saved.
     """
 
     def __init__(self, *objects: JSONObject) -> None:

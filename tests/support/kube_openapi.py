@@ -1,6 +1,4 @@
-"""Pairs of OpenAPI documents, v2 and v3, that Kubernetes 1.24 published: the test data
-of kube-openapi.
-"""
+"""OpenAPI documents of Kubernetes 1.24, v2 and v3: the test data of kube-openapi."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from tests.support.paths import GO_MODULE
 
 @cache
 def testdata() -> Path | None:
-    """Find the documents, which come with the Go module; None where it is not there."""
+    """Return the directory of the Go module, or None if it is not in the cache."""
     go = shutil.which("go")
     if go is None:
         return None
@@ -42,8 +40,10 @@ needs_kube_openapi = pytest.mark.skipif(
 
 
 def published(version: str, group_version: str) -> JSONObject:
-    """Return the document of a group and version (``api.v1``) in an OpenAPI version
-    (``v2``).
+    """Return a document.
+
+    The arguments are the version of OpenAPI, such as ``v2``, and the group and version,
+    such as ``api.v1``.
     """
     directory = testdata()
     assert directory is not None

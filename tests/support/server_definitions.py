@@ -112,7 +112,7 @@ def with_schema(schema: JSON) -> JSONObject:
 
 
 # Where Kubernetes reports errors a definition with one version has its schema,
-# subresources and columns in fields of the spec: it is converted to an internal version.
+# subresources and columns in the spec: it is converted to an internal version.
 _INTERNAL_FIELDS: Final = {
     "spec.versions[0].schema.": "spec.validation.",
     "spec.versions[0].subresources": "spec.subresources",

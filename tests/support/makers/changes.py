@@ -82,7 +82,7 @@ class ChangeMaker(ObjectMaker):
 
     def _changed_atomic_list(self, value: JSONArray, type_: Type) -> JSONArray:
         kept = [element for element in value if not self._chance(self.rate * 0.3)]
-        # What is made anew for an atomic list stays small, as if it were deep inside.
+        # New elements of an atomic list stay small, as if they were deep inside.
         depth = DEEPEST - 2
         made = [self._changed(element, None, type_.items, depth) for element in kept]
         if self._chance(self.rate):
