@@ -17,7 +17,7 @@ from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import Change
 from smp.update import updated
-from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.violations import Violation
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -78,6 +78,7 @@ def three_way_apply(
         overwrite=overwrite,
         preconditions=KUBECTL_PRECONDITIONS,
     )
+    # What an API server does with it: apply, normalize, validate.
     patched = strategic.apply_patch(live, patch, lenient)
     update = updated(
         live,
@@ -89,11 +90,13 @@ def three_way_apply(
         configuration=modified,
     )
     result = update.object
+    # What the result lacks is found by a second diff, whatever the patch was.
     unmet = strategic.leaf_paths(strategic.missing(modified, result, lenient), lenient)
     warnings = update.warnings
     if unknown_fields == "merge":
         warnings = (*unknown_field_warnings(patch, schema), *warnings)
     if last_applied is None:
+        # Without it nothing is known to be removed from the configuration.
         warnings = (_NOTHING_PRUNED, *warnings)
     return ApplyResult(
         result, patch, update.changes, warnings, update.violations, tuple(unmet)
@@ -109,8 +112,7 @@ _NOTHING_PRUNED: Final = ApplyWarning(
 
 
 def last_applied_configuration(live: JSONObject) -> JSONObject | None:
-    """Return the last-applied configuration that kubectl left in the object's
-    annotation, or None.
+    """Return the last-applied configuration from the annotation of kubectl, or None.
 
     Raises DocumentError where the annotation is there and is not the JSON of an object.
     """
@@ -125,7 +127,7 @@ def last_applied_configuration(live: JSONObject) -> JSONObject | None:
         raise error.at(_ANNOTATION) from None
     if not isinstance(value, dict):
         raise DocumentError(
-            "the annotation holds no object",
+            "the annotation is not an object",
             code="invalid-last-applied",
             path=_ANNOTATION,
         )
@@ -133,26 +135,25 @@ def last_applied_configuration(live: JSONObject) -> JSONObject | None:
 
 
 def with_last_applied(modified: JSONObject) -> JSONObject:
-    """Return the configuration with itself in the last-applied annotation, byte for
-    byte as kubectl writes it.
+    """Return the configuration with itself in the last-applied annotation.
+
+    The annotation is byte for byte as kubectl writes it. Go:
+    k8s.io/kubectl, pkg/util/apply.go, GetModifiedConfiguration.
     """
-    metadata = modified.get("metadata")
-    members: JSONObject = metadata if isinstance(metadata, dict) else {}
-    annotations = members.get("annotations")
-    others = (
-        {k: v for k, v in annotations.items() if k != LAST_APPLIED}
-        if isinstance(annotations, dict)
-        else {}
-    )
-    bare: JSONObject = {**modified, "metadata": {**members, "annotations": others}}
+    metadata = as_object(modified.get("metadata"))
+    annotations = dict(as_object(metadata.get("annotations")))
+    # The configuration in the annotation has no such annotation itself.
+    annotations.pop(LAST_APPLIED, None)
+    bare: JSONObject = {
+        **modified,
+        "metadata": {**metadata, "annotations": annotations},
+    }
     text = msgspec.json.encode(bare, order="sorted").decode()
-    # as Go's encoder does; these characters only occur inside strings
+    # Go's encoder escapes these (json.HTMLEscape); they occur only inside strings.
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return {
-        **modified,
-        "metadata": {**members, "annotations": {**others, LAST_APPLIED: text + "\n"}},
-    }
+    applied: JSONObject = {**annotations, LAST_APPLIED: text + "\n"}
+    return {**modified, "metadata": {**metadata, "annotations": applied}}
 
 
 def unknown_field_warnings(

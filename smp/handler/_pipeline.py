@@ -158,10 +158,12 @@ def _decoded(
     if new is not old:
         new = conforming(new, old, schema, rule)
     if rule.misfits:
+        # A decoder fails at wrong types whatever the field validation is.
         raise _wrong_types(rule.misfits[:MAX_REPORTED], new, options)
     faults = [*draft.faults]
-    for path in rule.unknown_fields[:MAX_REPORTED]:
-        faults.append(f'unknown field "{path}"')
+    unknown_fields = rule.unknown_fields[:MAX_REPORTED]
+    faults += [f'unknown field "{path}"' for path in unknown_fields]
+    # KEP-2885, server-side field validation: Ignore, Warn, Strict.
     if faults and options.field_validation == "Strict":
         prefix = "" if draft.partial else _cannot_be_handled(new)
         problem = f"{prefix}strict decoding error: {', '.join(faults)}"
@@ -217,6 +219,7 @@ def _judged(
     """
     old = draft.old
     changes: tuple[Change, ...] = ()
+    # A request that changes nothing is not judged: what is stored was accepted.
     if new is not old:
         update = updated(
             old,

@@ -12,7 +12,7 @@ from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_field
 from smp.handler._options import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.handler._status import StatusError, TooLargeError, UnsupportedMediaTypeError
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, type_name
+from smp.values import JSON, JSONObject, as_object, type_name
 from smp.wire.partial import decoded_for
 
 
@@ -174,21 +174,12 @@ def _faults(
     faults = [
         f'{prefix}duplicate field "{path}"' for path in duplicate_fields(body, value)
     ]
-    if operations:
-        for path in _unknown_members(value)[:MAX_REPORTED]:
-            faults.append(f'{prefix}unknown field "{path}"')
-    return tuple(faults)
-
-
-_MEMBERS_OF_AN_OPERATION: Final = ("op", "path", "from", "value")  # RFC 6902, section 4
-
-
-def _unknown_members(operations: JSON) -> list[str]:
     unknown: list[str] = []
-    if isinstance(operations, list):
-        for index, operation in enumerate(operations):
-            if isinstance(operation, dict):
-                for name in operation:
-                    if name not in _MEMBERS_OF_AN_OPERATION:
-                        unknown.append(f"[{index}].{name}")
-    return unknown
+    if operations and isinstance(value, list):
+        for index, operation in enumerate(value):
+            for name in as_object(operation):
+                # RFC 6902, section 4: other members "MUST be ignored"; strict
+                # validation reports them.
+                if name not in ("op", "path", "from", "value"):
+                    unknown += [f'{prefix}unknown field "[{index}].{name}"']
+    return (*faults, *unknown[:MAX_REPORTED])

@@ -1,4 +1,4 @@
-"""Optimistic concurrency: read, compute, write if nothing was written since, or retry."""
+"""Optimistic concurrency: read, compute, and write if nothing was written since."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 V = TypeVar("V")
 
+# Go: k8s.io/apiserver, endpoints/handlers/patch.go, MaxRetryWhenPatchConflicts.
 ATTEMPTS: Final = 5
 
 
@@ -21,11 +22,10 @@ def retry(
     *,
     attempts: int = ATTEMPTS,
 ) -> V:
-    """Read, compute from what was read, and write; where ``write`` returns None,
-    somebody was faster: once more.
+    """Read, compute from what was read, and write, until a write succeeds.
 
-    Every attempt reads and computes anew, at once. Raises ModifiedError after the last
-    one.
+    ``write`` returns None where another writer was faster. Every attempt reads and
+    computes anew, at once. Raises ModifiedError after the last one.
     """
     for _ in range(attempts):
         fresh = read()

@@ -32,7 +32,7 @@ class StatusError(SmpError):
 
 
 class ForbiddenError(StatusError):
-    """What somebody may not do."""
+    """A request that is not allowed."""
 
     default_code = "forbidden"
     status = 403
@@ -41,7 +41,7 @@ class ForbiddenError(StatusError):
 
 
 class NotFoundError(StatusError):
-    """An object that is not there."""
+    """An object, or a kind, that does not exist."""
 
     default_code = "not-found"
     status = 404
@@ -50,7 +50,7 @@ class NotFoundError(StatusError):
 
 
 class MethodNotAllowedError(StatusError):
-    """A method that an endpoint does not have."""
+    """A method that an endpoint does not support."""
 
     default_code = "method-not-allowed"
     status = 405
@@ -58,7 +58,7 @@ class MethodNotAllowedError(StatusError):
 
 
 class AlreadyExistsError(StatusError):
-    """A name that is taken."""
+    """An object of a name that exists."""
 
     default_code = "already-exists"
     status = 409
@@ -66,23 +66,27 @@ class AlreadyExistsError(StatusError):
     form = "{resource} {name} already exists"
 
 
+# Go: k8s.io/apiserver, registry/generic/registry, OptimisticLockErrorMsg.
+_MODIFIED: Final = (
+    "the object has been modified; please apply your changes to the latest version and"
+    " try again"
+)
+
+
 class ModifiedError(StatusError):
-    """An object that is not, or no longer, the one that the request is about."""
+    """An object that was changed, or replaced by another, since it was read."""
 
     default_code = "modified"
     status = 409
     reason = "Conflict"
     form = "Operation cannot be fulfilled on {resource} {name}: {problem}"
 
-    def __init__(
-        self,
-        problem: str = "the object has been modified; please apply your changes to the latest version and try again",
-    ) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(problem or _MODIFIED)
 
 
 class TooLargeError(StatusError):
-    """A body, or a patch, beyond the limits."""
+    """A body, or a patch, over the limits."""
 
     default_code = "too-large"
     status = 413
@@ -99,8 +103,9 @@ class UnsupportedMediaTypeError(StatusError):
 
 
 class InvalidError(StatusError):
-    """An object with values that are not allowed; ``violations`` are the causes of its
-    Status.
+    """An object with values that are not allowed.
+
+    ``violations`` become the causes of its Status.
     """
 
     default_code = "invalid"
@@ -110,7 +115,7 @@ class InvalidError(StatusError):
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
-        super().__init__("; ".join(map(str, self.violations)))
+        super().__init__("; ".join([str(one) for one in self.violations]))
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -214,7 +219,7 @@ class Accepted:
 Outcome: TypeAlias = Accepted | Refused
 
 
-# How to word the errors of others, by their status.
+# The reason of an error that is not a StatusError (Go: metav1.StatusReason).
 _REASONS: Final = {
     400: "BadRequest",
     401: "Unauthorized",
@@ -254,6 +259,7 @@ def to_status(
     with the reason Invalid always has causes.
     """
     error = problem if isinstance(problem, SmpError) else InvalidError(problem)
+    # kubectl prints an Invalid by its causes, and most others by their message.
     if isinstance(error, StatusError):
         reason, form = error.reason, error.form
     else:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-from smp import codec
+import msgspec
+
 from smp.errors import ObjectError, SmpError, UnknownKindError
 from smp.handler._options import DEFAULT, Options, requested
 from smp.handler._pipeline import patch
 from smp.handler._retries import ATTEMPTS, aretry
 from smp.handler._status import (
-    Accepted,
     InvalidError,
     MethodNotAllowedError,
     NotFoundError,
     Outcome,
+    Refused,
     StatusError,
     TooLargeError,
     to_status,
@@ -39,11 +40,11 @@ Save: TypeAlias = Callable[[Scope, Any, JSONObject], Awaitable[JSONObject | None
 class PatchEndpoint:
     """An ASGI application that answers PATCH.
 
-    ``load(scope)`` returns the object that a request is about, as bytes or as a dict,
-    and None where there is none. ``save(scope, loaded, new)`` stores the new object if
-    what was loaded still is what is stored, and returns it as stored; None says that
-    somebody else was faster: the patch is then applied to what is loaded anew. It is
-    not called where nothing changed, nor for a dry run. A SmpError of theirs is
+    ``load(scope)`` returns the stored object of a request, as bytes or as a dict, and
+    None where there is none. ``save(scope, loaded, new)`` stores the new object if what
+    was loaded still is what is stored, and returns it as stored; None says that another
+    writer was faster: the patch is then applied to what is loaded anew. It is not
+    called where nothing changed, nor for a dry run. A SmpError that either raises is
     answered, as those of hooks are.
 
     Go: k8s.io/apiserver, endpoints/handlers/patch.go.
@@ -65,12 +66,27 @@ class PatchEndpoint:
         self._attempts = attempts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Raises ValueError for what is no HTTP request, and for a
-        stored object that is none.
+        """Answer one request.
+
+        Raises ValueError for another protocol than HTTP, and where the stored object is
+        not one.
         """
         if scope["type"] != "http":
             raise ValueError(f"a PATCH handler has no answer for {scope['type']}")
-        await _answer(send, await self._outcome(scope, receive))
+        outcome = await self._outcome(scope, receive)
+        body = outcome.body
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+        ]
+        headers += [(b"warning", value) for value in warning_headers(outcome.warnings)]
+        if outcome.code == MethodNotAllowedError.status:
+            # RFC 9110, section 15.5.6: a 405 has to name the methods.
+            headers.append((b"allow", b"PATCH"))
+        await send(
+            {"type": "http.response.start", "status": outcome.code, "headers": headers}
+        )
+        await send({"type": "http.response.body", "body": body})
 
     async def _outcome(self, scope: Scope, receive: Receive) -> Outcome:
         try:
@@ -98,51 +114,44 @@ class PatchEndpoint:
         async def read() -> Loaded:
             loaded = await self._load(scope)
             if loaded is None:
-                raise NotFoundError("there is no such object")
+                raise NotFoundError("object not found")
             return loaded
 
+        media_type = ""
+        for name, value in scope["headers"]:
+            if name == b"content-type":
+                media_type = value.decode("latin-1")
+
         def compute(loaded: Loaded) -> Outcome:
-            old = _object(loaded)
-            return patch(old, body, _content_type(scope), self._schema(old), options)
+            schema = self._schema_of(loaded)
+            return patch(loaded, body, media_type, schema, options)
 
         async def write(loaded: Loaded, outcome: Outcome) -> Outcome | None:
-            if (
-                not isinstance(outcome, Accepted)
-                or not outcome.changed
-                or outcome.dry_run
-            ):
+            if isinstance(outcome, Refused) or not outcome.changed or outcome.dry_run:
                 return outcome
             saved = await self._save(scope, loaded, outcome.object)
             return None if saved is None else outcome.with_object(saved)
 
         return await aretry(read, compute, write, attempts=self._attempts)
 
-    def _schema(self, obj: JSONObject) -> Schema | None:
+    def _schema_of(self, loaded: Loaded) -> Schema | None:
+        """Return the schema of the stored object; None for a kind without one."""
         try:
-            return self._catalog.schema_of(obj)
+            if isinstance(loaded, bytes):
+                kind = msgspec.json.decode(loaded, type=_TypeMeta)
+                return self._catalog.schema(kind.api_version, kind.kind)
+            return self._catalog.schema_of(loaded)
+        except msgspec.MsgspecError as error:
+            raise ValueError("the stored object is not JSON, or not one") from error
         except (UnknownKindError, ObjectError):
             return None
 
 
-def _object(loaded: Loaded) -> JSONObject:
-    try:
-        value = codec.decode(loaded) if isinstance(loaded, bytes) else loaded
-    except SmpError as error:
-        raise ValueError("the stored object is not JSON") from error
-    if not isinstance(value, dict):
-        raise ValueError("the stored object is no JSON object")
-    return value
+class _TypeMeta(msgspec.Struct):
+    """The part of an object that names its kind (Go: metav1.TypeMeta)."""
 
-
-def _content_type(scope: Scope) -> str:
-    return next(
-        (
-            value.decode("latin-1")
-            for name, value in scope["headers"]
-            if name == b"content-type"
-        ),
-        "",
-    )
+    api_version: str = msgspec.field(name="apiVersion", default="")
+    kind: str = ""
 
 
 async def _body(receive: Receive, limit: int) -> bytes:
@@ -151,26 +160,12 @@ async def _body(receive: Receive, limit: int) -> bytes:
     while more and size <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise StatusError("the client went away before the end of its request")
+            raise StatusError(
+                "the client closed the connection before its request ended"
+            )
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         more = message.get("more_body", False)
     if size > limit:
         raise TooLargeError(f"limit is {limit}")
     return b"".join(chunks)
-
-
-async def _answer(send: Send, outcome: Outcome) -> None:
-    body = outcome.body
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-    ]
-    headers += [(b"warning", value) for value in warning_headers(outcome.warnings)]
-    headers += (
-        [(b"allow", b"PATCH")] if outcome.code == MethodNotAllowedError.status else []
-    )
-    await send(
-        {"type": "http.response.start", "status": outcome.code, "headers": headers}
-    )
-    await send({"type": "http.response.body", "body": body})

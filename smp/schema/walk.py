@@ -192,7 +192,7 @@ class Plan:
         self._objects: dict[Type, Node] = {}
 
     def node(self, type_: Type, field: Field | None) -> Node | None:
-        """Return the node for values of a type; None where nothing is to do below it."""
+        """Return the node for values of a type; None where there is nothing to do."""
         if not self.everything and not self.leads(type_):
             return None
         if isinstance(type_, ListType):
@@ -635,20 +635,20 @@ def pair(
     """
     count = len(old)
     found: list[JSON | Absent] = []
-    by_key: list[KeyIndex] | None = None
+    by_key: list[KeyIndex] = []
     shared: dict[int, JSON] | None = None
     for index in range(len(new)):
         element = new[index]
         if index < count and old[index] is element and (trust_shared or not identities):
             found.append(element)
         elif identities:
-            if by_key is None:
-                by_key = [KeyIndex(old, keys) for keys in identities]
             was: JSON | Absent = ABSENT
-            for elements in by_key:
-                key = key_of(element, elements.keys)
-                was = elements.unique.get(key, ABSENT)
-                if key not in elements.ambiguous:
+            for at in range(len(identities)):
+                if at == len(by_key):
+                    by_key.append(KeyIndex(old, identities[at]))
+                key = key_of(element, identities[at])
+                was = by_key[at].unique.get(key, ABSENT)
+                if key not in by_key[at].ambiguous:
                     break
             found.append(was)
         else:

@@ -34,9 +34,17 @@ def decoded_for(
     does not pay, or where the document is not plain: decode the whole of it then.
     """
     tree = decoded_along(patch, document, schema, length=length)
-    if tree is not None:
+    if tree is None:
+        return None
+    try:
         _decode_members(tree, patch, schema.type)
+    except _AmbiguousKeyError:
+        return None
     return tree
+
+
+class _AmbiguousKeyError(Exception):
+    """Several elements of a list have one key: it takes all of them to pair them."""
 
 
 def _decode_members(members: JSONObject, patch: JSONObject, type_: Type) -> None:
@@ -65,8 +73,13 @@ def _decode_elements(
     for change in patch:
         if isinstance(change, dict) and isinstance(change.get(merge_key), (str, int)):
             changes[change[merge_key]] = change
+    seen: set[JSON] = set()
     for element in elements:
         if isinstance(element, dict):
             key = element.get(merge_key)
-            if isinstance(key, (str, int)) and key in changes:
-                _decode_members(element, changes[key], type_)
+            if isinstance(key, (str, int)):
+                if key in seen:
+                    raise _AmbiguousKeyError
+                seen.add(key)
+                if key in changes:
+                    _decode_members(element, changes[key], type_)
