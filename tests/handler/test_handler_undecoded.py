@@ -64,7 +64,7 @@ PATCHES: list[JSONObject] = [
                 "spec": {
                     "$setElementOrder/containers": [{"name": "log"}, {"name": "app"}],
                     "containers": [
-                        {"name": "app", "env": [{"name": "A", "valueFrom": {}}]},
+                        {"name": "app", "env": [{"name": "A", "valueFrom": {}}]}
                     ],
                 }
             }

@@ -36,7 +36,7 @@ SCALE: Final = int(os.environ.get("SMP_FAULTS", "1"))
 
 
 class Cluster:
-    """Servers on one store that can be killed and started again; ``urls`` are theirs."""
+    """Servers on one store, to be killed and started again; ``urls`` are theirs."""
 
     def __init__(self, directory: Path, store: str, replicas: int) -> None:
         self._directory = directory

@@ -14,7 +14,13 @@ from typing import Any
 import pytest
 
 from tests.support.kubectl import needs_kubectl
-from tests.support.kubectl_objects import image_of, live_deployment, version_of
+from tests.support.kubectl_objects import (
+    error_of,
+    image_of,
+    live_deployment,
+    merge_patch,
+    version_of,
+)
 from tests.support.server_app import config_map, deployment
 from tests.support.server_process import Kubectl, manifest
 
@@ -41,12 +47,8 @@ def test_the_exit_code_of_diff_shows_whether_apply_would_change_something(
     changed = kubectl.run("diff", "-f", "-", given=manifest(deployment("nginx:1.26")))
     assert changed.returncode == 1
     assert re.search(r"^-.*nginx:1.25\n\+.*nginx:1.26$", changed.stdout, re.MULTILINE)
-    assert (
-        kubectl.run(
-            "diff", "-f", "-", given=manifest(config_map("new", a="b"))
-        ).returncode
-        == 1
-    )
+    added = manifest(config_map("new", a="b"))
+    assert kubectl.run("diff", "-f", "-", given=added).returncode == 1
     assert version_of(kubectl) == before
     assert kubectl("get", "cm", "-o", "name") == ""
 
@@ -74,12 +76,11 @@ def test_manifests_that_kubectl_prints_are_unchanged_when_applied_again(
         kubectl("create", "ingress", "i", "--rule=a.example.com/=s:80", *dry),
         kubectl("create", "deployment", "d", "--image=x", *dry),
     ]
-    assert kubectl("apply", "-f", "-", given="---\n".join(printed)).count(
-        " created\n"
-    ) == len(printed)
-    assert kubectl("apply", "-f", "-", given="---\n".join(printed)).count(
-        " unchanged\n"
-    ) == len(printed)
+    documents = "---\n".join(printed)
+    first = kubectl("apply", "-f", "-", given=documents)
+    assert first.count(" created\n") == len(printed)
+    second = kubectl("apply", "-f", "-", given=documents)
+    assert second.count(" unchanged\n") == len(printed)
 
 
 def test_apply_prune_deletes_objects_that_are_no_longer_applied(
@@ -95,55 +96,43 @@ def test_apply_prune_deletes_objects_that_are_no_longer_applied(
 
 
 def test_server_side_apply_is_refused_with_a_message(kubectl: Kubectl) -> None:
-    refused = kubectl.run(
-        "apply", "--server-side", "-f", "-", given=manifest(config_map("a"))
+    objects = manifest(config_map("a"))
+    error = error_of(kubectl, "apply", "--server-side", "-f", "-", given=objects)
+    message = (
+        "Server-side apply not available on the server: "
+        "(this server has no server-side apply"
     )
-    assert refused.returncode == 1
-    assert (
-        "Server-side apply not available on the server: (this server has no server-side apply"
-        in refused.stderr
-    )
+    assert message in error
+
+
+NEW_IMAGE = {"spec": {"containers": [{"name": "app", "image": "nginx:2"}]}}
+REPLACE_IMAGE = {
+    "op": "replace",
+    "path": "/spec/template/spec/containers/0/image",
+    "value": "nginx:2",
+}
 
 
 @pytest.mark.parametrize(
-    ("kind", "patch"),
+    ("patch_type", "patch"),
     [
-        (
-            "strategic",
-            {
-                "spec": {
-                    "template": {
-                        "spec": {"containers": [{"name": "app", "image": "nginx:2"}]}
-                    }
-                }
-            },
-        ),
-        (
-            "merge",
-            {
-                "spec": {
-                    "template": {
-                        "spec": {"containers": [{"name": "app", "image": "nginx:2"}]}
-                    }
-                }
-            },
-        ),
-        (
-            "json",
-            [
-                {
-                    "op": "replace",
-                    "path": "/spec/template/spec/containers/0/image",
-                    "value": "nginx:2",
-                }
-            ],
-        ),
+        ("strategic", {"spec": {"template": NEW_IMAGE}}),
+        ("merge", {"spec": {"template": NEW_IMAGE}}),
+        ("json", [REPLACE_IMAGE]),
     ],
 )
-def test_patch_of_each_type(kubectl: Kubectl, kind: str, patch: Any) -> None:
+def test_patch_of_each_type(kubectl: Kubectl, patch_type: str, patch: Any) -> None:
     kubectl.apply(deployment())
     before = version_of(kubectl)
-    arguments = ("patch", "deploy", "web", "--type", kind, "-p", json.dumps(patch))
+    arguments = (
+        "patch",
+        "deploy",
+        "web",
+        "--type",
+        patch_type,
+        "-p",
+        json.dumps(patch),
+    )
     assert kubectl(*arguments, "--dry-run=server") == "deployment.apps/web patched\n"
     assert version_of(kubectl) == before
     assert kubectl(*arguments) == "deployment.apps/web patched\n"
@@ -157,23 +146,8 @@ def test_patch_of_each_type(kubectl: Kubectl, kind: str, patch: Any) -> None:
 def test_patch_of_status_changes_nothing_else(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     patch = {"status": {"replicas": 2, "readyReplicas": 1}, "spec": {"replicas": 9}}
-    kubectl(
-        "patch",
-        "deploy",
-        "web",
-        "--subresource=status",
-        "--type=merge",
-        "-p",
-        json.dumps(patch),
-    )
-    kubectl(
-        "patch",
-        "deploy",
-        "web",
-        "--type=merge",
-        "-p",
-        json.dumps({"status": {"replicas": 7}}),
-    )
+    merge_patch(kubectl, "deploy", "web", patch, "--subresource=status")
+    merge_patch(kubectl, "deploy", "web", {"status": {"replicas": 7}})
     live = live_deployment(kubectl)
     assert live["status"] == {"replicas": 2, "readyReplicas": 1}
     assert (live["spec"]["replicas"], live["metadata"]["generation"]) == (2, 1)
@@ -184,15 +158,11 @@ def test_edit_changes_the_object(kubectl: Kubectl, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nsed -i s/nginx:1.25/nginx:1.99/ $1\n")
     editor.chmod(0o755)
-    assert (
-        kubectl("edit", "deploy", "web", KUBE_EDITOR=str(editor))
-        == "deployment.apps/web edited\n"
-    )
+    edited = kubectl("edit", "deploy", "web", KUBE_EDITOR=str(editor))
+    assert edited == "deployment.apps/web edited\n"
     assert image_of(kubectl) == "nginx:1.99"
-    assert (
-        "no changes made"
-        in kubectl.run("edit", "deploy", "web", KUBE_EDITOR=str(editor)).stderr
-    )
+    again = kubectl.run("edit", "deploy", "web", KUBE_EDITOR=str(editor))
+    assert "no changes made" in again.stderr
 
 
 def test_edit_of_an_invalid_value_is_cancelled(
@@ -200,53 +170,34 @@ def test_edit_of_an_invalid_value_is_cancelled(
 ) -> None:
     kubectl.apply(deployment())
     editor = tmp_path / "editor"
-    editor.write_text(
-        "#!/bin/sh\nsed -i 's/  name: web$/  name: web\\n  labels: {a: \"not valid!\"}/' $1\n"
-    )
+    script = 's/  name: web$/  name: web\\n  labels: {a: "not valid!"}/'
+    editor.write_text(f"#!/bin/sh\nsed -i '{script}' $1\n")
     editor.chmod(0o755)
     refused = kubectl.run(
         "edit", "deploy", "web", KUBE_EDITOR=str(editor), TMPDIR=str(tmp_path)
     )
     assert refused.returncode == 1
     assert 'deployments.apps "web" is invalid' in refused.stderr
-    assert any(
-        "metadata.labels: Invalid value" in kept.read_text()
-        for kept in tmp_path.glob("kubectl-edit-*.yaml")
-    )
+    # kubectl leaves a copy of what was edited, with the error as a comment.
+    copies = [file.read_text() for file in tmp_path.glob("kubectl-edit-*.yaml")]
+    assert any("metadata.labels: Invalid value" in copy for copy in copies)
 
 
 def test_label_annotate_set_image_and_restart(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
-    assert (
-        kubectl("label", "deploy", "web", "tier=front")
-        == "deployment.apps/web labeled\n"
-    )
-    assert (
-        kubectl("label", "deploy", "web", "tier=front")
-        == "deployment.apps/web not labeled\n"
-    )
-    assert (
-        "already has a value"
-        in kubectl.run("label", "deploy", "web", "tier=back").stderr
-    )
-    assert (
-        kubectl("annotate", "deploy", "web", "note=x")
-        == "deployment.apps/web annotated\n"
-    )
-    assert (
-        kubectl("set", "image", "deploy/web", "app=nginx:3")
-        == "deployment.apps/web image updated\n"
-    )
-    assert (
-        kubectl("set", "env", "deploy/web", "A=b")
-        == "deployment.apps/web env updated\n"
-    )
-    assert (
-        kubectl("rollout", "restart", "deploy/web") == "deployment.apps/web restarted\n"
-    )
-    assert (
-        kubectl("label", "deploy", "web", "tier-") == "deployment.apps/web unlabeled\n"
-    )
+    for arguments, outcome in (
+        (("label", "deploy", "web", "tier=front"), "labeled"),
+        (("label", "deploy", "web", "tier=front"), "not labeled"),
+        (("annotate", "deploy", "web", "note=x"), "annotated"),
+        (("set", "image", "deploy/web", "app=nginx:3"), "image updated"),
+        (("set", "env", "deploy/web", "A=b"), "env updated"),
+        (("rollout", "restart", "deploy/web"), "restarted"),
+    ):
+        assert kubectl(*arguments) == f"deployment.apps/web {outcome}\n"
+    error = error_of(kubectl, "label", "deploy", "web", "tier=back")
+    assert "already has a value" in error
+    unlabeled = kubectl("label", "deploy", "web", "tier-")
+    assert unlabeled == "deployment.apps/web unlabeled\n"
     live = live_deployment(kubectl)
     assert live["spec"]["template"]["spec"]["containers"] == [
         {"name": "app", "image": "nginx:3", "env": [{"name": "A", "value": "b"}]}
@@ -257,42 +208,30 @@ def test_label_annotate_set_image_and_restart(kubectl: Kubectl) -> None:
 
 def test_scale_sets_the_replicas(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
-    assert (
-        kubectl("scale", "deploy/web", "--replicas=5") == "deployment.apps/web scaled\n"
-    )
-    assert (
-        "Expected replicas to be 2, was 5"
-        in kubectl.run(
-            "scale", "deploy/web", "--replicas=1", "--current-replicas=2"
-        ).stderr
-    )
-    assert (
-        kubectl("scale", "deploy/web", "--replicas=1", "--current-replicas=5")
-        == "deployment.apps/web scaled\n"
-    )
+    scale_web = ("scale", "deploy/web")
+    scaled = "deployment.apps/web scaled\n"
+    assert kubectl(*scale_web, "--replicas=5") == scaled
+    error = error_of(kubectl, *scale_web, "--replicas=1", "--current-replicas=2")
+    assert "Expected replicas to be 2, was 5" in error
+    assert kubectl(*scale_web, "--replicas=1", "--current-replicas=5") == scaled
     scale = kubectl.live("deployments.apps/v1", "web/scale")
-    assert (scale["kind"], scale["spec"], scale["status"]["selector"]) == (
-        "Scale",
-        {"replicas": 1},
-        "app=web",
-    )
+    assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 1})
+    assert scale["status"]["selector"] == "app=web"
 
 
 def test_replace_of_an_old_version_is_a_conflict(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     live = live_deployment(kubectl)
-    assert (
-        kubectl("replace", "-f", "-", given=manifest(deployment("nginx:4")))
-        == "deployment.apps/web replaced\n"
-    )
-    stale = kubectl.run("replace", "-f", "-", given=manifest(live))
-    assert "Error from server (Conflict)" in stale.stderr
-    assert "Operation cannot be fulfilled on deployments.apps" in stale.stderr
+    replacement = manifest(deployment("nginx:4"))
+    replaced = kubectl("replace", "-f", "-", given=replacement)
+    assert replaced == "deployment.apps/web replaced\n"
+    error = error_of(kubectl, "replace", "-f", "-", given=manifest(live))
+    assert "Error from server (Conflict)" in error
+    assert "Operation cannot be fulfilled on deployments.apps" in error
     assert image_of(kubectl) == "nginx:4"
     uid = live_deployment(kubectl)["metadata"]["uid"]
-    forced = kubectl(
-        "replace", "--force", "-f", "-", given=manifest(deployment("nginx:5"))
-    )
+    replacement = manifest(deployment("nginx:5"))
+    forced = kubectl("replace", "--force", "-f", "-", given=replacement)
     assert forced.splitlines()[-1] == "deployment.apps/web replaced"
     assert live_deployment(kubectl)["metadata"]["uid"] != uid
 
@@ -300,26 +239,19 @@ def test_replace_of_an_old_version_is_a_conflict(kubectl: Kubectl) -> None:
 def test_create_run_expose_and_delete(kubectl: Kubectl) -> None:
     assert kubectl("run", "pod", "--image=nginx", "--port=80") == "pod/pod created\n"
     assert kubectl("expose", "pod", "pod", "--port=80") == "service/pod exposed\n"
-    again = kubectl.run(
-        "create", "-f", "-", given=manifest(config_map("a"), config_map("a"))
-    )
-    assert (
-        'Error from server (AlreadyExists): error when creating "STDIN": configmaps "a" already exists'
-        in again.stderr
-    )
-    named = kubectl(
-        "create", "-o", "name", "-f", "-", given=manifest(generated := config_map("x"))
-    )
-    assert named == "configmap/x\n"
-    generated["metadata"] = {"generateName": "some-"}
-    names = {
-        kubectl("create", "-o", "name", "-f", "-", given=manifest(generated))
-        for _ in range(2)
-    }
+    twice = manifest(config_map("a"), config_map("a"))
+    error = error_of(kubectl, "create", "-f", "-", given=twice)
+    message = 'error when creating "STDIN": configmaps "a" already exists'
+    assert f"Error from server (AlreadyExists): {message}" in error
+    create = ("create", "-o", "name", "-f", "-")
+    assert kubectl(*create, given=manifest(config_map("x"))) == "configmap/x\n"
+    generated = {**config_map("x"), "metadata": {"generateName": "some-"}}
+    names = {kubectl(*create, given=manifest(generated)) for _ in range(2)}
     assert len(names) == 2
-    assert all(re.fullmatch(r"configmap/some-[a-z0-9]{5}\n", name) for name in names)
+    for name in names:
+        assert re.fullmatch(r"configmap/some-[a-z0-9]{5}\n", name)
     assert 'configmap "a" deleted' in kubectl("delete", "cm", "a")
-    assert 'configmaps "a" not found' in kubectl.run("delete", "cm", "a").stderr
+    assert 'configmaps "a" not found' in error_of(kubectl, "delete", "cm", "a")
     kubectl("delete", "cm,pods,svc", "--all")
     assert "No resources found" in kubectl.run("get", "cm,pods,svc").stderr
 
@@ -327,9 +259,7 @@ def test_create_run_expose_and_delete(kubectl: Kubectl) -> None:
 def test_apply_clears_a_union_member_that_another_client_has_set(
     kubectl: Kubectl,
 ) -> None:
-    """A StatefulSet whose rollingUpdate was set beside apply: the plain merge would
-    leave both members.
-    """
+    """A plain merge would keep rollingUpdate, which was not in what was applied."""
     template = deployment()["spec"]["template"]
     stateful: dict[str, Any] = {
         "apiVersion": "apps/v1",
@@ -347,28 +277,21 @@ def test_apply_clears_a_union_member_that_another_client_has_set(
     kubectl("patch", "sts", "db", "-p", json.dumps(defaulted))
     stateful["spec"]["updateStrategy"] = {"type": "OnDelete"}
     assert kubectl.apply(stateful) == "statefulset.apps/db configured\n"
-    assert kubectl.live("statefulsets.apps/v1", "db")["spec"]["updateStrategy"] == {
-        "type": "OnDelete"
-    }
+    live = kubectl.live("statefulsets.apps/v1", "db")
+    assert live["spec"]["updateStrategy"] == {"type": "OnDelete"}
     assert kubectl.apply(stateful) == "statefulset.apps/db unchanged\n"
 
 
 def test_concurrent_patches_by_kubectl_are_all_stored(kubectl: Kubectl) -> None:
     kubectl.apply(config_map("shared"))
-    running = [
-        kubectl.start(
-            "patch",
-            "cm",
-            "shared",
-            "--type=merge",
-            "-p",
-            json.dumps({"data": {f"k{number}": "v"}}),
-        )
-        for number in range(6)
+    keys = [f"k{number}" for number in range(6)]
+    patch = ("patch", "cm", "shared", "--type=merge", "-p")
+    processes = [
+        kubectl.start(*patch, json.dumps({"data": {key: "v"}})) for key in keys
     ]
-    for one in running:
-        with one:
-            assert one.communicate(timeout=60)[1] == ""
-    assert sorted(kubectl.live("configmaps.v1", "shared")["data"]) == [
-        f"k{number}" for number in range(6)
-    ]
+    for process in processes:
+        with process:
+            _, error = process.communicate(timeout=60)
+            assert error == ""
+    stored = kubectl.live("configmaps.v1", "shared")
+    assert sorted(stored["data"]) == keys

@@ -1,7 +1,8 @@
 """Client-side apply by the real kubectl against the server.
 
-What the server stores is what ``kubectl patch --local``, which runs Go's strategic
-merge patch, makes of the same body."""
+The server stores what ``kubectl patch --local``, which runs Go's strategic merge patch,
+makes of the same body.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from smp.values import JSON
+from smp.values import JSON, as_object
 from tests.support.kubectl import needs_kubectl, patch_local
 from tests.support.server_app import STRATEGIC
 from tests.support.server_process import Kubectl, ServerProcess, manifest, serving
 
 pytestmark = [needs_kubectl, pytest.mark.slow]
 
-_BODY = re.compile(r'"Request Body" body="(.+)"$', re.MULTILINE)
+REQUEST_BODY = re.compile(r'"Request Body" body="(.+)"$', re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +33,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 def deployment(
     containers: list[Any] | None = None, strategy: Any = None, **pod: Any
 ) -> dict[str, Any]:
-    pod["containers"] = (
-        [{"name": "app", "image": "nginx:1.25"}] if containers is None else containers
-    )
+    if containers is None:
+        containers = [{"name": "app", "image": "nginx:1.25"}]
+    pod["containers"] = containers
     template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
     spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template}
+    if strategy:
+        spec["strategy"] = strategy
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "web"},
-        "spec": spec | ({"strategy": strategy} if strategy else {}),
+        "spec": spec,
     }
 
 
@@ -74,8 +77,10 @@ def finalized(*finalizers: str) -> dict[str, Any]:
 
 
 class Situation(NamedTuple):
-    """What is applied first, what happens to the live object then, what is applied
-    next, and a part of that patch.
+    """Two configurations that are applied one after the other.
+
+    ``drift`` is a patch of the live object between them, by another client. ``sent`` is
+    a part of the patch that kubectl sends for the second one.
     """
 
     before: dict[str, Any]
@@ -118,7 +123,7 @@ SITUATIONS: dict[str, Situation] = {
         deployment(strategy={"type": "Recreate"}),
         '"strategy":{"$retainKeys":["type"],"rollingUpdate":null,"type":"Recreate"}',
     ),
-    "change the strategy whose member somebody else set": Situation(
+    "change the strategy whose member another client has set": Situation(
         deployment(strategy={"type": "RollingUpdate"}),
         deployment(strategy={"type": "Recreate"}),
         '"strategy":{"$retainKeys":["type"],"type":"Recreate"}',
@@ -129,7 +134,7 @@ SITUATIONS: dict[str, Situation] = {
         finalized("example.com/a", "example.com/c"),
         '"$deleteFromPrimitiveList/finalizers":["example.com/b"]',
     ),
-    "keep a sidecar of somebody else": Situation(
+    "keep the sidecar of another client": Situation(
         deployment(containers("app", "log")),
         deployment(containers("log", "app", image="nginx:1.26")),
         drift={
@@ -140,7 +145,7 @@ SITUATIONS: dict[str, Situation] = {
             }
         },
     ),
-    "remove what is gone already": Situation(
+    "remove a variable that is already absent": Situation(
         with_env(A, B),
         with_env(A),
         '{"$patch":"delete","name":"B"}',
@@ -169,7 +174,7 @@ SITUATIONS: dict[str, Situation] = {
     "drop a list": Situation(
         with_env(A, B), deployment([{"name": "app", "image": "nginx"}]), '"env":null'
     ),
-    "value to valueFrom": Situation(
+    "change value to valueFrom": Situation(
         with_env(A),
         with_env(
             {"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
@@ -197,7 +202,7 @@ SITUATIONS: dict[str, Situation] = {
         ),
         '"$setElementOrder/ports":[{"port":53},{"port":53}]',
     ),
-    "add everything at once": Situation(
+    "add many fields at once": Situation(
         deployment(),
         deployment(
             [
@@ -221,44 +226,42 @@ SITUATIONS: dict[str, Situation] = {
 def test_the_stored_object_is_what_go_makes_of_the_patch(
     server: ServerProcess, tmp_path: Path, situation: Situation
 ) -> None:
-    namespace = server.post(
-        "/api/v1/namespaces", {"metadata": {"generateName": "test-"}}
-    )["metadata"]["name"]
+    body = {"metadata": {"generateName": "test-"}}
+    namespace = server.post("/api/v1/namespaces", body)["metadata"]["name"]
     kubectl = Kubectl(server, tmp_path / "home", namespace)
     kubectl.apply(situation.before)
     path = path_of(situation.before, namespace)
     if situation.drift:
         server.patch(path, situation.drift, STRATEGIC)
     live = server.get(path)
-    done = kubectl.run("apply", "-v=9", "-f", "-", given=manifest(situation.after))
-    assert done.returncode == 0, done.stderr
-    (body,) = (json.loads(f'"{text}"') for text in _BODY.findall(done.stderr))
-    assert situation.sent in body
-    assert without_versions(server.get(path)) == without_versions(
-        patch_local(live, json.loads(body))
-    )
-    after = server.get(path)
-    # Where the live list has more than the manifest, kubectl sends its order each time.
-    assert "unchanged" in kubectl.apply(situation.after) or situation.drift
-    assert server.get(path) == after
+    run = kubectl.run("apply", "-v=9", "-f", "-", given=manifest(situation.after))
+    assert run.returncode == 0, run.stderr
+    (quoted,) = REQUEST_BODY.findall(run.stderr)
+    patch = json.loads(f'"{quoted}"')
+    assert situation.sent in patch
+    stored = server.get(path)
+    expected = patch_local(live, json.loads(patch))
+    assert without_versions(stored) == without_versions(expected)
+    again = kubectl.apply(situation.after)
+    # Where a live list has more elements than the manifest, kubectl sends the order of
+    # the list each time, and reports the object as configured.
+    if situation.drift is None:
+        assert "unchanged" in again
+    assert server.get(path) == stored
 
 
 def path_of(obj: dict[str, Any], namespace: str) -> str:
-    prefix = (
-        f"/apis/{obj['apiVersion']}"
-        if "/" in obj["apiVersion"]
-        else f"/api/{obj['apiVersion']}"
-    )
-    return f"{prefix}/namespaces/{namespace}/{obj['kind'].lower()}s/{obj['metadata']['name']}"
+    api_version = obj["apiVersion"]
+    root = "apis" if "/" in api_version else "api"
+    plural = obj["kind"].lower() + "s"
+    name = obj["metadata"]["name"]
+    return f"/{root}/{api_version}/namespaces/{namespace}/{plural}/{name}"
 
 
 def without_versions(obj: JSON) -> JSON:
+    """Return an object without the metadata that each write changes."""
     assert isinstance(obj, dict)
-    metadata = obj["metadata"]
-    assert isinstance(metadata, dict)
-    kept: JSON = {
-        name: value
-        for name, value in metadata.items()
-        if name not in {"generation", "resourceVersion"}
-    }
-    return {**obj, "metadata": kept}
+    metadata = {**as_object(obj["metadata"])}
+    metadata.pop("generation", None)
+    metadata.pop("resourceVersion", None)
+    return {**obj, "metadata": metadata}

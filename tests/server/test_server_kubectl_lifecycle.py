@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.support.kubectl import needs_kubectl
+from tests.support.kubectl_objects import error_of, merge_patch
 from tests.support.server_app import config_map, deployment
 from tests.support.server_process import Kubectl, manifest
 
@@ -17,16 +17,13 @@ pytestmark = [needs_kubectl, pytest.mark.slow]
 def test_a_namespace_is_deleted_with_its_objects(kubectl: Kubectl) -> None:
     namespace = kubectl.namespace
     kubectl.apply(deployment(), config_map("a"))
-    assert f'namespace "{namespace}" deleted' in kubectl(
-        "delete", "namespace", namespace
-    )
-    assert "NotFound" in kubectl.run("get", "namespace", namespace).stderr
+    deleted = kubectl("delete", "namespace", namespace)
+    assert f'namespace "{namespace}" deleted' in deleted
+    assert "NotFound" in error_of(kubectl, "get", "namespace", namespace)
     assert "No resources found" in kubectl.run("get", "cm,deploy").stderr
-    refused = kubectl.run("delete", "namespace", "default")
-    assert (
-        'namespaces "default" is forbidden: this namespace may not be deleted'
-        in refused.stderr
-    )
+    error = error_of(kubectl, "delete", "namespace", "default")
+    message = 'namespaces "default" is forbidden: this namespace may not be deleted'
+    assert message in error
 
 
 def test_a_finalizer_delays_the_deletion_of_its_namespace(kubectl: Kubectl) -> None:
@@ -35,31 +32,17 @@ def test_a_finalizer_delays_the_deletion_of_its_namespace(kubectl: Kubectl) -> N
     kubectl.apply(held)
     namespace = kubectl.namespace
     kubectl("delete", "namespace", namespace, "--wait=false")
-    with kubectl.start(
-        "wait", f"namespace/{namespace}", "--for=delete", "--timeout=30s"
-    ) as waiting:
-        kubectl(
-            "wait",
-            "cm/held",
-            "--for=jsonpath={.metadata.deletionTimestamp}",
-            "--timeout=30s",
-        )
-        assert (
-            kubectl.server.get(f"/api/v1/namespaces/{namespace}")["status"]["phase"]
-            == "Terminating"
-        )
-        refused = kubectl.run("create", "-f", "-", given=manifest(config_map("late")))
-        assert "because it is being terminated" in refused.stderr
-        kubectl(
-            "patch",
-            "cm",
-            "held",
-            "--type=merge",
-            "-p",
-            json.dumps({"metadata": {"finalizers": None}}),
-        )
-        assert waiting.communicate(timeout=30)[1] == ""
-    assert waiting.returncode == 0
+    wait = ("wait", "--timeout=30s")
+    with kubectl.start(*wait, f"namespace/{namespace}", "--for=delete") as waiting:
+        kubectl(*wait, "cm/held", "--for=jsonpath={.metadata.deletionTimestamp}")
+        live = kubectl.server.get(f"/api/v1/namespaces/{namespace}")
+        assert live["status"]["phase"] == "Terminating"
+        late = manifest(config_map("late"))
+        error = error_of(kubectl, "create", "-f", "-", given=late)
+        assert "because it is being terminated" in error
+        merge_patch(kubectl, "cm", "held", {"metadata": {"finalizers": None}})
+        _, error = waiting.communicate(timeout=30)
+    assert (waiting.returncode, error) == (0, "")
 
 
 def definition(group: str) -> dict[str, Any]:
@@ -132,67 +115,43 @@ def test_the_life_of_a_custom_resource_and_its_definition(kubectl: Kubectl) -> N
     group = "one.example.com"
     crd = f"customresourcedefinition.apiextensions.k8s.io/widgets.{group}"
     assert kubectl.apply(definition(group)) == f"{crd} created\n"
-    assert (
-        kubectl("wait", crd, "--for=condition=Established", "--timeout=10s")
-        == f"{crd} condition met\n"
-    )
+    established = ("--for=condition=Established", "--timeout=10s")
+    assert kubectl("wait", crd, *established) == f"{crd} condition met\n"
     assert kubectl.apply(definition(group)) == f"{crd} unchanged\n"
-    assert (
-        kubectl.apply(widget(group, size=3, items=["a", "b"]))
-        == f"widget.{group}/w created\n"
-    )
-    assert (
-        kubectl.apply(widget(group, size=4, items=["b"]))
-        == f"widget.{group}/w configured\n"
-    )
-    assert (
-        kubectl.apply(widget(group, size=4, items=["b"]))
-        == f"widget.{group}/w unchanged\n"
-    )
-    assert kubectl.live(f"widgets.{group}/v1", "w")["spec"] == {
-        "size": 4,
-        "mode": "slow",
-        "items": ["b"],
-    }
-    assert [line.split() for line in kubectl("get", "widgets").splitlines()] == [
-        ["NAME", "SIZE"],
-        ["w", "4"],
-    ]
-    invalid = kubectl.run("apply", "-f", "-", given=manifest(widget(group, size=0)))
-    assert 'The Widget "w" is invalid: spec.size: Invalid value: 0' in invalid.stderr
-    assert (
-        "spec.size: Required value"
-        in kubectl.run("apply", "-f", "-", given=manifest(widget(group))).stderr
-    )
-    assert "FIELDS:" in kubectl("explain", "widget.spec")
-    kubectl("patch", "widget", "w", "--type=merge", "-p", '{"spec":{"replicas":1}}')
-    assert kubectl("scale", "widget/w", "--replicas=3") == f"widget.{group}/w scaled\n"
-    kubectl(
-        "patch",
-        "widget",
-        "w",
-        "--subresource=status",
-        "--type=merge",
-        "-p",
-        '{"status":{"replicas":3}}',
-    )
+
+    first = widget(group, size=3, items=["a", "b"])
+    assert kubectl.apply(first) == f"widget.{group}/w created\n"
+    second = widget(group, size=4, items=["b"])
+    assert kubectl.apply(second) == f"widget.{group}/w configured\n"
+    assert kubectl.apply(second) == f"widget.{group}/w unchanged\n"
     live = kubectl.live(f"widgets.{group}/v1", "w")
-    assert (
-        live["spec"]["replicas"],
-        live["status"],
-        live["metadata"]["generation"],
-    ) == (3, {"replicas": 3}, 4)
-    strategic = kubectl.run(
-        "patch", "widget", "w", "--type=strategic", "-p", '{"spec":{"size":9}}'
-    )
-    assert strategic.returncode == 1
-    assert f"is not supported by {group}/v1, Kind=Widget" in strategic.stderr
-    assert kubectl("delete", "crd", f"widgets.{group}").startswith(
-        "customresourcedefinition"
-    )
-    assert (
-        "the server doesn't have a resource type"
-        in kubectl.run("get", f"widgets.{group}").stderr
-    )
+    assert live["spec"] == {"size": 4, "mode": "slow", "items": ["b"]}
+    table = [line.split() for line in kubectl("get", "widgets").splitlines()]
+    assert table == [["NAME", "SIZE"], ["w", "4"]]
+    assert "FIELDS:" in kubectl("explain", "widget.spec")
+
+    apply = ("apply", "-f", "-")
+    error = error_of(kubectl, *apply, given=manifest(widget(group, size=0)))
+    assert 'The Widget "w" is invalid: spec.size: Invalid value: 0' in error
+    error = error_of(kubectl, *apply, given=manifest(widget(group)))
+    assert "spec.size: Required value" in error
+
+    merge_patch(kubectl, "widget", "w", {"spec": {"replicas": 1}})
+    assert kubectl("scale", "widget/w", "--replicas=3") == f"widget.{group}/w scaled\n"
+    status = {"status": {"replicas": 3}}
+    merge_patch(kubectl, "widget", "w", status, "--subresource=status")
+    live = kubectl.live(f"widgets.{group}/v1", "w")
+    assert (live["spec"]["replicas"], live["status"]) == (3, {"replicas": 3})
+    assert live["metadata"]["generation"] == 4
+
+    strategic = ("--type=strategic", "-p", '{"spec":{"size":9}}')
+    error = error_of(kubectl, "patch", "widget", "w", *strategic)
+    assert f"is not supported by {group}/v1, Kind=Widget" in error
+
+    deleted = kubectl("delete", "crd", f"widgets.{group}")
+    assert deleted.startswith("customresourcedefinition")
+    error = error_of(kubectl, "get", f"widgets.{group}")
+    assert "the server doesn't have a resource type" in error
+    # A new definition of that name has no objects.
     kubectl.apply(definition(group))
     assert "No resources found" in kubectl.run("get", f"widgets.{group}").stderr

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.support.kubectl import needs_kubectl
-from tests.support.kubectl_objects import live_deployment
+from tests.support.kubectl_objects import error_of, live_deployment, merge_patch
 from tests.support.server_app import config_map, deployment
 from tests.support.server_process import Kubectl, ServerProcess, manifest
 
@@ -24,41 +24,29 @@ def test_get_prints_tables_and_documents(kubectl: Kubectl) -> None:
     table = [line.split() for line in kubectl("get", "deploy").splitlines()]
     assert table[0] == ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
     assert table[1][:4] == ["web", "0/2", "0", "0"]
-    wide = [
-        line.split() for line in kubectl("get", "deploy", "-o", "wide").splitlines()
-    ]
-    assert wide[0][5:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
-    assert wide[1][5:] == ["app", "nginx:1.25", "app=web"]
-    assert [line.split()[:2] for line in kubectl("get", "cm").splitlines()] == [
-        ["NAME", "DATA"],
-        ["a", "1"],
-        ["b", "2"],
-    ]
-    assert kubectl("get", "cm", "-l", "x in (2,3)", "-o", "name") == "configmap/b\n"
-    assert (
-        kubectl("get", "cm", "--field-selector", "metadata.name!=a", "-o", "name")
-        == "configmap/b\n"
-    )
-    assert (
-        kubectl("get", "cm", "--chunk-size=1", "-o", "name")
-        == "configmap/a\nconfigmap/b\n"
-    )
-    assert kubectl("get", "cm", "a", "-o", "yaml").startswith(
-        "apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n"
-    )
+    text = kubectl("get", "deploy", "-o", "wide")
+    head, row = [line.split() for line in text.splitlines()]
+    assert head[5:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
+    assert row[5:] == ["app", "nginx:1.25", "app=web"]
+    rows = [line.split()[:2] for line in kubectl("get", "cm").splitlines()]
+    assert rows == [["NAME", "DATA"], ["a", "1"], ["b", "2"]]
+    names = ("get", "cm", "-o", "name")
+    assert kubectl(*names, "-l", "x in (2,3)") == "configmap/b\n"
+    by_field = kubectl(*names, "--field-selector", "metadata.name!=a")
+    assert by_field == "configmap/b\n"
+    assert kubectl(*names, "--chunk-size=1") == "configmap/a\nconfigmap/b\n"
+    document = kubectl("get", "cm", "a", "-o", "yaml")
+    assert document.startswith("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n")
     assert json.loads(kubectl("get", "cm", "-o", "json"))["kind"] == "List"
-    assert (
-        kubectl("get", "cm", "-o", "custom-columns=N:.metadata.name", "--no-headers")
-        == "a\nb\n"
-    )
-    assert "web" in kubectl("get", "all")
+    columns = ("-o", "custom-columns=N:.metadata.name", "--no-headers")
+    assert kubectl("get", "cm", *columns) == "a\nb\n"
+    assert "deployment.apps/web" in kubectl("get", "all")
 
 
 def test_watch_shows_changes_as_they_happen(kubectl: Kubectl) -> None:
     kubectl.apply(config_map("a", k="v"))
-    with kubectl.start(
-        "get", "cm", "-w", "--output-watch-events", "--no-headers"
-    ) as watching:
+    options = ("-w", "--output-watch-events", "--no-headers")
+    with kubectl.start("get", "cm", *options) as watching:
         assert watching.stdout
         lines = (line.split()[:3] for line in watching.stdout)
         assert next(lines) == ["ADDED", "a", "1"]
@@ -84,48 +72,33 @@ def test_watch_prints_one_header(kubectl: Kubectl) -> None:
 
 def test_wait_for_a_condition_and_for_deletion(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
-    with kubectl.start(
-        "wait", "deploy/web", "--for=condition=Available", "--timeout=30s"
-    ) as waiting:
+    wait = ("wait", "deploy/web", "--timeout=30s")
+    with kubectl.start(*wait, "--for=condition=Available") as waiting:
         condition = {"type": "Available", "status": "True"}
-        status = json.dumps({"status": {"conditions": [condition]}})
-        kubectl(
-            "patch",
-            "deploy",
-            "web",
-            "--subresource=status",
-            "--type=merge",
-            "-p",
-            status,
-        )
-        out, err = waiting.communicate(timeout=30)
-    assert (out, err) == ("deployment.apps/web condition met\n", "")
-    with kubectl.start(
-        "wait", "deploy/web", "--for=delete", "--timeout=30s"
-    ) as waiting:
+        patch = {"status": {"conditions": [condition]}}
+        merge_patch(kubectl, "deploy", "web", patch, "--subresource=status")
+        output, error = waiting.communicate(timeout=30)
+    assert (output, error) == ("deployment.apps/web condition met\n", "")
+    with kubectl.start(*wait, "--for=delete") as waiting:
         kubectl("delete", "deploy", "web")
-        assert waiting.communicate(timeout=30)[1] == ""
-    assert waiting.returncode == 0
+        _, error = waiting.communicate(timeout=30)
+    assert (waiting.returncode, error) == (0, "")
 
 
 def test_rollout_status_waits_for_the_replicas(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     with kubectl.start("rollout", "status", "deploy/web", "--timeout=30s") as waiting:
-        counts = dict.fromkeys(
-            ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 2
-        )
-        status = json.dumps({"status": {"observedGeneration": 1, **counts}})
-        kubectl(
-            "patch",
-            "deploy",
-            "web",
-            "--subresource=status",
-            "--type=merge",
-            "-p",
-            status,
-        )
-        out, _ = waiting.communicate(timeout=30)
-    assert out.splitlines()[-1] == 'deployment "web" successfully rolled out'
+        status = {
+            "observedGeneration": 1,
+            "replicas": 2,
+            "updatedReplicas": 2,
+            "readyReplicas": 2,
+            "availableReplicas": 2,
+        }
+        patch = {"status": status}
+        merge_patch(kubectl, "deploy", "web", patch, "--subresource=status")
+        output, _ = waiting.communicate(timeout=30)
+    assert output.splitlines()[-1] == 'deployment "web" successfully rolled out'
 
 
 def test_explain_version_and_api_resources(kubectl: Kubectl) -> None:
@@ -143,32 +116,28 @@ def test_explain_version_and_api_resources(kubectl: Kubectl) -> None:
 
 
 def test_errors_are_printed_as_those_of_an_api_server(kubectl: Kubectl) -> None:
-    bogus = deployment(bogus=1)
-    strict = kubectl.run("apply", "-f", "-", given=manifest(bogus))
-    assert 'strict decoding error: unknown field "spec.bogus"' in strict.stderr
-    warned = kubectl.run("apply", "--validate=warn", "-f", "-", given=manifest(bogus))
+    apply = ("apply", "-f", "-")
+    bogus = manifest(deployment(bogus=1))
+    error = error_of(kubectl, *apply, given=bogus)
+    assert 'strict decoding error: unknown field "spec.bogus"' in error
+    warned = kubectl.run(*apply, "--validate=warn", given=bogus)
     assert 'Warning: unknown field "spec.bogus"' in warned.stderr
     assert warned.returncode == 0
     assert "bogus" not in live_deployment(kubectl)["spec"]
-    keyless = json.dumps(
-        {"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}}
-    )
-    refused = kubectl.run("patch", "deploy", "web", "-p", keyless)
-    assert "Error from server (BadRequest)" in refused.stderr
-    assert (
-        'deployments.apps "other" not found'
-        in kubectl.run("get", "deploy", "other").stderr
-    )
+    template = {"spec": {"containers": [{"image": "x"}]}}  # without a merge key
+    patch = json.dumps({"spec": {"template": template}})
+    error = error_of(kubectl, "patch", "deploy", "web", "-p", patch)
+    assert "Error from server (BadRequest)" in error
+    error = error_of(kubectl, "get", "deploy", "other")
+    assert 'deployments.apps "other" not found' in error
     elsewhere = Kubectl(kubectl.server, kubectl.home, "nowhere")
-    missing = elsewhere.run("create", "-f", "-", given=manifest(config_map("a")))
-    assert 'namespaces "nowhere" not found' in missing.stderr
-    invalid = kubectl.run("apply", "-f", "-", given=manifest(config_map("Not_Valid")))
-    assert (
-        'The ConfigMap "Not_Valid" is invalid: metadata.name: Invalid value: "Not_Valid"'
-        in invalid.stderr
-    )
-    unknown = kubectl.run("get", "wonders")
-    assert "the server doesn't have a resource type" in unknown.stderr
+    error = error_of(elsewhere, "create", "-f", "-", given=manifest(config_map("a")))
+    assert 'namespaces "nowhere" not found' in error
+    error = error_of(kubectl, *apply, given=manifest(config_map("Not_Valid")))
+    assert 'The ConfigMap "Not_Valid" is invalid: metadata.name: Invalid value' in error
+    assert 'Invalid value: "Not_Valid"' in error
+    error = error_of(kubectl, "get", "wonders")
+    assert "the server doesn't have a resource type" in error
 
 
 def test_the_kubeconfig_is_readable_by_its_owner_only(

@@ -1,6 +1,4 @@
-"""Tables, beside what Kubernetes' own printers make of the same objects, and printed by
-the real kubectl.
-"""
+"""Tables, compared with those of Kubernetes' own printers, and printed by kubectl."""
 
 from __future__ import annotations
 
@@ -30,6 +28,11 @@ BUILTIN: Final = Resources.builtin()
 CRON_TAB_DEFINITION: Final = Definition.read(CRON_TABS)
 
 
+def table_of(obj: JSONObject, api_version: str, kind: str) -> Any:
+    """Return the table of one object of a built-in kind."""
+    return table([obj], columns_of(BUILTIN.of_kind(api_version, kind)), now=NOW)
+
+
 def name_of(obj: JSONObject) -> str:
     metadata = obj["metadata"]
     assert isinstance(metadata, dict)
@@ -43,23 +46,21 @@ def name_of(obj: JSONObject) -> str:
 def test_cells_are_as_kubernetes_prints_them(
     obj: JSONObject, columns: JSON, cells: JSON
 ) -> None:
-    made: Any = table(
-        [obj],
-        columns_of(BUILTIN.of_kind(str(obj["apiVersion"]), str(obj["kind"]))),
-        now=NOW,
-    )
-    definitions = made["columnDefinitions"]
-    assert [
-        [one[word] for word in ("name", "type", "format", "priority")]
-        for one in definitions
-    ] == columns
-    assert same(made["rows"][0]["cells"], cells)
+    printed_table = table_of(obj, str(obj["apiVersion"]), str(obj["kind"]))
+    definitions = [
+        [column["name"], column["type"], column["format"], column["priority"]]
+        for column in printed_table["columnDefinitions"]
+    ]
+    assert definitions == columns
+    assert same(printed_table["rows"][0]["cells"], cells)
 
 
 def test_the_recorded_tables_cover_each_kind_with_columns_of_its_own() -> None:
-    known = {(obj["apiVersion"], obj["kind"]) for obj, _, _ in printed()}
-    plain = [one for one in BUILTIN if (one.api_version, one.kind) not in known]
-    assert {len(columns_of(one)) for one in plain} == {2}
+    """All other kinds have the two columns of kinds without a printer."""
+    recorded = {(obj["apiVersion"], obj["kind"]) for obj, _, _ in printed()}
+    for resource in BUILTIN:
+        if (resource.api_version, resource.kind) not in recorded:
+            assert len(columns_of(resource)) == 2
 
 
 @pytest.mark.parametrize(
@@ -74,32 +75,23 @@ def test_the_recorded_tables_cover_each_kind_with_columns_of_its_own() -> None:
 def test_kinds_without_columns_show_their_creation_time(
     api_version: str, kind: str
 ) -> None:
-    """As rest.NewDefaultTableConvertor of k8s.io/apiserver does for kinds that have no
-    columns of their own.
-    """
-    obj: JSONObject = {
-        "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    }
-    made: Any = table([obj], columns_of(BUILTIN.of_kind(api_version, kind)), now=NOW)
-    assert [(one["name"], one["type"]) for one in made["columnDefinitions"]] == [
-        ("Name", "string"),
-        ("Created At", "date"),
+    """Go: k8s.io/apiserver, rest.NewDefaultTableConvertor."""
+    created = "2026-01-01T00:00:00Z"
+    obj: JSONObject = {"metadata": {"name": "a", "creationTimestamp": created}}
+    printed_table = table_of(obj, api_version, kind)
+    columns = [
+        (column["name"], column["type"])
+        for column in printed_table["columnDefinitions"]
     ]
-    assert made["rows"][0]["cells"] == ["a", "2026-01-01T00:00:00Z"]
+    assert columns == [("Name", "string"), ("Created At", "date")]
+    assert printed_table["rows"][0]["cells"] == ["a", created]
 
 
 def test_fields_that_a_server_would_default_are_shown_as_documented() -> None:
     def cells(api_version: str, kind: str) -> Any:
-        made: Any = table(
-            [{"metadata": {}}], columns_of(BUILTIN.of_kind(api_version, kind)), now=NOW
-        )
-        return dict(
-            zip(
-                (one["name"] for one in made["columnDefinitions"]),
-                made["rows"][0]["cells"],
-                strict=True,
-            )
-        )
+        printed_table = table_of({"metadata": {}}, api_version, kind)
+        names = [column["name"] for column in printed_table["columnDefinitions"]]
+        return dict(zip(names, printed_table["rows"][0]["cells"], strict=True))
 
     assert cells("apps/v1", "Deployment")["Ready"] == "0/1"
     assert cells("v1", "Service")["Type"] == "ClusterIP"
@@ -109,49 +101,44 @@ def test_fields_that_a_server_would_default_are_shown_as_documented() -> None:
 
 @given(json_values(), json_values())
 def test_any_object_has_a_row(spec: JSON, metadata: JSON) -> None:
-    """Whatever is in the parts of an object that have cells, a cell is something that
-    can be printed.
-    """
+    """Its cells can be printed, whatever the parts of the object are."""
     obj: JSONObject = {
         "metadata": metadata if isinstance(metadata, dict) else {},
         "spec": spec,
         "status": spec,
     }
     for resource in BUILTIN:
-        made: Any = table([obj], columns_of(resource), now=NOW)
-        assert len(made["rows"][0]["cells"]) == len(made["columnDefinitions"])
-        assert all(
-            isinstance(cell, str | int | None) for cell in made["rows"][0]["cells"]
-        )
+        printed_table: Any = table([obj], columns_of(resource), now=NOW)
+        cells = printed_table["rows"][0]["cells"]
+        assert len(cells) == len(printed_table["columnDefinitions"])
+        assert all(isinstance(cell, str | int | None) for cell in cells)
 
 
 @given(json_values(), st.sampled_from([*printed()]), st.randoms(use_true_random=False))
 def test_an_object_with_unexpected_values_has_a_row(
     odd: JSON, row: Any, chance: Any
 ) -> None:
-    """An object whose parts are of other types than they should be has cells all the
-    same.
-    """
-    obj = json.loads(json.dumps(row[0]))
-    _put(obj, odd, chance)
-    made: Any = table(
-        [obj],
-        columns_of(BUILTIN.of_kind(row[0]["apiVersion"], row[0]["kind"])),
-        now=NOW,
-    )
-    assert all(isinstance(cell, str | int | None) for cell in made["rows"][0]["cells"])
+    """Its cells can be printed although a part of it has another type than usual."""
+    usual = row[0]
+    obj = json.loads(json.dumps(usual))
+    replace_below(obj, odd, chance)
+    printed_table = table_of(obj, usual["apiVersion"], usual["kind"])
+    cells = printed_table["rows"][0]["cells"]
+    assert all(isinstance(cell, str | int | None) for cell in cells)
 
 
-def _put(place: Any, odd: JSON, chance: Any) -> None:
-    """Replace something below a place; the metadata is always an object, as the store
-    has checked.
+def replace_below(parent: Any, odd: JSON, chance: Any) -> None:
+    """Replace a random value anywhere below an object or a list.
+
+    The metadata itself stays an object, as it always is in a store.
     """
-    keys = [*place] if isinstance(place, dict) else [*range(len(place))]
+    keys = [*parent] if isinstance(parent, dict) else [*range(len(parent))]
     key = chance.choice([key for key in keys if key != "metadata"])
-    if isinstance(place[key], dict | list) and place[key] and chance.random() < 0.8:
-        _put(place[key], odd, chance)
+    value = parent[key]
+    if isinstance(value, dict | list) and value and chance.random() < 0.8:
+        replace_below(value, odd, chance)
     else:
-        place[key] = odd
+        parent[key] = odd
 
 
 @pytest.mark.parametrize(("asked", "answer"), facts("duration"), ids=str)
@@ -176,7 +163,7 @@ def test_an_age_is_the_time_since_then(time: JSON, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("include", "carried"),
+    ("include", "included"),
     [
         (
             "Metadata",
@@ -192,16 +179,12 @@ def test_an_age_is_the_time_since_then(time: JSON, text: str) -> None:
         ("None", {}),
     ],
 )
-def test_rows_include_the_requested_object(include: str, carried: JSONObject) -> None:
+def test_rows_include_the_requested_object(include: str, included: JSONObject) -> None:
     obj: JSONObject = {"metadata": {"name": "a"}, "data": {}}
-    made: Any = table(
-        [obj],
-        columns_of(BUILTIN.of_kind("v1", "ConfigMap")),
-        now=NOW,
-        include=parse_include(include),
-    )
-    (row,) = made["rows"]
-    assert row == {"cells": row["cells"], **carried}
+    columns = columns_of(BUILTIN.of_kind("v1", "ConfigMap"))
+    printed_table: Any = table([obj], columns, now=NOW, include=parse_include(include))
+    (row,) = printed_table["rows"]
+    assert row == {"cells": row["cells"], **included}
 
 
 def test_rows_include_metadata_by_default() -> None:
@@ -211,28 +194,23 @@ def test_rows_include_metadata_by_default() -> None:
     assert caught.type is StatusError
 
 
-def got(
-    objects: list[JSONObject],
-    path: str,
-    *arguments: str,
-    definitions: tuple[Definition, ...] = (),
+def printed_by_get(
+    obj: JSONObject, path: str, *options: str, definition: Definition | None = None
 ) -> str:
-    """Return what ``kubectl get`` prints where the objects are answered as a table."""
-    resources = BUILTIN.with_resources(
-        resource for one in definitions for resource in one.resources
+    """Return what ``kubectl get`` prints of a table of an object."""
+    _, _, plural = path.rpartition("/")
+    if definition is not None:
+        columns = definition.version("v1").columns
+    else:
+        resources = [resource for resource in BUILTIN if resource.plural == plural]
+        columns = columns_of(resources[0])
+    answer = table(
+        [obj], columns, now=datetime.now(UTC), metadata={"resourceVersion": "1"}
     )
-    resource = next(one for one in resources if path.endswith(f"/{one.plural}"))
-    columns = (
-        CRON_TAB_DEFINITION.version("v1").columns
-        if resource.custom
-        else columns_of(resource)
-    )
-    made = table(
-        objects, columns, now=datetime.now(UTC), metadata={"resourceVersion": "1"}
-    )
-    answers = {**published(BUILTIN, definitions), path: Answer(encoded(made))}
+    definitions = () if definition is None else (definition,)
+    answers = {**published(BUILTIN, definitions), path: Answer(encoded(answer))}
     with Loopback(answers) as server:
-        return server.printed("get", resource.plural, "-n", "shop", *arguments)
+        return server.printed("get", plural, "-n", "shop", *options)
 
 
 def ago(**time: float) -> str:
@@ -256,28 +234,17 @@ def test_kubectl_prints_a_table() -> None:
         "status": {"readyReplicas": 1, "updatedReplicas": 2, "availableReplicas": 1},
     }
     path = "/apis/apps/v1/namespaces/shop/deployments"
-    assert got([obj], path).split("\n") == [
+    assert printed_by_get(obj, path).split("\n") == [
         "NAME   READY   UP-TO-DATE   AVAILABLE   AGE",
         "web    1/3     2            1           3d1h",
         "",
     ]
-    wide = got([obj], path, "-o", "wide").split("\n")
-    assert wide[0].split() == [
-        *[
-            "NAME",
-            "READY",
-            "UP-TO-DATE",
-            "AVAILABLE",
-            "AGE",
-            "CONTAINERS",
-            "IMAGES",
-            "SELECTOR",
-        ]
-    ]
-    assert wide[1].split() == [
-        *["web", "1/3", "2", "1", "3d1h", "app", "a:1", "app=web"]
-    ]
-    assert got([obj], path, "--show-labels").split("\n")[1].endswith("app=web")
+    head, row, _ = printed_by_get(obj, path, "-o", "wide").split("\n")
+    narrow = ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
+    assert head.split() == [*narrow, "CONTAINERS", "IMAGES", "SELECTOR"]
+    assert row.split() == ["web", "1/3", "2", "1", "3d1h", "app", "a:1", "app=web"]
+    _, row, _ = printed_by_get(obj, path, "--show-labels").split("\n")
+    assert row.endswith("app=web")
 
 
 @needs_kubectl
@@ -286,9 +253,7 @@ def test_kubectl_prints_a_table() -> None:
     [{"seconds": 90}, {"minutes": 200}, {"hours": 30}, {"days": 5.1}, {"days": 500}],
 )
 def test_ages_are_those_that_kubectl_computes(time: dict[str, float]) -> None:
-    """Without a table, kubectl prints names and ages by itself; a second may pass
-    between the two.
-    """
+    """Where the answer is no table, kubectl computes ages, some seconds after us."""
     obj: JSONObject = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -300,18 +265,16 @@ def test_ages_are_those_that_kubectl_computes(time: dict[str, float]) -> None:
         "metadata": {},
         "items": [obj],
     }
-    with Loopback(
-        {
-            **published(BUILTIN),
-            "/api/v1/namespaces/shop/configmaps": Answer(encoded(listed)),
-        }
-    ) as server:
-        theirs = server.printed("get", "configmaps", "-n", "shop").split()[-1]
-    moments = (datetime.now(UTC) - timedelta(seconds=second) for second in range(15))
+    path = "/api/v1/namespaces/shop/configmaps"
+    answers = {**published(BUILTIN), path: Answer(encoded(listed))}
+    with Loopback(answers) as server:
+        *_, theirs = server.printed("get", "configmaps", "-n", "shop").split()
     metadata: Any = obj["metadata"]
-    assert theirs in {
-        time_since(metadata["creationTimestamp"], parse_time) for parse_time in moments
-    }
+    ours: set[str] = set()
+    for seconds in range(15):
+        moment = datetime.now(UTC) - timedelta(seconds=seconds)
+        ours.add(time_since(metadata["creationTimestamp"], moment))
+    assert theirs in ours
 
 
 @needs_kubectl
@@ -321,7 +284,8 @@ def test_kubectl_prints_the_columns_of_a_definition() -> None:
         {"cronSpec": "* * * * */5", "replicas": 1}, creationTimestamp=ago(hours=4.4)
     )
     path = "/apis/stable.example.com/v1/namespaces/shop/crontabs"
-    assert got([obj], path, definitions=(CRON_TAB_DEFINITION,)).split("\n") == [
+    printed_text = printed_by_get(obj, path, definition=CRON_TAB_DEFINITION)
+    assert printed_text.split("\n") == [
         "NAME                 SPEC          REPLICAS   AGE",
         "my-new-cron-object   * * * * */5   1          4h24m",
         "",
@@ -347,8 +311,7 @@ THING: Final[JSONObject] = {
 }
 
 
-# The paths are of the kinds that "JSONPath Support" in the Kubernetes documentation
-# describes.
+# The forms of paths are those of "JSONPath Support" in the Kubernetes documentation.
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -403,7 +366,7 @@ def test_a_path_of_members_is_a_list_of_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "cell"),
+    ("type_", "path", "cell"),
     [
         ("string", ".spec.replicas", "3"),
         ("string", ".spec.on", "true"),
@@ -423,29 +386,27 @@ def test_a_path_of_members_is_a_list_of_names() -> None:
         ("string", "..deep", None),
     ],
 )
-def test_a_cell_is_of_the_type_of_its_column(kind: str, path: str, cell: JSON) -> None:
-    """Source: cellForJSONValue in k8s.io/apiextensions-apiserver,
-    pkg/registry/customresource/tableconvertor.
-    """
-    made: Any = table(
-        [THING], defined([{"name": "X", "type": kind, "jsonPath": path}]), now=NOW
-    )
-    assert same(made["rows"][0]["cells"], ["a", cell])
+def test_a_cell_is_of_the_type_of_its_column(type_: str, path: str, cell: JSON) -> None:
+    """Go: k8s.io/apiextensions-apiserver, tableconvertor.cellForJSONValue."""
+    columns = columns_defined_by([{"name": "X", "type": type_, "jsonPath": path}])
+    printed_table: Any = table([THING], columns, now=NOW)
+    assert same(printed_table["rows"][0]["cells"], ["a", cell])
 
 
-def defined(columns: JSON) -> Any:
+def columns_defined_by(columns: JSON) -> Any:
     definition = json.loads(json.dumps(CRON_TABS))
     definition["spec"]["versions"][0]["additionalPrinterColumns"] = columns
     return Definition.read(definition).version("v1").columns
 
 
 def test_a_definition_without_columns_shows_the_age() -> None:
-    made: Any = table([THING], defined([]), now=NOW)
-    assert [(one["name"], one["type"]) for one in made["columnDefinitions"]] == [
-        ("Name", "string"),
-        ("Age", "date"),
+    printed_table: Any = table([THING], columns_defined_by([]), now=NOW)
+    columns = [
+        (column["name"], column["type"])
+        for column in printed_table["columnDefinitions"]
     ]
-    assert made["rows"][0]["cells"] == ["a", None]
+    assert columns == [("Name", "string"), ("Age", "date")]
+    assert printed_table["rows"][0]["cells"] == ["a", None]
 
 
 def test_a_column_is_declared_as_it_is_defined() -> None:
@@ -457,7 +418,6 @@ def test_a_column_is_declared_as_it_is_defined() -> None:
         "format": "int64",
         "description": "D",
     }
-    made: Any = table([], defined([column]), now=NOW)
-    assert made["columnDefinitions"][1] == {
-        name: value for name, value in column.items() if name != "jsonPath"
-    }
+    printed_table: Any = table([], columns_defined_by([column]), now=NOW)
+    del column["jsonPath"]
+    assert printed_table["columnDefinitions"][1] == column
