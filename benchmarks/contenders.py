@@ -67,20 +67,28 @@ class Go:
 
         Raises RuntimeError where the result differs from that of this library.
         """
-        expected = self._as_go_prints(result_of(row))
-        if not same(self._ask(row, runs=1).get("result"), expected):
+        return self.prepare_operation(row.operation, row, result_of(row))
+
+    def prepare_operation(self, operation: str, row: Row, expected: JSON) -> Turn:
+        """Prepare an operation of the program on the documents of a row.
+
+        Raises RuntimeError where the result differs from the expected one.
+        """
+        expected = self._as_go_prints(expected)
+        if not same(self._ask(operation, row, runs=1).get("result"), expected):
             raise RuntimeError(f"{row}: the reference has another result")
 
         def turn(runs: int) -> Sequence[int]:
-            nanoseconds: Sequence[int] = self._ask(row, runs=runs)["nanoseconds"]
+            answer = self._ask(operation, row, runs=runs)
+            nanoseconds: Sequence[int] = answer["nanoseconds"]
             return nanoseconds
 
         return turn
 
-    def _ask(self, row: Row, *, runs: int) -> dict[str, Any]:
+    def _ask(self, operation: str, row: Row, *, runs: int) -> dict[str, Any]:
         kind = f"{row.api_version} {row.kind}"
         answer: dict[str, Any] = self._reference.ask(
-            row.operation, kind=kind, time=runs, **row.documents
+            operation, kind=kind, time=runs, **row.documents
         )
         return answer
 

@@ -26,7 +26,16 @@ from typing import Final
 # At the end of the path: an installed smp is measured rather than the source tree.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import elsewhere, goals, growth, memory, processes, tables, unions
+from benchmarks import (
+    elsewhere,
+    goals,
+    growth,
+    memory,
+    processes,
+    tables,
+    unions,
+    whole_job,
+)
 from benchmarks.contenders import FORMS, NAMES, Absent, Contender, contender
 from benchmarks.environment import environment
 from benchmarks.inputs import rows
@@ -40,6 +49,7 @@ _OTHERS: Final[dict[str, Callable[[Effort], Section]]] = {
     "processes": processes.section,
     "memory": memory.section,
     "unions": unions.section,
+    "whole_job": whole_job.section,
 }
 NAMES_OF_SECTIONS: Final = ("goals", *FORMS, *_OTHERS, "environment")
 

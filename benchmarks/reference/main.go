@@ -4,6 +4,7 @@
 //	{"op": "apply", "kind": "apps/v1 Deployment", "original": {..}, "patch": {..}}
 //	{"op": "two_way", "original": {..}, "modified": {..}, ..}
 //	{"op": "three_way", "original": {..}|null, "modified": {..}, "current": {..}, ..}
+//	{"op": "three_way_apply", ..}, as three_way: current with that patch applied
 //	{"op": "compose", "patches": [{..}, ..], ..}
 //	{"op": "conflicts", "left": {..}, "right": {..}, ..}
 //	{"op": "define", "name": "1.37", "definitions": {NAME: SCHEMA}}

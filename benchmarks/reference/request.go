@@ -142,16 +142,29 @@ func (r *request) operation(lookup strategicpatch.LookupPatchMeta) (operation, e
 			return strategicpatch.CreateTwoWayMergePatchUsingLookupPatchMeta(r.Original, r.Modified, lookup, r.preconditions()...)
 		}, nil
 	case "three_way":
-		overwrite := r.Overwrite == nil || *r.Overwrite
-		return func() ([]byte, error) {
-			return strategicpatch.CreateThreeWayMergePatch(r.Original, r.Modified, r.Current, lookup, overwrite, r.preconditions()...)
-		}, nil
+		return func() ([]byte, error) { return r.threeWay(lookup) }, nil
+	case "three_way_apply":
+		return func() ([]byte, error) { return r.threeWayApply(lookup) }, nil
 	case "compose":
 		return func() ([]byte, error) { return r.compose(lookup) }, nil
 	case "conflicts":
 		return func() ([]byte, error) { return r.conflicts(lookup) }, nil
 	}
 	return nil, errors.New("unknown op " + r.Op)
+}
+
+func (r *request) threeWay(lookup strategicpatch.LookupPatchMeta) ([]byte, error) {
+	overwrite := r.Overwrite == nil || *r.Overwrite
+	return strategicpatch.CreateThreeWayMergePatch(r.Original, r.Modified, r.Current, lookup, overwrite, r.preconditions()...)
+}
+
+// threeWayApply does what kubectl and a server do together, both from bytes to bytes.
+func (r *request) threeWayApply(lookup strategicpatch.LookupPatchMeta) ([]byte, error) {
+	patch, err := r.threeWay(lookup)
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.StrategicMergePatchUsingLookupPatchMeta(r.Current, patch, lookup)
 }
 
 // preconditions are the three that kubectl apply passes.

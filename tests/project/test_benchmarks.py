@@ -10,16 +10,26 @@ from pathlib import Path
 import pytest
 
 import smp
-from benchmarks import elsewhere, growth, memory, processes, run, tables, unions
+from benchmarks import (
+    elsewhere,
+    growth,
+    memory,
+    processes,
+    run,
+    tables,
+    unions,
+    whole_job,
+)
 from benchmarks.contenders import Absent, Contender, contender
 from benchmarks.goals import GOALS, Goal
-from benchmarks.inputs import Row, rows
+from benchmarks.inputs import CASES, Row, rows
 from benchmarks.ours import over_bytes, over_dicts
 from benchmarks.report import Section, written_into
 from benchmarks.shapes import SHAPES
 from benchmarks.timing import ONCE, Effort, Plan, Ratio, Sample, Turn, in_turns, timed
 from smp.schema.catalog import kubernetes
 from tests.support.paths import DOCS
+from tests.support.reference import needs_go
 
 ROWS = {str(row): row for row in rows()}
 OURS = ["--once", "--contender", "smp.wire", "--contender", "smp"]
@@ -156,6 +166,41 @@ def test_unions_are_timed_on_every_row_that_applies() -> None:
     ]
 
 
+@needs_go
+@pytest.mark.slow
+def test_whole_jobs_are_compared_with_their_steps_on_every_case() -> None:
+    section = whole_job.section(ONCE)
+    _assert_goals_exist_for(section)
+    assert {ratio.what for ratio in section.ratios} == {
+        f"whole job: {job.name}: {case.name}"
+        for job in whole_job.JOBS
+        for case in CASES
+    }
+    tables = "\n".join(section.lines).split("\n\n")
+    assert [len(lines.splitlines()) for lines in tables] == [2 + len(CASES)] * len(
+        whole_job.JOBS
+    )
+
+
+def test_a_whole_job_that_is_compared_with_go_is_left_out_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.support.reference.reference", lambda: None)
+    section = whole_job.section(ONCE, CASES[:1])
+    assert [ratio.against for ratio in section.ratios] == [
+        job.against for job in whole_job.JOBS if job.against != whole_job.GO_STEPS
+    ]
+    assert whole_job.GO_STEPS not in "\n".join(section.lines)
+
+
+def test_a_whole_job_with_another_result_than_expected_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(smp.wire, "apply_patch", lambda live, _patch, _schema: live)
+    with pytest.raises(RuntimeError, match="ConfigMap, small: a job has another"):
+        whole_job.section(ONCE, CASES[:1])
+
+
 def _assert_goals_exist_for(section: Section) -> None:
     """Each goal of the section bounds a ratio: no name is mistyped, here or there."""
     goals = [
@@ -196,6 +241,12 @@ def test_a_goal_is_judged_by_its_worst_ratio() -> None:
         Goal("a: *", "x", 1).worst([bad, worse, other, Ratio("b", "x", 5, 5)]) == worse
     )
     assert Goal("c", "x", 1).worst([bad]) is None
+
+
+def test_a_goal_leaves_out_the_ratio_that_has_a_goal_of_its_own() -> None:
+    better, worse = Ratio("a: 1", "x", 2, 2), Ratio("a: 2", "x", 3, 3)
+    goal = Goal("a: *", "x", 1, other_than="a: 2")
+    assert goal.worst([better, worse]) == better
 
 
 def test_a_table_has_how_many_times_as_long_the_first_contender_takes() -> None:
