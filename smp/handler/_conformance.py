@@ -136,6 +136,7 @@ class ConformanceRule(Rule):
 def _fits(name: str, value: JSON) -> bool:
     if isinstance(value, str):
         return name in ("string", "int-or-string")
+    # bool is a subclass of int in Python.
     if isinstance(value, bool):
         return name == "boolean"
     if isinstance(value, int):

@@ -82,12 +82,15 @@ def with_server_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
         return new
     before, after = metadata_of(old), metadata_of(new)
     merged = dict(after)
+    # What a client adds of these is not stored.
     for name in ("namespace", *_KEPT):
         if name not in before:
             merged.pop(name, None)
+    # Go: rest.BeforeUpdate fills in what the client left out.
     for name in _KEPT_WHERE_ABSENT:
         if name in before and after.get(name) in (None, ""):
             merged[name] = before[name]
+    # These are the server's, whatever the client sends.
     for name in _KEPT:
         if name in before:
             merged[name] = before[name]
@@ -98,6 +101,7 @@ def with_server_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
 
 
 def _check(new: JSONObject, old: JSONObject) -> None:
+    # Go: endpoints/handlers/rest.go, checkName.
     name = old.get("name", "")
     if not same(new.get("name", ""), name):
         raise StatusError(_misnamed(new.get("name"), name))
@@ -106,12 +110,14 @@ def _check(new: JSONObject, old: JSONObject) -> None:
             "the namespace of the provided object does not match the namespace sent on"
             " the request"
         )
+    # Go: registry/rest, Preconditions.Check.
     uid, former = new.get("uid", ""), old.get("uid", "")
     if not same(uid, former):
         raise ModifiedError(
             f"Precondition failed: UID in precondition: {uid},"
             f" UID in object meta: {former}"
         )
+    # Optimistic concurrency: the client read another state of the object.
     if not same(new.get("resourceVersion", ""), old.get("resourceVersion", "")):
         raise ModifiedError
 

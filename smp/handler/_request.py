@@ -84,6 +84,7 @@ def patched(
         patch = _object(value, "a strategic merge patch")
         lenient = schema.with_unknown_fields("merge")
         if undecoded and isinstance(stored, bytes):
+            # A small patch of a long object: the rest goes from input to output.
             tree = decoded_for(patch, stored, lenient, length=len(body))
             if tree is not None:
                 new = strategic.apply_patch(tree, patch, lenient)
@@ -94,8 +95,10 @@ def patched(
         return Draft(old, new, faults, patch=patch)
     old = stored_object(stored)
     if chosen == MERGE:
+        # RFC 7396.
         patched_value = merge_patch.apply(old, _object(value, "a JSON merge patch"))
         return Draft(old, _object(patched_value, "the patched document"), faults)
+    # RFC 6902. An operation may copy, so their number is limited, too.
     most = options.limits.operations
     if isinstance(value, list) and len(value) > most:
         raise TooLargeError(

@@ -107,6 +107,7 @@ class NormalizationRule(Rule):
     def _union(self, place: Place, new: JSONObject, facts: UnionFacts) -> JSONObject:
         profile = facts.profile
         if not profile.into_atomic and place.atomic:
+            # Go: structured-merge-diff does not look into atomic lists and maps.
             return new
         old = place.former
         if _is_left_alone(facts, old, new):
@@ -158,6 +159,7 @@ class NormalizationRule(Rule):
         if not changed:
             return new
         if not self._clear_conflicts:
+            # The patch asks for two things at once: it is not for us to choose.
             for name, value in changed.items():
                 if value is ABSENT and intent.sets(name):
                     self.problems.append(_conflict(name, place.path))
@@ -174,6 +176,7 @@ class NormalizationRule(Rule):
             else:
                 result[name] = value
         if row.reason:
+            # The row acted without knowing all values, which the user should know.
             message = f"{row.reason}: {', '.join(changed)}"
             self.warnings.append(ApplyWarning("unlisted-discriminator", path, message))
         return result

@@ -163,21 +163,31 @@ A: Final = Action
 C: Final = Choice
 _NOTHING: Final = frozenset({C.MISSING})
 
+# KEP-1027 of 2019, Normalizing on Update: the discriminator decides where it changed,
+# else the only member that was added.
 KEP_2019: Final = Profile(
     "kep2019",
     (
+        # The discriminator changed: its value selects the member that stays. A value
+        # that is mapped to no member clears all of them.
         Rule("K1", A.KEEP_SELECTED, discriminated=True, chosen=True),
+        # No member is set: a discriminator that is left is not looked at.
         Rule("K2", A.LEAVE, members=(0, 0)),
+        # One member is set: the discriminator follows it, whatever it was.
         Rule("K3", A.SET_DISCRIMINATOR, members=(1, 1)),
+        # One member was added to others: a client that does not know the others.
         Rule("K4", A.KEEP_ADDED_SET_DISCRIMINATOR, members=(2, MANY), added=(1, 1)),
+        # Several were added, or none: there is no way to tell; validation fails.
         Rule("K5", A.LEAVE, members=(2, MANY), added=(2, MANY)),
         Rule("K6", A.LEAVE, members=(2, MANY), added=(0, 0)),
     ),
     empty_is_a_value=False,
 )
+# The first draft of KEP-1027 of 2022: the discriminator always decides.
 KEP_1027_DRAFT: Final = Profile(
     "kep1027-draft",
     (
+        # Where the discriminator is required, exactly one member is.
         Rule(
             "L2",
             A.REFUSE,
@@ -186,10 +196,15 @@ KEP_1027_DRAFT: Final = Profile(
             required=True,
             selects=_NOTHING,
         ),
+        # An empty discriminator means that nothing is set.
         Rule("L1", A.CLEAR, discriminated=True, selects=_NOTHING),
+        # A client that does not know the selected member dropped it: it comes back.
         Rule("L4", A.RESTORE, selects=frozenset({C.MEMBER}), selected_is_set=False),
+        # The others go, whether or not the discriminator changed.
         Rule("L3", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
+        # A value of no member selects none of them.
         Rule("L5", A.CLEAR, discriminated=True),
+        # Without a discriminator the only member that was added stays.
         Rule("L6", A.KEEP_ADDED, members=(2, MANY), added=(1, 1)),
         Rule(
             "L7",
@@ -203,28 +218,38 @@ KEP_1027_DRAFT: Final = Profile(
     ),
     empty_is_a_value=False,
 )
+# KEP-1027 as it was merged: only a change of the discriminator normalizes.
 KEP_1027: Final = Profile(
     "kep1027",
     (
+        # Undiscriminated unions are left to validation.
         Rule("M6", A.LEAVE, discriminated=False),
+        # "Normalization" is defined for updates and patches, not for creates.
         Rule("M1", A.LEAVE, fresh=True),
+        # Two members under an unchanged discriminator are an error of validation.
         Rule("M1", A.LEAVE, changed=False),
+        # The discriminator changed: the members that it does not select go.
         Rule("M2", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
+        # It selects nothing, or a member without a field, such as Recreate.
         Rule("M3", A.CLEAR, selects=frozenset({C.EMPTY, C.NONE})),
+        # Its values are not listed, so the new one may be such a value.
         Rule(
             "M3",
             A.CLEAR_CARRIED_OVER,
             "the discriminator's values are not known",
             selects=frozenset({C.UNMAPPED}),
         ),
+        # Not in the enum, or missing: nothing is touched, and validation fails.
         Rule("M4", A.LEAVE, selects=frozenset({C.UNKNOWN})),
         Rule("M5", A.LEAVE, selects=frozenset({C.MISSING})),
     ),
     only_on_change=True,
 )
+# Go: structured-merge-diff up to v4.3, typed/union.go, NormalizeUnions.
 SMD: Final = Profile(
     "smd",
     (
+        # It does not guess: a new discriminator and a new member have to agree.
         Rule(
             "1",
             A.REFUSE,
@@ -240,8 +265,10 @@ SMD: Final = Profile(
             chosen=True,
             added=(2, MANY),
         ),
+        # A new value of the discriminator clears the other members.
         Rule("3", A.KEEP_SELECTED, chosen=True),
         Rule("4", A.REFUSE, "more than one member is set", members=(2, MANY)),
+        # deduceInvalidDiscriminator: the member that is set names the value.
         Rule("5", A.SET_DISCRIMINATOR, members=(1, 1)),
         Rule("6", A.LEAVE),
     ),
@@ -250,6 +277,7 @@ SMD: Final = Profile(
     into_atomic=False,
     always_deduces=False,
 )
+# Kubernetes' declarative validation (1.34 and later) clears nothing.
 VALIDATE_ONLY: Final = Profile("validate-only")
 OFF: Final = Profile("off")
 

@@ -71,6 +71,7 @@ def discriminator_value(
     value = obj.get(union.discriminator) if union.discriminator else None
     if isinstance(value, str) and value:
         return value
+    # KEP-1027: "" counts only where it is one of the discriminator's values.
     if profile.empty_is_a_value:
         if "" in (union.allowed or ()):
             return ""
@@ -86,6 +87,7 @@ def choice(union: UnionGroup, value: str | None, profile: Profile) -> Choice:
     if selected(union, value, profile) is not None:
         return Choice.MEMBER
     if value in union.none:
+        # By convention the empty string; an author may choose another value.
         return Choice.NONE
     if value in union.empty:
         return Choice.EMPTY
@@ -99,6 +101,7 @@ def selected(union: UnionGroup, value: str | None, profile: Profile) -> Member |
     if value in union.by_value:
         return union.by_value[value]
     if profile.names_select:
+        # Go: structured-merge-diff, a value without a mapping is a field's name.
         for member in union.members:
             if member.name == value:
                 return member

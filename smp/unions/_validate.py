@@ -136,6 +136,7 @@ def violations_of(facts: UnionFacts, obj: JSONObject, type_: Type) -> list[Viola
     if profile is KEP_1027 and facts.discriminator:
         return _by_discriminator(facts, obj)
     if profile is KEP_1027:
+        # Without a discriminator KEP-1027 leaves them to Kubernetes' own validation.
         return _exactly_or_at_most_one(facts, _without_zero_values(facts, obj, type_))
     if profile is VALIDATE_ONLY:
         seen = _without_zero_values(facts, obj, type_)
@@ -173,15 +174,20 @@ def _by_discriminator(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     members = facts.members_set(obj)
     at = Path((union.discriminator,))
     found: list[Violation] = []
+    # V1: the value is not in the enum of the discriminator.
     if chosen is Choice.UNKNOWN:
         stored = obj.get(union.discriminator)
         found.append(unsupported(at, stored, sorted(union.allowed or ())))
+    # V5: a required discriminator, and one whose union has members, has to be set.
     if chosen is Choice.MISSING and (union.required or members):
         found.append(_required_value("discriminator-required", at, "Required value"))
+    # V2: the discriminator must be changed when its members are.
     if len(members) > 1:
         found.append(_several(union, members))
+    # V3: the selected member is required while the discriminator selects it.
     if member is not None and not member.optional and member.name not in members:
         found.append(_member_required(union, member))
+    # V4: another member is forbidden then. (Of several, V2 tells already.)
     if len(members) == 1 and chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER):
         found.extend(_unselected_members(union, member, members))
     return found
@@ -198,6 +204,7 @@ def _unselected_members(
 
 
 def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+    # KEP-1027 of 2019: unions are "at most one"; "exactly one" is said elsewhere.
     union = facts.union
     members = facts.members_set(obj)
     if len(members) > 1:
