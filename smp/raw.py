@@ -1,7 +1,7 @@
-"""A JSON value that was left undecoded: bytes, known to be one value.
+"""A JSON value that is left undecoded: bytes that were checked to be one value.
 
-To an engine it is a scalar: equal to another of the same bytes, and printed as it is.
-Only ``smp.wire`` makes such values; what is decoded as a whole has none.
+The engine treats it as a scalar: equal to another one with the same bytes, and printed
+without change. Only ``smp.wire`` creates such values.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import msgspec
 
 __all__ = ["RawJSON"]
 
-# At run time this is msgspec.Raw, which msgspec makes, and prints, without a copy. To
-# the type checker that is a subclass of bytes, which it is not. So it sees this class
-# instead, with what msgspec.Raw really offers: a length and its bytes.
+# At run time this is msgspec.Raw, which msgspec decodes and encodes without a copy. The
+# stubs of msgspec declare it as a subclass of bytes, which it is not. So the type
+# checker sees this class instead, with what msgspec.Raw has: a length and a buffer.
 if TYPE_CHECKING:
 
     class RawJSON:

@@ -2,27 +2,27 @@
 
 Python holds ``True == 1 == 1.0``; JSON, and a Kubernetes API server, do not.
 
-There are two ways here to find out whether two values are the same, because this module
-runs in two ways. A wheel has it compiled with mypyc; a checkout, an editable
-installation or a wheel built without a C compiler has it interpreted (``COMPILED`` says
-which).
+Two algorithms here compare values, because this module runs in two ways. In a wheel it
+is compiled with mypyc; in a checkout, an editable installation, or a wheel built
+without a C compiler it is interpreted (``COMPILED`` tells which).
 
-- Compiled, the values are walked side by side. The walk is machine code, and it stops
-  at the first difference.
-- Interpreted, such a walk costs many times as much as Python's own ``==``, which is
-  written in C. So ``==`` answers first. Where it says "different", they are. Where
-  it says "equal", the types may still differ (``1 == 1.0``), and the cheapest proof
-  that they do not is to print both sides as JSON with msgspec, in C as well: equal
-  text means equal types. Where the texts differ (``1`` beside ``1.0``, or only the
-  order of keys), the walk decides here, too.
+- Compiled, both values are walked in parallel. The walk is machine code and stops at
+  the first difference.
+- Interpreted, such a walk takes many times as long as Python's own ``==``, which is
+  written in C. So ``==`` goes first. If it is false, the values differ. If it is true,
+  the types may still differ (``1 == 1.0``). The cheapest proof that they do not is to
+  print both values as JSON with msgspec, which is written in C as well: equal text
+  means equal types. If the texts differ (``1`` and ``1.0``, or just the order of keys),
+  the walk decides.
 
-Both ways answer alike, and each is the slower one in the place of the other. The tests
-run over both.
+Both give the same answers, and the tests run over both. Each is the slower one where
+the other is used.
 
-A limit of depth comes with it. The interpreter stops a deep recursion with
-RecursionError, compiled code runs on until the stack overflows and the process dies.
-So whatever recurses in compiled code counts its levels and raises RecursionError after
-``MAX_LEVELS`` of them; ``smp.errors.bounded`` turns it into a DepthError either way.
+Compiled code needs a limit of depth, too. The interpreter stops a deep recursion with
+RecursionError; compiled code continues until the stack overflows and the process
+crashes. So each recursive function that is compiled counts its levels and raises
+RecursionError after ``MAX_LEVELS`` of them. ``smp.errors.bounded`` turns either
+RecursionError into a DepthError.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ABSENT: Final = Absent.ABSENT
 # mypyc makes a shared library of this file; ``__file__`` names what was imported.
 COMPILED: Final[bool] = not __file__.endswith(".py")
 # The maximum nesting of objects and lists. Compiled code has no recursion limit of its
-# own; 300 is about what the interpreter's limit of 1,000 calls comes to.
+# own; 300 is about what the interpreter reaches with its limit of 1,000 calls.
 MAX_LEVELS: Final = 300
 
 _TYPE_NAMES: Final[dict[type, str]] = {
@@ -83,8 +83,8 @@ def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     """Tell whether two JSON values are equal in type and content (order of keys aside).
 
     ``1``, ``1.0`` and ``True`` are three different values, as for Go's
-    ``reflect.DeepEqual``. Raises RecursionError. The head of this module says why there
-    are two ways.
+    ``reflect.DeepEqual``. Raises RecursionError. The docstring of this module explains
+    the two algorithms.
     """
     if left is right:
         return True
@@ -134,24 +134,24 @@ def _same_text(left: object, right: object) -> bool:
     try:
         return _print(left) == _print(right)
     except (TypeError, ValueError):
-        # No JSON, such as a set. The operation fails where it prints its result, with
-        # a better message than there could be here.
+        # Not JSON, for example a set. Encoding the result fails later, with a message
+        # that names the type.
         return False
 
 
 def share_equal(values: list[JSON | Absent], others: JSONArray) -> list[JSON | Absent]:
     """Return values, each replaced by its counterpart if the two are the same.
 
-    The counterpart is the one at the same place among the others. After that ``is``
-    tells what ``same`` would, without a second comparison.
+    The counterpart is the other value at the same index. Afterwards ``is`` gives the
+    answer of ``same`` without a second comparison.
     """
     if COMPILED:
         shared: list[JSON | Absent] = []
         for value, other in zip(values, others):
             shared.append(other if same(value, other) else value)
         return shared
-    # As in ``same``: all comparisons at one go in C, one proof for all that are equal,
-    # and one by one only where that proof fails.
+    # As in ``same``: first all comparisons in C, then one proof for all equal pairs
+    # together, and pair by pair only if that proof fails.
     equal = list(map(eq, values, others))
     if True not in equal:
         return values
@@ -166,7 +166,7 @@ def share_equal(values: list[JSON | Absent], others: JSONArray) -> list[JSON | A
 def check_depth(value: JSON) -> None:
     """Raise RecursionError for a value too deeply nested for compiled code.
 
-    For values that a recursion without a count of its own is about to enter.
+    Called before a recursion that does not count its levels itself.
     """
     if COMPILED:
         _check_levels(value, MAX_LEVELS)
@@ -201,8 +201,8 @@ def as_text(value: JSON | Absent) -> str:
 def scalar_key(value: JSON) -> ScalarKey:
     """Make a dictionary key of a scalar that tells ``1`` from ``1.0`` and ``True``.
 
-    Strings and integers, almost all there are, stay as they are; the others get their
-    type beside them.
+    Strings and integers, which almost all keys are, are returned unchanged; other
+    scalars are paired with their type.
     """
     if isinstance(value, str) or type(value) is int:
         return value

@@ -1,12 +1,12 @@
 """Applying a strategic merge patch (Go: strategicpatch.StrategicMergeMapPatch).
 
-``live`` is what the server has, ``patch`` what the client sent. Nothing is mutated: an
-object of the result is a shallow copy of the live one, changed before it is returned,
-and what the patch does not touch is shared with ``live``.
+``live`` is what the server has, ``patch`` what the client sent. Neither is mutated.
+Each merged object starts as a shallow copy of the live one, and everything that the
+patch does not touch is shared with ``live``.
 
-The order of the steps in one object is that of Go's mergeMap: ``$patch``, then
-``$retainKeys``, then lists with ``$setElementOrder``, then all other fields. Go visits
-those in random order; here ``$deleteFromPrimitiveList`` comes last
+The steps for one object are those of Go's mergeMap, in its order: ``$patch``,
+``$retainKeys``, lists with ``$setElementOrder``, all other fields. Go visits the last
+group in random order; here ``$deleteFromPrimitiveList`` is last
 (docs/deviations.md, 2).
 """
 
@@ -66,7 +66,7 @@ def apply_object(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject
     # Go: handleDirectiveInMergeMap.
     if parts.marker is not ABSENT:
         if parts.marker == DELETE:
-            # "don't merge it, just return an empty map": the object itself stays.
+            # "don't merge it, just return an empty map": the object is not removed.
             return {}
         if parts.marker == REPLACE:
             return as_object(cleaned(patch))
@@ -78,8 +78,8 @@ def apply_object(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject
         for name in live:
             if name not in names:
                 del result[name]
-    # Go: mergePatchIntoOriginal. A list with an order directive is merged and ordered
-    # here, and not again below.
+    # Go: mergePatchIntoOriginal. Lists with an order directive are merged here, and
+    # left out below.
     for name, order in parts.orders.items():
         try:
             _apply_ordered_list(result, parts, order, name, type_)
@@ -111,8 +111,8 @@ def _apply_field(result: JSONObject, name: str, value: JSON, type_: Type) -> Non
         return
     live = result.get(name, ABSENT)
     if type(live) is not type(value):
-        # Go: "If it's not in the original document, just take the patch value", or the
-        # types differ: removeDirectives, and an object with a $patch makes nothing.
+        # Go: "If it's not in the original document, just take the patch value", also if
+        # the types differ. removeDirectives drops an object with a $patch.
         if is_marked(value):
             result.pop(name, None)
         else:
@@ -127,7 +127,7 @@ def _apply_field(result: JSONObject, name: str, value: JSON, type_: Type) -> Non
             # Go: mergeSliceHandler.
             result[name] = _merged_list(live, value, field)
         else:
-            # The strategy replace, or an atomic list: the patch's value as a whole.
+            # The strategy replace, or an atomic list: the value of the patch replaces.
             result[name] = cleaned(value)
     except SmpError as error:
         raise error.within(name) from None
@@ -137,9 +137,9 @@ def _delete_values(result: JSONObject, name: str, values: JSON, type_: Type) -> 
     """Carry out ``$deleteFromPrimitiveList`` for one list."""
     live = result.get(name, ABSENT)
     if not isinstance(live, list) or not isinstance(values, list):
-        # Go strips the prefix from the key and goes on as with the field itself
-        # (preprocessDeletionListForMerging): null removes it, a value of the live type
-        # is applied to it. One of another type, or for an absent field, is skipped.
+        # Go strips the prefix from the key and continues as for the field itself
+        # (preprocessDeletionListForMerging): null removes the field, and a value of the
+        # type that live has is applied to it. Anything else is skipped.
         if values is None or type(values) is type(live):
             _apply_field(result, name, values, type_)
         return
@@ -157,13 +157,13 @@ def _delete_values(result: JSONObject, name: str, values: JSON, type_: Type) -> 
 
 
 class _MergedList:
-    """A merged list that is not yet in order, and what its order is made from.
+    """A merged list before it is put in order, with what determines the order.
 
-    ``keys`` are those of ``elements``; ``patch_keys`` those that the patch has, in its
-    order; ``live_keys`` those of the live elements that were not deleted, which come
-    first in ``elements``; ``deleted`` is how many were deleted. ``replaced`` says that
-    the patch dropped the live list, ``in_place`` that live elements only changed where
-    they are.
+    ``elements`` have the ``keys``, ``patch_keys`` are those of the patch in its order.
+    ``live_keys`` are those of the live elements that were not deleted; these elements
+    are the first ones in ``elements``. ``deleted`` is the number of deleted elements.
+    ``replaced``: the patch dropped the live list. ``in_place``: the patch changed live
+    elements in their live order, and added none.
     """
 
     __slots__ = (
@@ -199,7 +199,7 @@ class _MergedList:
 def _merged_list(live: JSONArray, patch: JSONArray, field: Field) -> JSONArray:
     """Merge a list of a patch without an order directive. Go: mergeSlice."""
     merged = _merge(live, patch, field)
-    # Nothing moves, unless there are elements with one key, which go side by side.
+    # The order stays, unless several elements have one key: those become neighbours.
     if merged.in_place and len(set(merged.keys)) == len(merged.keys):
         return merged.elements
     return arranged(merged.elements, merged.keys, merged.patch_keys, merged.live_keys)
@@ -215,7 +215,7 @@ def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _MergedList:
             code="not-an-object",
             hint="the schema declares a list of objects",
         )
-    # Go: deduplicateScalars of both lists, one behind the other.
+    # Go: append(original, patch...), then deduplicateScalars.
     values: dict[ScalarKey, JSON] = {}
     for value in live:
         values[scalar_key(value)] = value
@@ -231,29 +231,29 @@ def _merge(live: JSONArray, patch: JSONArray, field: Field) -> _MergedList:
 
 def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedList:
     merge_key = field.merge_key
-    asked = read_list(patch, merge_key)
-    if asked.replaces:
-        # Go: mergeSliceWithSpecialElements; the patch's elements take the place of the
-        # live list, and their own order that of the live order.
-        whole = [cleaned(element) for element in asked.elements]
-        return _MergedList(whole, asked.keys, [], asked.keys, replaced=True)
+    parts = read_list(patch, merge_key)
+    if parts.replaces:
+        # Go: mergeSliceWithSpecialElements. The elements of the patch become the live
+        # list, so their order counts as the live order.
+        whole = [cleaned(element) for element in parts.elements]
+        return _MergedList(whole, parts.keys, [], parts.keys, replaced=True)
     live_keys = keys_of(live, merge_key)
     elements = live.copy()
-    # Go: deleteMatchingEntries, every element of such a key.
-    if asked.deleted:
+    # Go: deleteMatchingEntries deletes every element with such a key.
+    if parts.deleted:
         kept = [
-            index for index, key in enumerate(live_keys) if key not in asked.deleted
+            index for index, key in enumerate(live_keys) if key not in parts.deleted
         ]
         elements = [live[index] for index in kept]
         live_keys = [live_keys[index] for index in kept]
-    # Go: mergeSliceWithoutSpecialElements. An element merges into the first one of its
-    # key, or is appended; later ones of a new key merge into the one appended.
+    # Go: mergeSliceWithoutSpecialElements. An element merges into the first one with
+    # its key, which may be one that was appended before, or else is appended.
     keys = live_keys.copy()
-    positions = first_positions(keys, set(asked.keys))
+    positions = first_positions(keys, set(parts.keys))
     type_ = field.type.items
     last = -1
     in_place = True
-    for element, key in zip(asked.elements, asked.keys):
+    for element, key in zip(parts.elements, parts.keys):
         position = positions.setdefault(key, len(keys))
         if not last < position < len(live_keys):
             in_place = False
@@ -279,7 +279,7 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedLi
     return _MergedList(
         elements,
         keys,
-        asked.keys,
+        parts.keys,
         live_keys,
         deleted=len(live) - len(live_keys),
         in_place=in_place,
@@ -314,22 +314,22 @@ def _apply_ordered_list(
         if added is None:
             elements = live_elements
         else:
-            # Go: "list was added", removeDirectives; or an atomic list, which the
-            # patch replaces.
+            # Go: "list was added" and removeDirectives; or an atomic list, which is
+            # replaced.
             elements = as_list(cleaned(added, drop_marked=live is None))
         keys = keys_of(elements, merge_key)
         merged = _MergedList(elements, keys, [], keys_of(live_elements, merge_key))
     if merged.replaced:
-        # Go orders by every element of the live list even where the patch replaced it:
-        # one without its merge key is an error (validateMergeKeyInLists).
+        # Go orders by the elements of the live list even if the patch replaced it, so
+        # that one without its merge key is an error (validateMergeKeyInLists).
         keys_of(live_elements, merge_key)
     json_type = element_type(live_elements, added_elements, error=PatchError)
     wanted: list[ScalarKey] = []
     if json_type is not None:
         wanted = keys_of(order, merge_key if json_type is dict else "", PatchError)
-    # For the order of the live list Go reads the slice of the live object once more. By
-    # then deleteMatchingEntries has moved its elements up, and append has put new ones
-    # into the room that was freed: they count as live, as many as were deleted.
+    # Go takes the live order from the slice of the live object, at its old length. By
+    # then deleteMatchingEntries has moved the remaining elements to its front, and
+    # append has filled the freed slots with new elements: those count as live elements.
     appended = merged.keys[len(merged.live_keys) :]
     live_keys = merged.live_keys + appended[: merged.deleted]
     result[name] = arranged(merged.elements, merged.keys, wanted, live_keys)
@@ -343,7 +343,7 @@ def _list_at(
         return None
     if not isinstance(value, list):
         raise error(
-            f"a list is expected beside {order_of(name)}, not {type_name(value)}",
+            f"a list is expected with {order_of(name)}, not {type_name(value)}",
             code="not-a-list",
         )
     return value

@@ -3,35 +3,38 @@
 Theory of operation
 ===================
 
-``compose(first, second)`` has the effect of applying ``first`` and then ``second``, on
-whatever object it is applied to. Go's MergeStrategicMergeMapPatchUsingLookupPatchMeta
-merges the second patch into the first as if it were a document, and loses part of it
-(docs/deviations.md, 14). The rules here follow from the effect instead.
+For any object, applying the composition of two patches has the same result as applying
+the first patch and then the second. Go's
+MergeStrategicMergeMapPatchUsingLookupPatchMeta merges the second patch into the first
+as if the first were an object, and loses part of it (docs/deviations.md, 14). The rules
+here are derived from the result instead.
 
-A field that only one patch mentions is taken from it. Where both mention it:
+A field in only one of the patches is taken from that patch. For a field in both:
 
-    second sets a scalar or null     second: it does not matter what was there
-    both are objects                 compose them, field by field
-    both are lists                   ``_compose_lists``
-    first removed the field, or      an *exact* value: what second makes of a field that
-    made it something else           is not there, whatever the live object has
+    the second patch has               the composition has
+    a scalar or null                   the value of the second patch
+    an object, and the first as well   the composition of both, field by field
+    a list, and the first as well      the composition of ``_compose_lists``
+    an object or a list where the      an *exact* value: one with the same result,
+    first has null or another type     no matter what the live object has
 
-The last row is the difficult one. Take the first patch ``{"spec": null}`` and the
-second ``{"spec": {"a": 1}}``. In turn they leave ``{"a": 1}`` in spec, and nothing
-else. The patch ``{"spec": {"a": 1}}`` would not do: it merges into what live has. So
-the composition says of each object which keys stay, and of each merge list that it
-replaces the live one (``exact``):
+The last row is the difficult one. Let the first patch be ``{"spec": null}`` and the
+second ``{"spec": {"a": 1}}``. One after the other they set spec to ``{"a": 1}``. The
+patch ``{"spec": {"a": 1}}`` is not their composition: it keeps other fields of a live
+spec. So an exact object lists the keys to retain, and an exact merge list replaces the
+live list (``exact``):
 
     {"spec": {"$retainKeys": ["a"], "a": 1}}
 
-Objects with ``$patch`` make a second difficulty: applied to a live object without the
-field they make nothing at all, applied to one with it they empty or replace it. Where
-the two readings would come out differently after the second patch, no single patch
-has the effect of both: a CompositionError.
+An object with ``$patch`` is the second difficulty. If live has the field, it empties or
+replaces the value; if live lacks the field, it does not create one. If these two cases
+have different results after the second patch, no single patch has both results, and
+composing raises CompositionError.
 
-``$retainKeys`` of the second patch drops whatever the first one says of other fields.
-``$retainKeys`` of the first makes those fields removed ones (the last row), and the
-composition retains what both retain and what the second sets.
+``$retainKeys`` in the second patch removes every field that it does not list, so the
+part of the first patch for such a field is left out. Fields that ``$retainKeys`` in the
+first patch does not list are composed as if the first patch had null for them. The
+composition retains the keys that both patches retain, and those that the second sets.
 """
 
 from __future__ import annotations
@@ -55,24 +58,24 @@ from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
 
 def compose_objects(first: JSONObject, second: JSONObject, type_: Type) -> JSONObject:
-    """Compose two patches of one object that is there.
+    """Compose two patches of one object.
 
     Raises CompositionError where no single patch has the effect of both, PatchError and
     ObjectError as applying the patches does, UnknownFieldError for a field to be merged
     that the type lacks.
     """
     first_parts, second_parts = read_object(first), read_object(second)
-    # $patch in the second one: what the first one leads to does not matter.
+    # With $patch, the result of the second patch does not depend on the first.
     if second_parts.marker is not ABSENT:
         return second
-    # $patch in the first one: it leads to one known object, whatever is there.
+    # With $patch, the result of the first patch does not depend on the live object.
     if first_parts.marker is not ABSENT:
         result = apply_object(apply_object({}, first, type_), second, type_)
         return {MARKER: REPLACE, **result}
     first_keeps = _retained(first_parts)
     second_keeps = _retained(second_parts)
     composed: JSONObject = {}
-    names: dict[str, None] = {}  # each once, in their order
+    names: dict[str, None] = {}  # an ordered set
     for parts in (first_parts, second_parts):
         for mentioned in (parts.fields, parts.orders, parts.deletions):
             names.update(dict.fromkeys(mentioned))
@@ -90,8 +93,7 @@ def compose_objects(first: JSONObject, second: JSONObject, type_: Type) -> JSONO
         composed.update(field_patch.to_fields(name))
     keeps = second_keeps
     if first_keeps is not None:
-        # What the first one cleared the second one may set again, but it retains
-        # nothing that is gone.
+        # The second patch can set what the first one removed, but cannot retain it.
         keeps = first_keeps if second_keeps is None else first_keeps & second_keeps
         keeps = keeps.union(
             name for name, value in second_parts.fields.items() if value is not None
@@ -115,7 +117,7 @@ def _compose_field(
     if second.is_empty:
         return first
     if field is None:
-        # Applying would take a scalar without the schema, but nothing else.
+        # As in applying: a scalar needs no schema, an object or a list does.
         if isinstance(second.value, str | int | float):
             return second
         raise unknown_field()
@@ -125,16 +127,16 @@ def _compose_field(
         return FieldPatch(second.value)
     if first.is_list:
         return compose_lists(first, second, field, compose_objects)
-    # The first patch removed the list, or made it something else.
+    # The first patch removes the list, or sets a value of another type.
     fields = apply_object({}, second.to_fields(field.name), Type.of(field))
     recreated = fields.get(field.name, ABSENT)
     return FieldPatch(None if recreated is ABSENT else exact(recreated, field))
 
 
 def _compose_values(first: JSON | Absent, second: JSONObject, field: Field) -> JSON:
-    """Return the value of a field that the second patch takes for an object."""
+    """Compose the values of a field for which the second patch has an object."""
     if not isinstance(first, dict):
-        # There is no object by then: one with a $patch makes none.
+        # The first patch leaves no object; one with $patch does not create any.
         if is_marked(second):
             return None
         return exact(cleaned(second, drop_marked=True), field)
@@ -143,30 +145,30 @@ def _compose_values(first: JSON | Absent, second: JSONObject, field: Field) -> J
     if is_marked(second):
         if is_marked(first):
             return second
-        # The first patch made sure that the object is there.
+        # After the first patch the object exists in any case.
         return exact(apply_object({}, second, field.type), field)
     if not is_marked(first):
         return compose_objects(first, second, field.type)
-    # The first patch empties or replaces an object that is there, and makes nothing of
-    # one that is not; the second one merges into the former and creates the latter.
-    if_there = apply_object(apply_object({}, first, field.type), second, field.type)
+    # If live has the object, the first patch empties or replaces it, and the second one
+    # merges into the result. If live lacks it, only the second patch creates it.
+    if_present = apply_object(apply_object({}, first, field.type), second, field.type)
     if_absent = cleaned(second, drop_marked=True)
-    if not same(if_there, if_absent):
+    if not same(if_present, if_absent):
         raise CompositionError(
-            "one patch replaces this object and the next changes it: the outcome "
-            "depends on whether it was there",
+            "one patch replaces this object and the next changes it: the result "
+            "depends on whether the live object has it",
             hint="apply the patches one after the other",
         )
-    return exact(if_there, field)
+    return exact(if_present, field)
 
 
 def exact(value: JSON, field: Field | None) -> JSON:
-    """Return a patch value that leads to ``value`` whatever the live object has there.
+    """Return a patch value with the result ``value`` for any live object.
 
-    Raises CompositionError for a merge list of scalars, which no patch can set
-    regardless of what is there.
+    Raises CompositionError for a merge list of scalars, as every patch of one keeps
+    live values that it does not name.
     """
-    # A value that replaces, and any scalar, is exact by itself.
+    # Scalars and values that replace are exact themselves.
     if field is None or field.replaces:
         return value
     if isinstance(value, dict):
@@ -179,7 +181,7 @@ def exact(value: JSON, field: Field | None) -> JSON:
     if not field.merge_key:
         raise CompositionError(
             "one patch removes this list and the next sets it, which no single patch "
-            "says of a merge list of scalars",
+            "can do with a merge list of scalars",
             hint="apply the patches one after the other",
         )
     return [{MARKER: REPLACE}, *value]

@@ -3,11 +3,11 @@
 Theory of operation
 ===================
 
-Both patches say something of one list, each with its value, its ``$setElementOrder``
-and its ``$deleteFromPrimitiveList``. An atomic list is easy: the second value wins. A
-merge list of scalars is a set with additions and deletions: what the second patch
-deletes is no longer added, what it adds is no longer deleted. A merge list of objects
-takes more. Let the first patch be
+Each patch has a value for the list, a ``$setElementOrder``, a
+``$deleteFromPrimitiveList``, or several of these. For an atomic list the last value
+wins. For a merge list of scalars the patches add and delete values: what the second one
+deletes is not added any more, and what it adds is not deleted any more. A merge list of
+objects is harder. Let the first patch be
 
     containers: [{name: app, image: i:1}, {name: old, $patch: delete}]
     $setElementOrder/containers: [{name: app}, {name: log}]
@@ -16,27 +16,27 @@ and the second one
 
     containers: [{name: app, args: [-v]}, {name: new, image: n:1}]
 
-1. Both lists are read into elements to merge and keys to delete
-   (``_directives.read_list``).
-2. ``_ElementMerger`` starts from the elements of the first patch, less those that the
-   second one deletes, and merges the elements of the second one into them by key:
-   ``{name: app, image: i:1, args: [-v]}``, and ``new`` as it is.
-3. ``_composed_order`` makes one order directive. The second patch asks for no order, so
-   it puts new elements where applying it would: in front, then app, log.
-4. The elements are put in that order, the deletions of both patches behind them:
+1. ``_directives.read_list`` splits both lists into elements to merge and keys to
+   delete.
+2. ``_ElementMerger`` takes the elements of the first patch, except those that the
+   second one deletes, and merges the elements of the second patch into them by key.
+   The result is ``{name: app, image: i:1, args: [-v]}`` and ``new``.
+3. ``_composed_order`` creates the order directive. The second patch has none, so new
+   elements get the place where applying it puts them: before ``app`` and ``log``.
+4. The elements are put in this order, followed by the deletions of both patches:
 
     containers: [{name: new, image: n:1}, {name: app, image: i:1, args: [-v]},
                  {name: old, $patch: delete}]
     $setElementOrder/containers: [{name: new}, {name: app}, {name: log}]
 
-An element may be in the live list or not, and a new one is stored as it stands, without
-a look at the directives inside. So two patches to one element do not always reduce to
-one, and where they do not, they stay in the list one behind the other: applying merges
-the second into the first one of its key, whether live had that or the patch brought it.
-This needs a live list that is there, which an order directive of the first patch
-shows; a list that the patch creates is stored as it stands, duplicates and all.
-Elsewhere a patch to an element that the other one may have created is a
-CompositionError if the outcome depends on it.
+Two changes to one element cannot always be merged. The live list may have the element
+or not; if not, applying stores the element of the patch, and ignores directives in it.
+So elements with directives are not merged but kept as *duplicates*, two elements with
+one key: applying merges the second one into the result of the first, which is right in
+both cases. It is right only if the live object has the list, as applying stores a new
+list with all duplicates in it. An order directive in the first patch shows that the
+list exists. Without one, the elements are merged, or CompositionError is raised if the
+result depends on the live list.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ from smp.values import (
     scalar_key,
 )
 
-# compose_objects, which is passed in: it composes the objects that are elements here,
-# and its module imports this one.
+# The type of ``_compose.compose_objects``, which composes the elements of a list. It is
+# passed as an argument, as its module imports this one.
 ComposeObjects: TypeAlias = Callable[[JSONObject, JSONObject, Type], JSONObject]
 
 
@@ -80,14 +80,14 @@ def compose_lists(
     field: Field,
     compose_objects: ComposeObjects,
 ) -> FieldPatch:
-    """Compose what two patches say of a list.
+    """Compose the parts of two patches for a list.
 
     Raises CompositionError where no single patch has the effect of both, PatchError for
-    elements that do not fit together.
+    elements of different types and elements without their merge key.
     """
     if not field.merges:
-        # An atomic list: the last value wins. What the second patch deletes from the
-        # value of the first one is left out of that.
+        # An atomic list. The last value wins, without the values that a
+        # $deleteFromPrimitiveList after it deletes.
         if isinstance(second.value, list):
             return second
         if isinstance(first.value, list):
@@ -110,7 +110,7 @@ def compose_lists(
 
 
 def _by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:
-    """Map scalars by their keys; none for anything but a list."""
+    """Return the scalars of a list by their keys; ``{}`` for any other value."""
     scalars = as_list(values)
     return dict(zip(keys_of(scalars, "", PatchError), scalars))
 
@@ -150,8 +150,8 @@ def _compose_elements(
     merge_key = field.merge_key
     before = read_list(as_list(first.value), merge_key)
     after = read_list(as_list(second.value), merge_key)
-    # Where the second patch replaces the list, the first one does not matter. Where the
-    # first one does, the list is known, and the second can be applied to it.
+    # If the second patch replaces the list, the result does not depend on the first. If
+    # the first one does, the second one can be applied to its elements.
     if after.replaces:
         return second
     if before.replaces:
@@ -176,7 +176,7 @@ def _compose_elements(
     keys = keys_of(elements, merge_key)
     order = _composed_order(first, second, keys, merge_key, after.deleted)
     values = _sorted(elements, order, merge_key)
-    # Deletions take effect before anything is merged, so they may stand last.
+    # Applying deletes before it merges, so the place of deletions has no effect.
     deletions: dict[ScalarKey, JSON] = {}
     for entry in (*as_list(first.value), *as_list(second.value)):
         if isinstance(entry, dict) and is_marked(entry):
@@ -196,10 +196,9 @@ def _has_value(first: FieldPatch, second: FieldPatch) -> bool:
 class _ElementMerger:
     """Merges the elements of the second patch into those of the first one, by key.
 
-    ``deleted`` are the keys that the first patch deletes: an element of it with such a
-    key is a new one, so what both patches make of it is known. With
-    ``allow_duplicates`` two elements of one key may stand one behind the other; the
-    head of this module explains when.
+    ``deleted`` are the keys that the first patch deletes: if it also has an element
+    with such a key, the element is a new one. ``allow_duplicates`` permits several
+    elements with one key; the docstring of this module explains when.
     """
 
     def __init__(
@@ -218,15 +217,15 @@ class _ElementMerger:
         self._indexes: dict[ScalarKey, list[int]] = {}
 
     def add(self, element: JSONObject, key: ScalarKey) -> None:
-        """Put an element behind the others."""
+        """Append an element."""
         indexes = self._indexes.setdefault(key, [])
         indexes.append(len(self.elements))
         self.elements.append(element)
 
     def merge(self, element: JSONObject, key: ScalarKey) -> None:
-        """Merge an element of the second patch into the last one of its key.
+        """Merge an element of the second patch into the last one with its key.
 
-        Where the two do not reduce to one, put it behind the others.
+        Append it if there is none, or if the two cannot be merged.
         """
         indexes = self._indexes.get(key)
         if not indexes:
@@ -236,9 +235,9 @@ class _ElementMerger:
         present = self.elements[index]
         type_ = self._field.type.items
         if len(indexes) == 1 and key in self._deleted:
-            # The element is new when the second patch meets it, so what both make of it
-            # is known. But a $patch inside makes something where the list is there (the
-            # element is merged) and nothing where it is not (it is stored whole).
+            # The element is a new one, so the result of both patches is known. Not so
+            # with a $patch inside: in a list that live has, the object with the $patch
+            # is stored without it; in a new list it is dropped.
             if _has_marker(present):
                 raise _depends_on_the_list()
             result = apply_object({}, present, type_)
@@ -257,8 +256,8 @@ class _ElementMerger:
         except CompositionError:
             self.add(element, key)
             return
-        # One element has the effect of two only without $patch: live may lack the
-        # element, and then it is stored as it stands, and no $patch is carried out.
+        # If live lacks the element, applying stores it and ignores a $patch inside. So
+        # one element has the effect of both only without $patch.
         if _has_marker(present) or _has_marker(element) or _has_marker(composed):
             self.add(element, key)
         else:
@@ -268,7 +267,7 @@ class _ElementMerger:
 def _depends_on_the_list() -> CompositionError:
     return CompositionError(
         "one patch may create this element and the next deletes part of it: the "
-        "outcome depends on the list",
+        "result depends on the live list",
         hint="apply the patches one after the other",
     )
 
@@ -325,21 +324,21 @@ def _composed_order(
     later = keys_of(as_list(second.order), merge_key, PatchError)
     times = Counter(keys)
     mentioned = dict.fromkeys([*earlier, *keys, *later])
-    known = [key for key in mentioned if key not in deleted or key in times]
-    # The second patch finds the list in the order of the first one, and orders it as
-    # ``arranged`` does any live list: by its directive, or by its own elements.
+    kept = [key for key in mentioned if key not in deleted or key in times]
+    # After the first patch the list has the order of its directive. The second one
+    # orders that list like any live list: by its directive, or by its own elements.
     wanted = later or [key for key in keys if key not in earlier]
     order: JSONArray = []
-    for key in arranged(known, known, wanted, earlier):
+    for key in arranged(kept, kept, wanted, earlier):
         value: JSON = key[1] if isinstance(key, tuple) else key
         entry: JSON = {merge_key: value} if merge_key else value
-        # Every element has to be in the directive: one for each of two with one key.
+        # The directive has an entry for each element, duplicates included.
         order.extend([entry] * max(1, times[key]))
     return order
 
 
 def _sorted(values: JSONArray, order: JSONArray | None, merge_key: str) -> JSONArray:
-    """Sort values as an order directive has them; those of one key keep their order."""
+    """Sort values by an order directive; duplicates keep their order."""
     if order is None:
         return values
     keys = keys_of(values, merge_key)

@@ -3,45 +3,45 @@
 Theory of operation
 ===================
 
-A three-way patch is made of the *last-applied configuration* (``base`` here), the
-*modified configuration* and the *live* object. Go's CreateThreeWayMergePatch takes
+A three-way patch is computed from the *last-applied configuration* (``base`` here), the
+*modified configuration* and the *live* object. Go's CreateThreeWayMergePatch makes
 three passes:
 
     delta      = diffMaps(live, modified), no deletions     what to add and to change
     deletions  = diffMaps(base, modified), deletions only   what to delete
     patch      = mergeMap(deletions, delta)                 both, merged as patches
 
-Here one walk over ``modified`` looks at both other sides at once and writes the patch
-directly. A two-way patch is the case in which base and live are the same object.
+Here one walk over ``modified`` compares it with both other sides at once and writes the
+patch directly. For a two-way patch, base and live are the same object.
 
-Take a Pod whose user applied the containers ``app`` and ``old`` and now wants ``app``
-with another image, and no ``old``; the server filled in a pull policy:
+An example: a user applied a Pod with the containers ``app`` and ``old``. The next
+configuration changes the image of ``app`` and removes ``old``. In the meantime the
+server has set a default, the pull policy.
 
     base      {"containers": [{"name": "app", "image": "i:1"}, {"name": "old"}]}
     live      {"containers": [{"name": "app", "image": "i:1", "imagePullPolicy": ..},
                               {"name": "old"}]}
     modified  {"containers": [{"name": "app", "image": "i:2"}]}
 
-1. ``_object`` comes to ``containers``, a list. ``_list_field`` finds that neither base
-   nor live equals modified, and that the schema says: a merge list.
-2. ``_list`` finds the keys: ``app`` in modified, ``app`` and ``old`` in base and live.
-   The elements of base and live are paired with those of modified.
-3. For ``app``, three elements differ: ``_object`` walks them and returns
-   ``{"image": "i:2"}``. The pull policy is in live alone, so it is left alone.
-4. ``old`` is left over from base: it gets a ``$patch: delete``.
-5. Something changed, so the order of the list is sent along. The patch is
+1. ``_object`` reaches ``containers``, a list. ``_list_field`` finds that neither base
+   nor live equals modified, and that the field is a merge list.
+2. ``_list`` reads the keys: ``app`` in modified, ``app`` and ``old`` in base and live.
+   It pairs the elements of base and live with those of modified.
+3. The three elements ``app`` differ. ``_object`` walks them and returns
+   ``{"image": "i:2"}``. The pull policy is only in live, so it is not touched.
+4. No element of modified pairs with ``old`` of base, so the patch deletes it.
+5. The list changes, so the patch contains its order. The result is
 
     {"$setElementOrder/containers": [{"name": "app"}],
      "containers": [{"image": "i:2", "name": "app"},
                     {"$patch": "delete", "name": "old"}]}
 
-A convention makes this fast. Most of three objects is equal, and to compare a subtree
-costs as much as to walk it, so nothing is compared twice: a side that equals the
-modified value is *replaced by it* (``_share_equal`` for one value,
-``smp.values.share_equal`` for the elements of a list). From there on ``live is
-modified`` means that live equals modified, and ``base is modified`` likewise. Objects
-with declared fields are not compared beforehand: the walk finds what differs, or that
-nothing does, in one pass.
+One convention makes this fast. Most parts of the three objects are equal, and comparing
+a subtree takes as long as walking it, so nothing is compared twice. A side that equals
+the modified value is *replaced by the modified value* (``_share_equal`` for one value,
+``smp.values.share_equal`` for the elements of a list). After that, ``live is modified``
+means that live equals modified, and ``base is modified`` that base does. Objects with
+declared fields are not compared beforehand, as the walk finds the differences itself.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Value: TypeAlias = "JSON | Absent"
 
 
 class Diff:
-    """The walk over three objects; the head of this module explains it.
+    """The walk over three objects that the docstring of this module explains.
 
     ``orders=False`` leaves out order directives, as Go does (SetElementOrder: false)
     where it looks for conflicts.
@@ -90,7 +90,7 @@ class Diff:
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, type_: Type
     ) -> JSONObject:
-        """Return the patch for three objects of a type; empty where nothing is to do.
+        """Return the patch for three objects of a type; ``{}`` if nothing changes.
 
         Raises ObjectError for lists that cannot be compared, UnknownFieldError where
         unknown fields differ, RecursionError for too much depth.
@@ -142,8 +142,8 @@ class Diff:
                 # replacePatchFieldIfNotEqual for scalars of one type.
                 patch[name] = value
         live_has_more = len(live) > common
-        # Go: updatePatchIfMissing. Null for what base had and modified has no longer,
-        # unless it is plain beforehand that there is no such name.
+        # Go: updatePatchIfMissing. Null for each name that base has and modified lacks.
+        # The conditions exclude the cases in which there cannot be such a name.
         if base is not modified and (base is not live or live_has_more):
             for name in base:
                 if name not in modified:
@@ -180,12 +180,12 @@ class Diff:
             return modified
         if field is None:
             # Go: "If the values are identical, this doesn't matter, no patch is needed.
-            # Otherwise, return the error", in the pass over live and in that over base.
+            # Otherwise, return the error", both for live and for base.
             if isinstance(live, dict) or base is not modified:
                 raise unknown_field()
             return modified
         if field.replaces:
-            # The strategy replace sends the whole value, and only where it differs
+            # The strategy replace: the whole value, but only if it differs
             # (docs/deviations.md, 5).
             return ABSENT if live is modified else modified
         return self._nested(
@@ -202,16 +202,16 @@ class Diff:
         *,
         retain_keys: bool,
     ) -> JSONObject | Absent:
-        """Return the patch for an object that live may lack; ABSENT for none."""
+        """Return the patch for an object that live may lack, or ABSENT."""
         base_object = as_object(base)
         if isinstance(live, dict):
             patch = self._object(
                 base_object, live, modified, type_, levels, retain_keys=retain_keys
             )
             return patch or ABSENT
-        # Live lacks the object: the delta is all of it. Where base leads to deletions
-        # (the walk with modified for live finds nothing else), Go merges that delta
-        # into them, which comes to the patch for an empty live object.
+        # Live lacks the object, so Go's delta is all of modified. If there are
+        # deletions (a walk with modified as the live object finds nothing else), Go
+        # merges the delta into them. The result is that of an empty live object.
         deletions = self._object(
             base_object, modified, modified, type_, levels, retain_keys=retain_keys
         )
@@ -230,9 +230,9 @@ class Diff:
         field: Field | None,
         levels: int,
     ) -> JSONObject:
-        """Return what a patch needs for a field that is a list in modified.
+        """Return the patch members for a field that is a list in modified.
 
-        That is the list, and the directives beside it. Go: handleSliceDiff.
+        These are the list and its directives. Go: handleSliceDiff.
         """
         base, live = _share_equal(base, live, modified)
         if live is modified and not _may_have_deletions(base, modified):
@@ -241,7 +241,7 @@ class Diff:
             # Go: "Key was added", "Types have changed": the whole value.
             return {name: modified}
         if field is None:
-            # As for objects: an unknown field may not differ from either side.
+            # As for objects: an error unless both sides are equal to modified.
             if isinstance(live, list) or base is not modified:
                 raise unknown_field()
             return {name: modified}
@@ -252,10 +252,10 @@ class Diff:
         in_live = isinstance(live, list)
         if live and isinstance(live, list):
             return self._list(name, base_list, live, modified, field, levels)
-        # Live lacks the list or has an empty one. Go: diffLists, "Old slice was empty -
-        # add all elements from the new slice". As in _nested, Go merges them into what
-        # base leads to delete. A base that equals modified leads to none; it is looked
-        # into all the same where live has the list, as its elements may be malformed.
+        # Live lacks the list, or has an empty one. Go: diffLists, "Old slice was empty
+        # - add all elements from the new slice". As in _nested, Go merges the elements
+        # into the deletions, if any. If base equals modified there are none; if live
+        # has the list it is walked all the same, for the errors of malformed elements.
         deletes = False
         if base_list and (in_live or base is not modified):
             deletes = bool(
@@ -275,9 +275,9 @@ class Diff:
         field: Field,
         levels: int,
     ) -> JSONObject:
-        """Return what a patch needs for a merge list. Go: diffLists."""
+        """Return the patch members for a merge list. Go: diffLists."""
         merge_key = field.merge_key
-        # Where all have a plain merge key they are objects, and known to be fit.
+        # Elements with plain merge keys are valid: no further check of types and keys.
         keys = plain_keys(modified, merge_key)
         base_keys = keys if base is modified else plain_keys(base, merge_key)
         if live is modified:
@@ -289,9 +289,9 @@ class Diff:
         if keys is None or base_keys is None or live_keys is None:
             json_type = element_type(base or live, modified)
             if live and element_type(live, modified) is not json_type:
-                # The elements of live are of another type than those of base. Both fit
-                # modified, so modified is empty: there is nothing to add. What is left
-                # is the error of Go's pass over live for elements without merge key.
+                # Live has elements of another type than base. Modified agrees with
+                # both, so it is empty, and there is nothing to add. Only the errors of
+                # Go's pass over live remain, for elements without their merge key.
                 if isinstance(live[0], dict):
                     keys_of(live, merge_key)
                 live = []
@@ -361,7 +361,7 @@ class Diff:
     def _list_of_scalars(
         self, name: str, base: JSONArray, live: JSONArray, modified: JSONArray
     ) -> JSONObject:
-        """Return what a patch needs for a merge list of scalars.
+        """Return the patch members for a merge list of scalars.
 
         Go: diffListsOfScalars.
         """
@@ -421,7 +421,7 @@ def _has_more_fields(live: JSONObject, modified: JSONObject) -> bool:
 
 
 def _surplus(elements: JSONArray, others: JSONArray) -> JSONArray:
-    """Return the scalars that one list has more often than another, in their order."""
+    """Return the scalars that a list has more often than another list, in order."""
     matched = set(numbered(keys_of(others, "")))
     surplus: JSONArray = []
     for value, key in zip(elements, numbered(keys_of(elements, ""))):

@@ -26,7 +26,7 @@ _NO_DIRECTIVES: Final[JSONObject] = {}
 
 
 class PatchObject:
-    """One object of a patch: its fields, and its directives apart from them.
+    """One object of a patch, split into its fields and its directives.
 
     ``marker`` is the value of ``$patch``, ``retained`` that of ``$retainKeys``;
     ``orders`` and ``deletions`` map the name of a list to its order directive and to
@@ -53,8 +53,8 @@ class PatchObject:
 class PatchList:
     """A merge list of objects in a patch.
 
-    ``elements``, with their ``keys``, are to be merged; elements with ``deleted`` keys
-    are to be deleted; with ``replaces`` all others are, too.
+    ``elements``, with their ``keys``, are to be merged; live elements with one of the
+    ``deleted`` keys are to be deleted; ``replaces`` drops all live elements.
     """
 
     __slots__ = ("deleted", "elements", "keys", "replaces")
@@ -110,7 +110,7 @@ def read_object(patch: JSONObject) -> PatchObject:
 
 def has_directives(patch: JSONObject) -> bool:
     """Tell whether an object of a patch may have directives: any key with a ``$``."""
-    # Most objects have none: they cost a look at the first character of each key.
+    # Most objects have none, and the first character of each key is enough to tell.
     for name in patch:  # noqa: SIM110  # any() makes a generator, on a hot path
         if name and name[0] == "$":
             return True
@@ -119,8 +119,8 @@ def has_directives(patch: JSONObject) -> bool:
 
 def read_directives(patch: JSONObject) -> PatchObject:
     """Split an object of a patch that may have directives; see read_object."""
-    # Go's mergeMap looks for $patch first, and then at nothing else in the object
-    # (handleDirectiveInMergeMap).
+    # Go's mergeMap looks for $patch first; handleDirectiveInMergeMap ignores all other
+    # directives of the object.
     if MARKER in patch:
         return PatchObject(patch, marker=patch[MARKER])
     fields: JSONObject = {}
@@ -145,7 +145,7 @@ def read_directives(patch: JSONObject) -> PatchObject:
 
 
 def _list_name(name: str, prefix: str, code: str) -> str:
-    # As Go's extractKey: what begins like the directive has to be the directive.
+    # As in Go's extractKey, a key that starts like a directive has to be one.
     word, slash, target = name.partition("/")
     if word != prefix or not slash:
         raise PatchError(
@@ -158,10 +158,10 @@ def _list_name(name: str, prefix: str, code: str) -> str:
 
 
 def read_list(patch: JSONArray, merge_key: str) -> PatchList:
-    """Split the elements of a merge list of objects by what they ask for.
+    """Split the elements of a merge list of objects by their ``$patch`` markers.
 
-    Raises PatchError for an unknown ``$patch`` word, and for an element without its
-    merge key. Go: strategicpatch.mergeSliceWithSpecialElements.
+    Raises PatchError for an unknown marker, and for an element without its merge key.
+    Go: strategicpatch.mergeSliceWithSpecialElements.
     """
     plain = plain_keys(patch, merge_key)
     if plain is not None and not _has_marked_elements(patch):
@@ -173,11 +173,10 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     for index, element in enumerate(patch):
         marker = element.get(MARKER, ABSENT) if isinstance(element, dict) else ABSENT
         if marker == REPLACE:
-            # One such element rules the whole list; its own content does not count.
+            # One such element replaces the whole list; its other fields are ignored.
             replaces = True
             continue
-        # ``merge`` is an error, too ("merging lists cannot yet be specified in the
-        # patch").
+        # Go: "merging lists cannot yet be specified in the patch" for ``merge``.
         if marker is not ABSENT and marker != DELETE:
             raise unknown_marker(marker).within(index)
         key = merge_key_of(element, index, merge_key, PatchError)
@@ -221,8 +220,8 @@ def retained_keys(patch: PatchObject) -> set[str]:
         if isinstance(name, str):
             names.add(name)
         elif isinstance(name, (dict, list)):
-            # Go panics, as a map or a slice cannot be the key of a map. Any other
-            # scalar is a key there that equals no name.
+            # Go uses the values as keys of a map: it panics for these, while a number,
+            # a boolean or a null is a key that no name equals.
             raise _not_names(listed)
     for name, value in patch.fields.items():
         if value is not None and name not in names:
@@ -265,7 +264,7 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
     if not has_marks and wanted == plain_keys(elements, merge_key):
         return
     element_type(order, elements, error=PatchError)
-    # Both lists are read once, side by side; the directive may have more elements.
+    # One pass over both lists; the directive may have further elements in between.
     at = 0
     for index, element in enumerate(elements):
         if at == len(wanted):
@@ -300,11 +299,10 @@ def delete_element(merge_key: str, value: JSON) -> JSONObject:
 def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
     """Return a patch value as it is stored: no nulls in objects, no directives.
 
-    With ``drop_marked`` objects with a ``$patch`` go as a whole, as in a value for
-    which the live object has no place yet (Go: removeDirectives and
-    discardNullValuesFromPatch); without it only the directive goes, as a typed server
-    drops it when it decodes the merged JSON (docs/deviations.md, 1). Returns the value
-    itself where nothing had to go.
+    With ``drop_marked`` objects with a ``$patch`` are dropped as a whole, as in a value
+    that is new to the live object (Go: removeDirectives, discardNullValuesFromPatch).
+    Without it only the directive is dropped, as a typed server does when it decodes the
+    merged JSON (docs/deviations.md, 1). Returns the value itself if nothing is dropped.
     """
     changed = False
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""All that a patch says of one field: its value and the directives beside it."""
+"""The part of a patch for one field: its value and the directives for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FieldPatch(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, patch: PatchObject, name: str) -> FieldPatch:
-        """Return what a patch says of the field of that name."""
+        """Return the part of a patch for the field of that name."""
         return cls(
             patch.fields.get(name, ABSENT),
             patch.orders.get(name, ABSENT),
@@ -35,13 +35,13 @@ class FieldPatch(msgspec.Struct, frozen=True):
 
     @property
     def is_list(self) -> bool:
-        """Whether the patch takes the field for a list, by its value or a directive."""
+        """Whether the field is a list, by its value or by a directive for lists."""
         if self.value is ABSENT:
             return not self.is_empty
         return isinstance(self.value, list)
 
     def to_fields(self, name: str) -> JSONObject:
-        """Return the members of a patch object that say this of the field."""
+        """Return the members of a patch object that this part consists of."""
         fields: JSONObject = {}
         if self.order is not ABSENT:
             fields[order_of(name)] = self.order

@@ -101,7 +101,7 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
         except CompositionError:
             raise
         except (ObjectError, PatchError) as error:
-            # A patch that is malformed itself fails here as well, with its own error.
+            # A patch that is malformed by itself raises its own error here.
             compose_objects({}, patch, schema.type)
             raise CompositionError(
                 "the result of the patches before this one cannot be patched: "

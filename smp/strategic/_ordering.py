@@ -1,8 +1,8 @@
 """Merge lists: what identifies an element, and where each one goes.
 
-An element of a merge list is known by its *key*: an object by the value of its patch
-merge key, a scalar by itself. Keys are made by ``smp.values.scalar_key``: they fit into
-dictionaries and are strict, ``1``, ``1.0`` and ``True`` are three keys.
+The *key* identifies an element of a merge list: the value of the patch merge key for an
+object, the scalar itself for a scalar. Keys are type-strict: ``1``, ``1.0`` and
+``True`` are three keys (``smp.values.scalar_key``).
 """
 
 from __future__ import annotations
@@ -80,21 +80,19 @@ def merge_key_of(
         raise error(
             "the schema declares no merge key for this list of objects",
             code="no-merge-key",
-            hint="a merge list of objects needs a patch merge key beside its patch "
-            "strategy",
+            hint="a merge list of objects needs a patch merge key and a patch strategy",
         ).within(index)
     raise error(
         f"the element lacks its merge key {merge_key!r}",
         code="missing-merge-key",
-        hint=f"each element of this list is known by its {merge_key!r}",
+        hint=f"{merge_key!r} identifies the elements of this list",
     ).within(index)
 
 
 def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
     """Return the keys of objects that all have a string or an integer for a merge key.
 
-    None where any element has not. Almost all lists are such, and this is the cheap way
-    to find out.
+    None if any element has not. This is the fast path for almost all lists.
     """
     keys: list[ScalarKey] = []
     for element in elements:
@@ -178,16 +176,17 @@ def arranged(
 ) -> list[T]:
     """Put the elements of a merged list in order.
 
-    ``keys`` are those of the elements, ``patched`` the order that the patch asks for
+    ``keys`` are those of the elements, ``patched`` the order that the patch requests
     (its order directive, or else its own list), ``live`` the order of the live list.
 
-    Elements that the patch names keep its order, the others, which only the server
-    knows, keep the live order; the two are merged by one scan. Go:
-    strategicpatch.normalizeElementOrder.
+    Elements that the patch names are put in its order, the others (*server-only*) in
+    the live order, and both are merged by one scan. Go:
+    strategicpatch.normalizeElementOrder. An example: live is [a, x, b, y], the patch
+    orders [b, a].
 
-        live [a, x, b, y], patched [b, a]: the patch's elements go b, a; the server's
-        x, y. Before b (live index 2) goes x (1); before a (0) goes none; at the end y:
-        [x, b, a, y]
+        b comes first; x is server-only and stands before b in live:   x, b
+        a comes next; no server-only element is left before a in live: x, b, a
+        the remaining server-only elements follow:                     x, b, a, y
     """
     present = set(keys)
     if keys == patched and len(present) == len(keys):
@@ -195,7 +194,7 @@ def arranged(
     count = len(keys)
     rank = first_positions(patched, present)
     position = first_positions(live, present)
-    not_live = len(live)  # sorts behind all that live has
+    not_live = len(live)  # greater than every index in live
     ranks: list[int] = []
     positions: list[int] = []
     # Go: partitionMapsByPresentInList and partitionPrimitivesByPresentInList.
@@ -213,8 +212,8 @@ def arranged(
     # order that they have.
     from_patch.sort(key=ranks.__getitem__)
     server_only.sort(key=positions.__getitem__)
-    # Go: mergeSortedSlice. A server-only element goes before one of the patch only if
-    # live has both and has the server-only one earlier; else the one of the patch goes.
+    # Go: mergeSortedSlice. A server-only element precedes one of the patch only if live
+    # has both and has the server-only one earlier.
     result: list[T] = []
     taken = 0
     for index in from_patch:

@@ -3,49 +3,49 @@
 Theory of operation
 ===================
 
-To decode and print a large object takes longer than to patch it. Most of it is only
-carried along: applying a patch looks at what the patch names, comparing objects at
-what differs. So a document is *split*: msgspec decodes an object into its members and
-leaves each of them as bytes that it has checked to be one JSON value
-(``smp.raw.RawJSON``). To the engine such a value is a scalar, equal to one of the same
-bytes; printing copies it.
+Decoding and encoding a large object takes longer than patching it, and the engine reads
+only a small part of it: what the patch names, or what differs between two objects. So a
+document is *split*. msgspec decodes an object into its members, and leaves each member
+as bytes that were checked to be one JSON value (``smp.raw.RawJSON``). For the engine
+such a value is a scalar, equal to another one with the same bytes. Encoding copies it.
 
-``decoded_along`` is for applying. Take a Pod of 100 containers and the patch
+``decoded_along`` is for applying a patch. Take a Pod with 100 containers and the patch
 
     {"spec": {"containers": [{"name": "app-50", "image": "i:2"}]}}
 
-1. The Pod is split: apiVersion, kind, metadata, spec and status are bytes.
-2. The patch names spec, an object: spec is split, the rest stays as it is.
-3. The patch names containers in it, a merge list: the list is split into its elements,
-   and each element into its members. The merge keys are decoded, all at one go.
-4. Only app-50 is in the patch. Of its members the patch names image, a scalar. A
-   scalar replaces whatever stands there, so nothing more is decoded.
+1. The Pod is split: apiVersion, kind, metadata, spec and status stay bytes.
+2. The patch has an object for spec, so spec is split.
+3. The patch has a list for containers, a merge list. So the list is split into its
+   elements, and each element into its members. The merge keys are decoded, all in one
+   call.
+4. The patch has an element for app-50. It sets image, a scalar, which replaces the
+   value of any type that live has. So nothing else is decoded.
 
-``decoded_together`` is for comparing, two objects or three. Both Pods are split in the
-same way, and member by member the bytes are compared:
+``decoded_together`` is for comparing two or three objects. Take the same Pod before and
+after the change of the image. Both are split, and their members compared as bytes:
 
-1. apiVersion and kind are the same on all sides that have them, so all sides get one
-   and the same undecoded value, which the diff passes over.
-2. spec differs, so it is split on all sides; its containers differ, so the lists are
-   split, and the elements are paired by merge key.
-3. Elements of the same bytes become one value again. In app-50, the members are
-   compared, and what differs is decoded.
+1. apiVersion, kind and metadata are equal. All sides get the same undecoded value, so
+   that the diff recognizes it by identity.
+2. spec differs, so it is split on all sides. containers differs, so the lists are
+   split, and the elements are paired by their merge keys.
+3. Equal elements are shared in the same way. app-50 differs, so its members are
+   compared, and image is decoded.
 
-Bytes that differ may still mean the same value: the order of keys, spaces, ``1e2``.
-Those are decoded, and the engine finds them equal.
+Different bytes can be the same value, with another order of keys, with spaces, or with
+another spelling of a number. Such values are decoded, and the engine compares them.
 
-When it does not work
----------------------
+Giving up
+---------
 
-To decode a *value* as a whole is always right, only slower. Wherever a value is not
-what the schema makes it (no list, an element without its merge key, two elements with
-one key), the function that splits it returns None, and its caller decodes the value as
-a whole, for the engine to say what is wrong, if anything is.
+Decoding a whole *value* is always correct, and only slower. If a value does not have
+the form that the schema declares (it is not a list, an element lacks its merge key, two
+elements have one key), the function that splits it returns None, and its caller decodes
+the whole value.
 
-Where a *document*, the patch or the schema is malformed, the exception ends the
-attempt: both entry functions return None for ``_MALFORMED``, and for documents that it
-does not pay to split. The caller then decodes the documents as wholes, and the error,
-if there is one, comes from the same place as always.
+If a *document*, the patch or the schema is malformed, an exception of ``_MALFORMED``
+ends the attempt, and the entry functions return None. They do so as well if splitting
+does not pay. Their caller then decodes the whole documents, and the engine raises the
+error.
 """
 
 from __future__ import annotations
@@ -63,36 +63,37 @@ from smp.values import JSON, JSONArray, JSONObject, ScalarKey, scalar_key
 
 Split = TypeVar("Split", bound=Sized)
 
-# From which sizes on splitting pays, as measured over benchmarks/inputs.py: each split
-# is a step in Python, while msgspec decodes a value as a whole in C. All in bytes but
-# for the first. They are not Final, as mypyc would write their values into the code,
-# and the tests set all of them to 0.
+# The thresholds from which splitting is faster, measured with the benchmark rows of
+# benchmarks/inputs.py: splitting takes steps in Python, while msgspec decodes a whole
+# value in C. They are not Final, as mypyc would compile Final numbers into the code,
+# and the tests set them to 0.
 
-# How many times as long as its patch an object is: a long patch touches most of it.
+# For applying: the length of the object, as a multiple of the length of the patch. A
+# longer patch names most of the object.
 _MIN_RATIO: int = 4
-# The longest of the documents to be compared. Where much of them differs, they are
-# read twice, and only in long ones is enough equal.
+# For comparing: the length in bytes of the longest document. What differs is read
+# twice, and shorter documents do not have enough equal parts to make up for it.
 _MIN_DOCUMENT: int = 3 << 15
-# A document that is split into two levels at one go. It saves a second pass over spec,
-# but makes an object of every member of metadata and status as well.
+# The length in bytes from which two levels of a document are split in one call. That
+# saves a second pass over spec, but splits metadata and status as well.
 _MIN_TWO_LEVELS: int = 1 << 14
-# A value within a document.
+# The length in bytes of a value within a document.
 _MIN_VALUE: int = 1 << 12
-# The members, or elements, of a value, on average: to keep shorter ones apart takes
-# longer than to decode them.
+# The average length in bytes of the members, or elements, of a value. Many short ones
+# are decoded faster than they are split.
 _MIN_MEMBER: int = 1 << 8
 
-# How many levels of a document are split. Deeper values are decoded as wholes, so that
-# the recursion here needs no other limit.
+# How many levels of a document are split. Deeper values are decoded whole, which also
+# limits the depth of the recursion here.
 _LEVELS: Final = 50
 
 _NO_ELEMENTS: Final[JSONArray] = []
 
-# What a malformed document, patch or schema leads to.
+# The exceptions for a malformed document, patch or schema.
 _MALFORMED: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError)
 
-# The decoders are declared to return Any, as msgspec's types do not know RawJSON. What
-# they make are JSON values with undecoded ones inside.
+# The decoders return JSON values that contain undecoded ones. They are declared to
+# return Any, as the type checker cannot see that msgspec.Raw is RawJSON.
 _ANY_VALUE: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder()
 _OBJECT: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST_OF_OBJECTS: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(
@@ -109,10 +110,10 @@ _TWO_LEVELS: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(
 def decoded_along(
     patch: JSONObject, data: bytes, schema: Schema, *, length: int
 ) -> JSONObject | None:
-    """Decode of an object what applying a patch looks at; the rest stays undecoded.
+    """Decode the parts of an object that applying a patch reads.
 
-    ``length`` is that of the patch in bytes. Returns None where the whole document is
-    to be decoded.
+    ``length`` is the length of the patch in bytes. Returns None if the caller has to
+    decode the whole document.
     """
     if len(data) <= _MIN_RATIO * length:
         return None
@@ -131,16 +132,15 @@ def decoded_along(
 
 
 def decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject] | None:
-    """Decode of objects what differs between them; the rest stays undecoded.
+    """Decode the parts of objects that differ; the modified one is the last document.
 
-    The modified object is the last document. What is equal in all that have it becomes
-    one value, which the diff passes over. Returns None where the whole documents are to
-    be decoded.
+    Values that are equal in all objects that have them become one undecoded value.
+    Returns None if the caller has to decode the whole documents.
     """
     if max(len(data) for data in documents) < _MIN_DOCUMENT:
         return None
-    # An object of maps alone, such as a ConfigMap, is not worth it: to skip the strings
-    # of a map costs as much as to read them.
+    # An object that consists of maps, such as a ConfigMap, is decoded whole: skipping
+    # the strings of a map takes as long as decoding them.
     type_ = schema.type
     if not isinstance(type_, ObjectType):
         return None
@@ -162,27 +162,27 @@ def decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject]
 
 
 def _check_encoding(data: bytes) -> None:
-    """Raise UnicodeError for text that is not UTF-8; splitting does not look for it."""
+    """Raise UnicodeError for text that is not UTF-8; splitting does not check it."""
     if not data.isascii():
         data.decode()
 
 
-# --- What applying a patch looks at ---
+# --- Applying a patch ---
 
 
 def _decode_object_along(
     patch: JSONObject, members: JSONObject, type_: Type, levels: int
 ) -> None:
-    """Decode, in place, those members of an object that a patch looks into."""
+    """Decode, in place, the members of a split object that applying a patch reads."""
     parts = read_object(patch)
     changes: JSONObject = {}
-    # An order directive looks at merge keys, as a list without elements does.
+    # An order directive needs the merge keys, like a patch list without elements.
     for name in parts.orders:
         changes[name] = _NO_ELEMENTS
     for name, change in parts.fields.items():
         if isinstance(change, (dict, list)):
             changes[name] = change
-    # Deletions look at every value of a list.
+    # $deleteFromPrimitiveList needs every value of its list.
     for name in parts.deletions:
         changes[name] = None
     for name, change in changes.items():
@@ -193,10 +193,10 @@ def _decode_object_along(
 
 
 def _decoded_along(change: JSON, value: JSON, field: Field | None, levels: int) -> JSON:
-    """Return a value, decoded as far as the change to it looks into it."""
+    """Decode the parts of a value that applying a change to it reads."""
     if isinstance(change, dict):
         members: JSONObject | None = None
-        if isinstance(value, dict):  # was split with the document
+        if isinstance(value, dict):  # by _split_two_levels
             members = value
         elif isinstance(value, RawJSON) and levels and len(value) >= _MIN_VALUE:
             members = _split_object(value)
@@ -215,7 +215,7 @@ def _decoded_along(change: JSON, value: JSON, field: Field | None, levels: int) 
         elements = _decoded_elements_along(change, value, field, levels)
         if elements is not None:
             return elements
-    # Everything else is decoded as a whole, the members of what was split one by one.
+    # Everything else is decoded whole: a value, or the members of a split value.
     if isinstance(value, dict):
         return {name: _decode(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -226,9 +226,10 @@ def _decoded_along(change: JSON, value: JSON, field: Field | None, levels: int) 
 def _decoded_elements_along(
     patch: JSONArray, value: RawJSON, field: Field, levels: int
 ) -> JSONArray | None:
-    """Return a merge list, decoded as far as a patch of it looks into it.
+    """Decode the parts of a merge list that applying a patch list reads.
 
-    None where merge keys do not tell its elements, or those of the patch, apart.
+    Returns None if elements of the patch do not have unique merge keys, or elements of
+    the list do not have merge keys.
     """
     changes: dict[ScalarKey, JSONObject] = {}
     for change in patch:
@@ -236,7 +237,7 @@ def _decoded_elements_along(
             value_of_key = change.get(field.merge_key)
             if isinstance(value_of_key, (str, int)):
                 changes[scalar_key(value_of_key)] = change
-    # Elements without a key, and several of one key: the engine takes those in turn.
+    # There are elements without a merge key, or several with one key.
     if len(changes) < len(patch):
         return None
     elements = _split_elements(value)
@@ -250,13 +251,14 @@ def _decoded_elements_along(
     return [*elements]
 
 
-# --- What comparing objects looks at ---
+# --- Comparing objects ---
 
 
 def _decode_differing(sides: list[JSONObject], type_: Type, levels: int) -> None:
-    """Decode, in place, what differs between split objects, the modified one last.
+    """Decode, in place, the members of split objects that differ.
 
-    What is equal in all that have it becomes one value.
+    The modified object is the last one. Members that are equal in all objects that have
+    them are shared.
     """
     for name, value in sides[-1].items():
         having = [side for side in sides if name in side]
@@ -273,11 +275,11 @@ def _decode_differing(sides: list[JSONObject], type_: Type, levels: int) -> None
 def _decoded_differing(
     values: list[Any], field: Field | None, levels: int
 ) -> list[JSON]:
-    """Return undecoded values of one field, decoded as far as they differ."""
+    """Decode the parts of undecoded values of one field that differ."""
     if field is None or not levels or max(len(value) for value in values) < _MIN_VALUE:
         return [_decode(value) for value in values]
-    # The diff takes a value with the strategy replace as a whole. With retainKeys it
-    # has to know which members are null, and one that is not decoded never is.
+    # The diff compares a value with the strategy replace as a whole. With retainKeys it
+    # checks which members are null, which cannot be seen of undecoded ones.
     if field.replaces or field.retain_keys:
         return [_decode(value) for value in values]
     if field.merge_key:
@@ -297,9 +299,9 @@ def _decoded_differing(
 def _decoded_elements_differing(
     lists: list[list[JSONObject]], field: Field, levels: int
 ) -> list[JSON] | None:
-    """Return merge lists, decoded as far as they differ.
+    """Decode the parts of merge lists that differ.
 
-    None where merge keys do not tell the elements of each apart.
+    Returns None if the elements of a list do not have unique merge keys.
     """
     sides: list[dict[ScalarKey, JSONObject]] = []
     for elements in lists:
@@ -323,7 +325,7 @@ def _decoded_elements_differing(
 
 
 def _all_equal(values: list[Any]) -> bool:
-    """Tell whether split or undecoded values have the same bytes."""
+    """Tell whether all undecoded, or split, values have the same bytes."""
     last = values[-1]
     for value in values:  # noqa: SIM110  # all() makes a generator, on a hot path
         if value != last:
@@ -334,7 +336,7 @@ def _all_equal(values: list[Any]) -> bool:
 def _split_all(
     values: list[Any], split: Callable[[RawJSON], Split | None]
 ) -> list[Split] | None:
-    """Split values; None where one cannot be, or where its members are too short."""
+    """Split values; None if one cannot be split, or has too short members."""
     modified = split(values[-1])
     if modified is None or len(values[-1]) < _MIN_MEMBER * len(modified):
         return None
@@ -385,15 +387,15 @@ def _split_elements(data: RawJSON) -> list[JSONObject] | None:
 
 
 def _decode_keys(elements: list[JSONObject], merge_key: str) -> list[ScalarKey] | None:
-    """Decode the merge keys of split elements, in place, and return them.
+    """Decode, in place, the merge keys of split elements; return them as keys.
 
-    None where an element has none, or one that is no scalar.
+    Returns None if an element lacks its merge key, or has one that is not a scalar.
     """
     try:
         undecoded: list[Any] = [element[merge_key] for element in elements]
     except KeyError:
         return None
-    # All of them in one call: as one list.
+    # One call decodes all of them, as one list.
     values: JSONArray = _ANY_VALUE.decode(b"[%b]" % b",".join(undecoded))
     keys: list[ScalarKey] = []
     for element, value in zip(elements, values):
@@ -408,7 +410,7 @@ def _decode_keys(elements: list[JSONObject], merge_key: str) -> list[ScalarKey] 
 
 
 def _decode(value: JSON) -> JSON:
-    """Decode an undecoded value as a whole; any other one is returned as it is."""
+    """Decode an undecoded value; any other value is returned unchanged."""
     if not isinstance(value, RawJSON):
         return value
     decoded: JSON = _ANY_VALUE.decode(value)

@@ -137,7 +137,7 @@ PATCHES: Final[dict[str, tuple[object, tuple[str, ...], str]]] = {
         (),
         (
             f"{BAD_REQUEST}spec.template.spec.containers[0]: the element lacks its "
-            "merge key 'name' (each element of this list is known by its 'name')"
+            "merge key 'name' ('name' identifies the elements of this list)"
         ),
     ),
     "another name": (
