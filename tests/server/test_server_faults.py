@@ -21,8 +21,8 @@ import pytest
 from tests.support.etcd import Etcd, needs_etcd, running
 from tests.support.server_app import CONFIG_MAPS, MERGE, config_map
 from tests.support.server_faults_load import (
-    FREE,
     TIMEOUT,
+    UNCOUNTED,
     Load,
     Watcher,
     client,
@@ -276,7 +276,7 @@ def test_a_write_of_a_client_that_disconnects_is_done_whole_or_not_at_all(
         counter = load.counters[0]
         for number in range(40 * SCALE):
             key = f"left-{number}"
-            body = json.dumps({"data": {key: FREE}}).encode()
+            body = json.dumps({"data": {key: UNCOUNTED}}).encode()
             data = request("PATCH", counter.path, body, MERGE)
             if number % 2 == 0:  # a complete request: it may be done
                 counter.outcomes[key] = "unknown"

@@ -1,9 +1,9 @@
-"""Writers whose every increment can be accounted for, and watchers that disconnect, of
-ConfigMaps behind some servers.
+"""Load for the fault tests: writers that increment counters, and watchers of them.
 
-A ConfigMap counts in ``data.count``. An increment adds a key of its own, whose value is
-the count that it led to, or ``FREE`` for a key that was added without looking at the
-count. So one that is lost or done twice shows."""
+A counter is a ConfigMap with the number in ``data.count``. An increment adds a key of
+its own, whose value is the new number, or ``UNCOUNTED`` where the key is added without
+reading the number. So the data show an increment that is lost or done twice.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.server_app import (
     config_map,
 )
 
-FREE: Final = "free"
+UNCOUNTED: Final = "uncounted"
 PAUSE: Final = 0.02  # seconds before a server that cannot be reached is asked again
 TIMEOUT: Final = 120.0  # seconds after which a test is stuck
 
@@ -49,25 +49,20 @@ class Counter:
         return {key for key, actual in self.outcomes.items() if actual == outcome}
 
     def check(self, data: dict[str, str]) -> None:
-        """Check that what was acknowledged is there once, and what was refused is not."""
-        present = data.keys() - {"count"}
+        """Check that acknowledged increments were done once, and refused ones never."""
+        values = {**data}
+        total = int(values.pop("count"))
+        present = values.keys()
         assert self.keys("acknowledged") <= present, "an acknowledged increment is lost"
-        assert not present & self.keys("refused"), (
-            "an increment that was refused was done"
-        )
+        assert not self.keys("refused") & present, "a refused increment was done"
         assert present <= self.outcomes.keys()
-        counted = sorted(
-            int(value)
-            for key, value in data.items()
-            if key in present and value != FREE
-        )
-        assert counted == [*range(1, int(data["count"]) + 1)], (
-            "an increment is lost or was done twice"
-        )
+        numbers = [int(value) for value in values.values() if value != UNCOUNTED]
+        message = "an increment is lost or was done twice"
+        assert sorted(numbers) == [*range(1, total + 1)], message
 
 
 class Load:
-    """Some writers of some counters, who go from server to server."""
+    """Writers that increment counters, each time on any of the servers."""
 
     def __init__(
         self,
@@ -85,15 +80,13 @@ class Load:
         self._counted = asyncio.Condition()
 
     async def create(self) -> int:
-        """Create the counters; return the resource version from which a watch sees
-        every increment.
-        """
+        """Create the counters; return the version before the first increment."""
+        url = self.servers[0] + CONFIG_MAPS
         async with client() as http:
             for counter in self.counters:
-                url = self.servers[0] + CONFIG_MAPS
-                created = (
-                    await http.post(url, json=config_map(counter.name, count="0"))
-                ).raise_for_status()
+                body = config_map(counter.name, count="0")
+                created = await http.post(url, json=body)
+                created.raise_for_status()
         return int(created.json()["metadata"]["resourceVersion"])
 
     async def run(self) -> None:
@@ -104,43 +97,42 @@ class Load:
             )
 
     async def wait_for(self, number: int, *outcomes: Outcome) -> None:
-        """Wait until so many increments had one of these outcomes; all of them by
-        default.
-        """
-        wanted = outcomes or ("acknowledged", "refused", "unknown")
+        """Wait until so many increments had one of these outcomes; by default any."""
+        expected = outcomes or ("acknowledged", "refused", "unknown")
         async with self._counted:
-            await self._counted.wait_for(lambda: self.count(*wanted) >= number)
+            await self._counted.wait_for(lambda: self.count(*expected) >= number)
 
     def count(self, *outcomes: Outcome) -> int:
         """Return how many increments had one of these outcomes."""
-        return sum(
-            len(counter.keys(outcome))
-            for counter in self.counters
-            for outcome in outcomes
-        )
+        total = 0
+        for counter in self.counters:
+            for outcome in outcomes:
+                total += len(counter.keys(outcome))
+        return total
 
     async def check(self) -> dict[str, dict[str, str]]:
-        """Check every counter as every server has it; return the data of the counters."""
+        """Check the counters, which all servers must have alike; return their data."""
+        data_by_server: list[dict[str, dict[str, str]]] = []
         async with client() as http:
-            listed = [
-                (await http.get(url + CONFIG_MAPS)).raise_for_status().json()
-                for url in self.servers
-            ]
-        found = [
-            {item["metadata"]["name"]: item["data"] for item in each["items"]}
-            for each in listed
-        ]
-        assert all(each == found[0] for each in found)
+            for url in self.servers:
+                response = await http.get(url + CONFIG_MAPS)
+                items = response.raise_for_status().json()["items"]
+                data_by_server.append(
+                    {item["metadata"]["name"]: item["data"] for item in items}
+                )
+        first = data_by_server[0]
+        assert all(data == first for data in data_by_server)
         for counter in self.counters:
-            counter.check(found[0][counter.name])
-        return {counter.name: found[0][counter.name] for counter in self.counters}
+            counter.check(first[counter.name])
+        return {counter.name: first[counter.name] for counter in self.counters}
 
     async def _write(self, http: httpx.AsyncClient, writer: int) -> None:
         random = Random(writer)
         for number in range(self._increments):
-            counter, way = random.choice(self.counters), random.choice(WAYS)
+            counter = random.choice(self.counters)
+            make_patch = random.choice(PATCHES)
             key = f"w{writer}-{number}"
-            outcome = await self._increment(http, random, counter, key, way)
+            outcome = await self._increment(http, random, counter, key, make_patch)
             async with self._counted:
                 counter.outcomes[key] = outcome
                 self._counted.notify_all()
@@ -151,73 +143,78 @@ class Load:
         random: Random,
         counter: Counter,
         key: str,
-        way: Way,
+        make_patch: MakePatch,
     ) -> Outcome:
+        """Read the counter and patch it, until the patch meets no concurrent write."""
         while True:
             url = random.choice(self.servers) + counter.path
             present = await read(http, url)
             if present is None:
                 await asyncio.sleep(PAUSE)
                 continue
-            media_type, body = way(present, key)
-            outcome = await patched(http, url, media_type, body)
+            media_type, body = make_patch(present, key)
+            outcome = await send_patch(http, url, media_type, body)
             if outcome:
                 return outcome
             self.retried += 1
             await asyncio.sleep(random.random() * PAUSE)
 
 
-Way: TypeAlias = Callable[[Any, str], tuple[str, Any]]
+# Makes a patch, with its media type, of the present counter and a key.
+MakePatch: TypeAlias = Callable[[Any, str], tuple[str, Any]]
 
 
-def by_test(present: Any, key: str) -> tuple[str, Any]:
-    """Increment where the count is still the one that was read: JSON Patch."""
+def json_patch_with_test(present: Any, key: str) -> tuple[str, Any]:
+    """Increment unless the number has changed since it was read."""
     count = present["data"]["count"]
-    more = str(int(count) + 1)
-    operations = [
-        ("test", "count", count),
-        ("replace", "count", more),
-        ("add", key, more),
-    ]
+    incremented = str(int(count) + 1)
     return JSON_PATCH, [
-        {"op": op, "path": f"/data/{name}", "value": value}
-        for op, name, value in operations
+        {"op": "test", "path": "/data/count", "value": count},
+        {"op": "replace", "path": "/data/count", "value": incremented},
+        {"op": "add", "path": f"/data/{key}", "value": incremented},
     ]
 
 
-def by_version(present: Any, key: str) -> tuple[str, Any]:
-    """Increment where the object is still the one that was read: a merge patch with its
-    version.
-    """
-    more = str(int(present["data"]["count"]) + 1)
+def merge_patch_with_version(present: Any, key: str) -> tuple[str, Any]:
+    """Increment unless the object has changed since it was read."""
+    incremented = str(int(present["data"]["count"]) + 1)
     version = present["metadata"]["resourceVersion"]
     return MERGE, {
         "metadata": {"resourceVersion": version},
-        "data": {"count": more, key: more},
+        "data": {"count": incremented, key: incremented},
     }
 
 
-def by_version_strategic(present: Any, key: str) -> tuple[str, Any]:
-    """Do the same with a strategic merge patch."""
-    return STRATEGIC, by_version(present, key)[1]
+def strategic_patch_with_version(present: Any, key: str) -> tuple[str, Any]:
+    """Increment unless the object has changed since it was read."""
+    _, patch = merge_patch_with_version(present, key)
+    return STRATEGIC, patch
 
 
-def freely(_present: Any, key: str) -> tuple[str, Any]:
-    """Add a key, whatever else there is: the server itself must not lose what others
-    add.
-    """
-    return MERGE, {"data": {key: FREE}}
+def merge_patch_of_key(_present: Any, key: str) -> tuple[str, Any]:
+    """Add a key only: the server itself must keep the keys that others add."""
+    return MERGE, {"data": {key: UNCOUNTED}}
 
 
-WAYS: Final[Sequence[Way]] = (by_test, by_version, by_version_strategic, freely)
+PATCHES: Final[Sequence[MakePatch]] = (
+    json_patch_with_test,
+    merge_patch_with_version,
+    strategic_patch_with_version,
+    merge_patch_of_key,
+)
 
 
 def client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=30, trust_env=False, verify=False)
+    """Return a client for HTTP, which therefore loads no certificates."""
+    return httpx.AsyncClient(
+        timeout=30,
+        trust_env=False,
+        verify=False,  # noqa: S501 - no HTTPS here
+    )
 
 
 async def read(http: httpx.AsyncClient, url: str) -> Any:
-    """Return an object; None where it cannot be had at this moment."""
+    """Return an object; None where the server cannot be reached or is not ready."""
     try:
         answer = await http.get(url)
     except httpx.TransportError:
@@ -227,11 +224,13 @@ async def read(http: httpx.AsyncClient, url: str) -> Any:
     return answer.raise_for_status().json()
 
 
-async def patched(
+async def send_patch(
     http: httpx.AsyncClient, url: str, media_type: str, body: Any
 ) -> Outcome | None:
-    """Send a patch; None where nothing happened because somebody else was faster, or
-    nobody was there.
+    """Send a patch and return its outcome.
+
+    None means that it was not done, because of a concurrent write or because the server
+    could not be reached, and can be sent again.
     """
     try:
         answer = await http.patch(url, json=body, headers={"content-type": media_type})
@@ -239,25 +238,26 @@ async def patched(
         return None
     except httpx.TransportError:
         return "unknown"
-    if answer.status_code == 409 or (
-        answer.status_code == 422 and media_type == JSON_PATCH
-    ):
+    is_failed_test = answer.status_code == 422 and media_type == JSON_PATCH
+    if answer.status_code == 409 or is_failed_test:
         return None
-    outcome = _TOLD.get(answer.status_code)
+    outcome = _OUTCOMES.get(answer.status_code)
     assert outcome, f"{answer.status_code} {answer.text}"
     return outcome
 
 
-# 503 says that nothing happened, 504 that nobody knows.
-_TOLD: Final[dict[int, Outcome]] = {200: "acknowledged", 503: "refused", 504: "unknown"}
-
-
-# --- watching --------------------------------------------------------------------------------------------------------
+# 503 means that the write was not done, 504 that its outcome is unknown.
+_OUTCOMES: Final[dict[int, Outcome]] = {
+    200: "acknowledged",
+    503: "refused",
+    504: "unknown",
+}
 
 
 class Watcher:
-    """A client that watches all ConfigMaps, goes away after a few events, and comes
-    back to any server.
+    """A client that watches all ConfigMaps.
+
+    After a few events it disconnects, and resumes the watch on any of the servers.
     """
 
     def __init__(self, servers: Servers, version: int, *, seed: int = 0) -> None:
@@ -279,7 +279,7 @@ class Watcher:
                 self.resumed += 1
 
     async def seen(self, version: int) -> None:
-        """Wait until a version, or a later one, was seen."""
+        """Wait until this version, or a later one, was seen."""
         async with self._seen:
             await self._seen.wait_for(lambda: self.version >= version)
 
@@ -292,22 +292,22 @@ class Watcher:
         if self._random.random() < 0.5:
             query["allowWatchBookmarks"] = "true"
         url = self._random.choice(self.servers) + CONFIG_MAPS
-        left = self._random.randint(1, 25)
+        remaining = self._random.randint(1, 25)
         async with http.stream("GET", url, params=query) as response:
             assert response.status_code == 200
             async for line in response.aiter_lines():
-                left -= 1
+                remaining -= 1
                 async with self._seen:
-                    goes_on = self._take(json.loads(line))
+                    is_last = self._take(json.loads(line))
                     self._seen.notify_all()
-                if not goes_on or not left:
+                if is_last or remaining == 0:
                     return
 
     def _take(self, event: Any) -> bool:
-        """Note an event, and tell whether more can come."""
+        """Record an event; return whether it is the last one of its watch."""
         if event["type"] == "ERROR":
             assert event["object"]["code"] in {503, 504}, event
-            return False
+            return True
         version = int(event["object"]["metadata"]["resourceVersion"])
         if event["type"] == "BOOKMARK":
             assert version >= self.version
@@ -315,51 +315,49 @@ class Watcher:
             assert version > self.version, "a version came again, or out of order"
             self.events.append(event)
         self.version = version
-        return True
+        return False
 
     async def check_every_resumption(self) -> None:
-        """Check that a watch from any version that was seen gives just what came after
-        it, on every server.
+        """Check that a watch from a version gives all later events, on every server.
+
+        About ten of the versions that were seen are checked.
         """
-        seen = [versioned(event) for event in self.events]
+        seen = [summary(event) for event in self.events]
         async with client() as http:
-            for at in range(0, len(seen), 1 + len(seen) // 10):
+            for index in range(0, len(seen), 1 + len(seen) // 10):
+                version, _, _ = seen[index]
+                query = {"watch": "true", "resourceVersion": str(version)}
+                later = seen[index + 1 :]
                 for server in self.servers:
-                    query = {"watch": "true", "resourceVersion": str(seen[at][0])}
-                    async with http.stream(
-                        "GET", server + CONFIG_MAPS, params=query
-                    ) as response:
+                    url = server + CONFIG_MAPS
+                    async with http.stream("GET", url, params=query) as response:
                         lines = response.aiter_lines()
-                        assert [
-                            versioned(json.loads(await anext(lines)))
-                            for _ in seen[at + 1 :]
-                        ] == seen[at + 1 :]
+                        events = [json.loads(await anext(lines)) for _ in later]
+                    assert [summary(event) for event in events] == later
 
     def check(self, data: dict[str, dict[str, str]]) -> None:
-        """Check that each counter grew by one key with each event, up to what is there
-        now.
-        """
+        """Check that each event of a counter has one key more, up to the final data."""
         for name, final in data.items():
             seen = [
-                one["object"]["data"]
-                for one in self.events
-                if one["object"]["metadata"]["name"] == name
+                event["object"]["data"]
+                for event in self.events
+                if event["object"]["metadata"]["name"] == name
             ]
-            assert [len(each) for each in seen] == [*range(2, len(final) + 1)], (
-                "an event is missing"
-            )
-            assert not seen or seen[-1] == final
+            sizes = [len(data_of_event) for data_of_event in seen]
+            assert sizes == [*range(2, len(final) + 1)], "an event is missing"
+            if seen:
+                assert seen[-1] == final
 
 
-def versioned(event: Any) -> tuple[int, str, str]:
-    """Return the version, the type and the object of an event."""
+def summary(event: Any) -> tuple[int, str, str]:
+    """Return the version, the type and the object's name of an event."""
     metadata = event["object"]["metadata"]
     return int(metadata["resourceVersion"]), event["type"], metadata["name"]
 
 
 @asynccontextmanager
 async def watching(watchers: Iterable[Watcher]) -> AsyncIterator[None]:
-    """Let watchers run beside the block, which is stuck where one of them fails."""
+    """Run watchers during the block; the failure of one cancels it."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(watcher.run()) for watcher in watchers]
         yield
