@@ -85,6 +85,10 @@ def updated(
         _refuse(contradictions(configuration, schema))
     interests = (_NORMALIZATION if configuration is None else _APPLY)[profile]
     plan = plan_of(schema.types, interests)
+    type_ = schema.type
+    if not plan.leads(type_):
+        # No union and no enum can be reached: a ConfigMap, a Secret.
+        return Update(new)
     normalization = NormalizationRule(
         plan, ABSENT if patch is None else patch, clear_conflicts=False
     )
@@ -95,7 +99,7 @@ def updated(
     if configuration is not None:
         rules.append(contradiction)
     before = ABSENT if old is None else old
-    result = Walk(plan, rules, whole=not ratchet).run(before, new, schema.type)
+    result = Walk(plan, rules, whole=not ratchet).run(before, new, type_)
     _refuse(tuple(contradiction.found))
     raise_problems(normalization.problems)
     obj = as_object(result)
@@ -105,7 +109,7 @@ def updated(
         enums = EnumRule(ratchet=ratchet)
         plan = plan_of(schema.types, _VALIDATION[profile])
         walk = Walk(plan, [validation, enums], whole=not ratchet)
-        walk.run(before, obj, schema.type)
+        walk.run(before, obj, type_)
     return Update(
         obj,
         tuple(normalization.changes),

@@ -29,6 +29,9 @@ from smp.update import updated
 from smp.values import ABSENT, JSONObject, same
 from smp.violations import Violation
 
+# Bytes of a stored object, from which on it may pay to decode only a part of it.
+_MIN_STORED: int = 1 << 12
+
 
 def patch(
     stored: bytes | JSONObject,
@@ -46,7 +49,8 @@ def patch(
     raises that is no SmpError; everything else is an outcome.
     """
     schema = COMMON if schema is None else schema
-    if isinstance(stored, bytes) and _may_stay_undecoded(schema, options):
+    long = isinstance(stored, bytes) and len(stored) >= _MIN_STORED
+    if long and _may_stay_undecoded(schema, options):
         outcome = _patched(stored, body, media_type, schema, options, undecoded=True)
         if isinstance(outcome, Accepted):
             return outcome

@@ -7,8 +7,7 @@ object on the way of the patch are decoded, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
@@ -20,9 +19,7 @@ from smp.wire._lazy import decoded_along
 # Bytes. A scalar of a schema with a rule is much shorter: a discriminator, an enum.
 _SHORT: Final = 1 << 12
 
-# RawJSON is opaque to the type checker; it has a length, and a decoder takes it.
-_length: Final = cast("Callable[[RawJSON], int]", len)
-_decode: Final = cast("Callable[[RawJSON], JSON]", msgspec.json.Decoder().decode)
+_decode: Final = msgspec.json.Decoder().decode
 
 
 def decoded_for(
@@ -51,7 +48,7 @@ def _decode_members(members: JSONObject, patch: JSONObject, type_: Type) -> None
     """Decode the short members of an object; the object is this module's own."""
     for name, value in members.items():
         if isinstance(value, RawJSON):
-            if _length(value) < _SHORT:
+            if len(value) < _SHORT:
                 members[name] = _decode(value)
             continue
         change = patch.get(name)

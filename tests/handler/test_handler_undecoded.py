@@ -12,6 +12,7 @@ from hypothesis import given
 
 from benchmarks.inputs import Row, rows
 from smp import handler, kubernetes
+from smp.handler import _pipeline
 from smp.schema.model import Schema
 from smp.values import JSONObject, same
 from smp.wire import _lazy as lazy
@@ -93,6 +94,7 @@ def require_one_outcome(
     with ExitStack() as patched:
         for name in THRESHOLDS:
             patched.enter_context(mock.patch.object(lazy, name, 0))
+        patched.enter_context(mock.patch.object(_pipeline, "_MIN_STORED", 0))
         undecoded = handler.patch(stored, body, handler.STRATEGIC, schema, options)
         assert same(seen(undecoded), whole)
 
