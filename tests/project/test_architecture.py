@@ -1,0 +1,151 @@
+"""docs/architecture.md: its examples run, its drawing is the one that is enforced, and
+all that it names exists.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import pytest
+
+from hatch_build import MODULES
+from smp.cli._group import cli
+from tests.support.examples import python_examples, run_example
+from tests.support.paths import DOCS, ROOT
+
+THIS_FILE: Final = Path(__file__)
+PAGE: Final = DOCS / "architecture.md"
+TEXT: Final = PAGE.read_text()
+# The page without its code blocks.
+PROSE: Final = re.sub(r"^```.*?^```", "", TEXT, flags=re.MULTILINE | re.DOTALL)
+CODE: Final = sorted(set(re.findall(r"`([^`\n]+)`", PROSE)))
+TOP_LEVEL: Final = ("benchmarks/", "docs/", "smp/", "spec_cases/", "tests/")
+ROOT_FILES: Final = ("CHANGELOG.md", "NOTICE", "hatch_build.py", "pyproject.toml")
+# A file without a suffix, and extras of pyproject.toml.
+NOT_IN_THE_SOURCE: Final = frozenset({"NOTICE", "bench", "dev"})
+SOURCES: Final = ("smp", "tests", "benchmarks", "hatch_build.py")
+
+
+def layer_contracts() -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the container and the layers of each contract about layers."""
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for contract in project["tool"]["importlinter"]["contracts"]:
+        if contract["type"] == "layers":
+            (container,) = contract.get("containers", [""])
+            yield container, [layer.split(" | ") for layer in contract["layers"]]
+
+
+def boxes(drawing: str) -> list[list[str]]:
+    """Return the modules in each box of a drawing, in the order of the boxes."""
+    labels = re.findall(r'\b(?!subgraph)\w+\["([^"]+)"\]', drawing)
+    titles = re.findall(r'subgraph \w+\["([^"]+)"\]', drawing)
+    return [label.split("<br/>") for label in labels if label not in titles]
+
+
+def drawings() -> list[str]:
+    return re.findall(r"^```mermaid\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def paths_on_the_page() -> list[str]:
+    """Return what is written in code style and begins like a path of the repository."""
+    words = [word for code in CODE for word in code.split()]
+    return sorted(
+        {
+            word
+            for word in words
+            if word in ROOT_FILES or (word.startswith(TOP_LEVEL) and ":" not in word)
+        }
+    )
+
+
+def modules_on_the_page() -> list[str]:
+    return sorted(set(re.findall(r"\b(?:smp|tests)(?:\.\w+)+", TEXT)))
+
+
+def names_on_the_page() -> list[str]:
+    """Return what is written in code style and is one name, or a call of it."""
+    names = set()
+    for code in CODE:
+        match = re.match(r"[A-Za-z_]\w*(?=$|\()", code)
+        if match:
+            names.add(match[0])
+    return sorted(names - NOT_IN_THE_SOURCE)
+
+
+@cache
+def words_of_the_source() -> frozenset[str]:
+    words: set[str] = set()
+    for source in SOURCES:
+        path = ROOT / source
+        files = [path] if path.is_file() else path.rglob("*.py")
+        for file in files:
+            if file != THIS_FILE:
+                words.update(re.findall(r"\w+", file.read_text()))
+    return frozenset(words)
+
+
+@pytest.mark.parametrize("code", python_examples(PAGE))
+def test_the_examples_of_the_page_run(code: str) -> None:
+    assert run_example(code, PAGE.name)
+
+
+def test_the_drawing_has_every_layer_in_the_order_that_is_enforced() -> None:
+    whole, *inside = layer_contracts()
+    house, server = drawings()
+    assert boxes(house) == whole[1]
+    assert boxes(server) == [layer for _, layers in inside for layer in layers]
+    for container, _ in inside:
+        assert f'["{container}"]' in server
+
+
+def test_the_rows_of_the_drawing_stand_above_each_other() -> None:
+    house, _ = drawings()
+    rows = re.findall(r'subgraph (\w+)\["', house)
+    assert house.splitlines()[-1].strip() == " --> ".join(rows)
+
+
+@pytest.mark.parametrize("path", paths_on_the_page())
+def test_each_path_on_the_page_exists(path: str) -> None:
+    assert list(ROOT.glob(path.rstrip("/"))), path
+
+
+@pytest.mark.parametrize("name", modules_on_the_page())
+def test_each_module_on_the_page_exists(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        assert hasattr(import_module(module), attribute), name
+
+
+@pytest.mark.parametrize("name", names_on_the_page())
+def test_each_name_on_the_page_is_in_the_source(name: str) -> None:
+    assert name in words_of_the_source()
+
+
+def test_the_commands_of_the_page_exist() -> None:
+    commands = set(re.findall(r"\bsmp (\w+)", " ".join(CODE)))
+    assert commands
+    assert commands <= set(cli.list_commands(click.Context(cli)))
+
+
+def test_modules_with_rules_are_compiled_with_the_walk() -> None:
+    """A class of an interpreted module cannot inherit from a compiled one."""
+    for path in sorted((ROOT / "smp").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+                if "Interest" in bases:
+                    assert str(path.relative_to(ROOT)) in MODULES
+
+
+def test_each_compiled_module_exists() -> None:
+    assert [name for name in MODULES if not Path(ROOT / name).is_file()] == []
