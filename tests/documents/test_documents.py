@@ -4,7 +4,6 @@ import json
 import random
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smp import documents
-from smp.errors import DepthError, DocumentError, SmpError
+from smp.errors import DepthError, DocumentError
 from smp.values import JSON, same
+from tests.support.errors import only_reported_errors
 
 KUBECTL = Path(sys.executable).with_name("kubectl")
 HEAD = "apiVersion: example.com/v1\nkind: Anything\nmetadata: {name: x}\n"
@@ -449,7 +449,7 @@ class TestErrors:
         )
 
     def raises_only_smp_errors(self, data: bytes | str) -> None:
-        with suppress(SmpError):
+        with only_reported_errors():
             documents.read(data)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -240,7 +241,10 @@ class TestApply:
     def test_every_failure_is_an_error_of_this_library(
         self, document: JSON, patch: JSON
     ) -> None:
-        apply_or_error(document, patch)
+        before = copy.deepcopy(document)
+        result = apply_or_error(document, patch)
+        assert isinstance(result, SmpError) or json.dumps(result)
+        assert same(document, before)
 
     @given(values, st.lists(operations, max_size=4))
     def test_a_later_patch_does_not_change_an_earlier_result(

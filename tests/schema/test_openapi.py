@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.model import Type, TypeDocument
 from smp.schema.sources.openapi import compile_documents, inline
 from smp.values import JSON, JSONObject
+from tests.support.errors import assert_reported, only_reported_errors
 from tests.support.schema_documents import nested, schema_documents
 
 WIDGET = "com.example.v1.Widget"
@@ -465,14 +465,15 @@ def test_any_json_is_compiled_or_an_error(document: JSON) -> None:
     for wrapped in documents:
         try:
             compiled = compile_documents(wrapped)
-        except SmpError:
+        except SmpError as error:
+            assert_reported(error)
             continue
         assert set(compiled.kinds.values()) <= compiled.types.keys()
 
 
 @given(schema_documents)
 def test_any_json_is_an_inline_schema_or_an_error(document: JSON) -> None:
-    with contextlib.suppress(SmpError):
+    with only_reported_errors():
         schema = inline(document)
         for name in ("a", "spec", "kind"):
             assert isinstance(schema.descend(name).type.items, Type)

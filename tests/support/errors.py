@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from smp.errors import SmpError
@@ -29,6 +31,15 @@ def assert_reported(error: SmpError, *documents: JSON) -> None:
     if documents:
         parent = Path(error.path.steps[:-1]).pointer
         assert any(_leads_into(document, parent) for document in documents), error
+
+
+@contextmanager
+def only_reported_errors() -> Iterator[None]:
+    """Let a block end in an error of the library; it has to be well reported."""
+    try:
+        yield
+    except SmpError as error:
+        assert_reported(error)
 
 
 def _leads_into(document: JSON, pointer: str) -> bool:
