@@ -34,7 +34,7 @@ def validate_enums(
         return (unsupported(Path(), obj, type_.enum, warning=lenient),)
     rule = EnumRule(ratchet=False, lenient=lenient)
     Walk(plan_of(schema.types, _ENUMS), [rule]).run(ABSENT, obj, type_)
-    return tuple(rule.found)
+    return tuple(rule.violations)
 
 
 def _has(enum: tuple[JSON, ...], value: JSON) -> bool:
@@ -63,7 +63,7 @@ class EnumRule(Rule):
     """
 
     def __init__(self, *, ratchet: bool, lenient: bool = False) -> None:
-        self.found: list[Violation] = []
+        self.violations: list[Violation] = []
         self._ratchet = ratchet
         self._lenient = lenient
 
@@ -85,7 +85,7 @@ class EnumRule(Rule):
             return
         if self._ratchet and same(value, old):
             return
-        self.found.append(
+        self.violations.append(
             unsupported(place.path / step, value, facts.enum, warning=self._lenient)
         )
 

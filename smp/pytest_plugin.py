@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from smp.cases import Outcome, SpecCase
+    from smp.cases import CaseOutcome, SpecCase
 
 _DIRECTORIES: Final = pytest.StashKey[tuple[Path, ...]]()
 _UPDATED: Final = pytest.StashKey[list[str]]()
@@ -186,7 +186,7 @@ class CaseItem(pytest.Item):
 class DifferentError(Exception):
     """A case has another result than it expects."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: CaseOutcome) -> None:
         texts = [difference.text for difference in outcome.differences]
         super().__init__("\n".join(texts))
         self.outcome = outcome

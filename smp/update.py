@@ -82,7 +82,7 @@ def updated(
     if profile_named(profile) is OFF:
         return Update(new, violations=_broken_enums(old, new, schema, ratchet=ratchet))
     if configuration is not None and not ratchet:
-        _refuse(contradictions(configuration, schema))
+        _raise_contradictions(contradictions(configuration, schema))
     interests = (_NORMALIZATION if configuration is None else _APPLY)[profile]
     plan = plan_of(schema.types, interests)
     type_ = schema.type
@@ -100,7 +100,7 @@ def updated(
         rules.append(contradiction)
     before = ABSENT if old is None else old
     result = Walk(plan, rules, whole=not ratchet).run(before, new, type_)
-    _refuse(tuple(contradiction.found))
+    _raise_contradictions(tuple(contradiction.violations))
     raise_problems(normalization.problems)
     obj = as_object(result)
     if normalization.changes:
@@ -114,7 +114,7 @@ def updated(
         obj,
         tuple(normalization.changes),
         tuple(normalization.warnings),
-        (*validation.found, *enums.found),
+        (*validation.violations, *enums.violations),
     )
 
 
@@ -124,15 +124,15 @@ def _broken_enums(
     rule = EnumRule(ratchet=ratchet)
     walk = Walk(plan_of(schema.types, _ENUMS), [rule], whole=not ratchet)
     walk.run(ABSENT if old is None else old, new, schema.type)
-    return tuple(rule.found)
+    return tuple(rule.violations)
 
 
-def _refuse(found: tuple[Violation, ...]) -> None:
-    if found:
-        text = "; ".join([str(violation) for violation in found])
+def _raise_contradictions(violations: tuple[Violation, ...]) -> None:
+    if violations:
+        text = "; ".join([str(violation) for violation in violations])
         raise UnionError(
             f"the configuration contradicts itself: {text}",
             code="union-contradiction",
-            path=found[0].path,
+            path=violations[0].path,
             hint="set one member of a union, and the discriminator to its value",
         )

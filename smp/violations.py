@@ -64,7 +64,7 @@ def unsupported(
     """Make the violation of a value that is not supported (Go: field.NotSupported)."""
     is_scalar = not isinstance(value, str | dict | list)
     message = f"Unsupported value: {printed(value) if is_scalar else _quoted(value)}"
-    listing = ", ".join(_quoted(printed(each)) for each in supported)
+    listing = ", ".join(_quoted(printed(allowed)) for allowed in supported)
     if listing:
         message += f": supported values: {listing}"
     return Violation(

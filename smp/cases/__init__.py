@@ -16,16 +16,16 @@ from smp.cases._case import (
     parse,
     patches,
 )
-from smp.cases._run import Difference, Outcome, run, schema_of
+from smp.cases._run import CaseOutcome, Difference, run, schema_of
 from smp.cases._update import corrected, updated_text
 
 __all__ = [
     "SCHEMA_NAME",
     "SUFFIXES",
     "UNION_OPERATIONS",
+    "CaseOutcome",
     "Difference",
     "Failure",
-    "Outcome",
     "Result",
     "SpecCase",
     "corrected",

@@ -34,7 +34,7 @@ class Difference(msgspec.Struct, frozen=True):
     text: str
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class CaseOutcome(msgspec.Struct, frozen=True):
     """The outcome of a case: the operations that were run, and their differences."""
 
     case: SpecCase
@@ -47,7 +47,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return not self.differences
 
 
-def run(case: SpecCase) -> Outcome:
+def run(case: SpecCase) -> CaseOutcome:
     """Run every operation that the case has an expectation for.
 
     Raises DocumentError for a case that expects nothing or lacks an input.
@@ -68,7 +68,7 @@ def run(case: SpecCase) -> Outcome:
         if not _matches(wanted, actual):
             text = _comparison(name, wanted, actual)
             differences.append(Difference(name, wanted, actual, text))
-    return Outcome(case, tuple(expected), tuple(differences))
+    return CaseOutcome(case, tuple(expected), tuple(differences))
 
 
 def schema_of(case: SpecCase) -> Schema:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from smp.cases._case import Failure, parse_file
-from smp.cases._run import Outcome
+from smp.cases._run import CaseOutcome
 from smp.cases._text import spans, with_member
 from smp.documents import dump_json
 from smp.errors import DocumentError
 from smp.values import JSON, JSONObject, as_list, same
 
 
-def corrected(outcome: Outcome) -> JSONObject:
+def corrected(outcome: CaseOutcome) -> JSONObject:
     """Return the members with which a failing case expects what happened.
 
     Null stands for a member that is removed.

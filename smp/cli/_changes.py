@@ -19,7 +19,7 @@ from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 _ROOT: Final = Path()
 
 
-class Change(msgspec.Struct, frozen=True):
+class ValueChange(msgspec.Struct, frozen=True):
     """A value that was added, removed or changed; the missing side is ``ABSENT``.
 
     With ``is_order`` the sides are the keys of a list, which has another order now.
@@ -33,7 +33,7 @@ class Change(msgspec.Struct, frozen=True):
 
 def changes(
     old: JSONObject, new: JSONObject, type_: Type, path: Path = _ROOT
-) -> Iterator[Change]:
+) -> Iterator[ValueChange]:
     """Yield the differences, in the order of the fields of old and then of new."""
     for name in {**old, **new}:
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
@@ -51,12 +51,12 @@ def changes(
                     before, after, keys, field_type.items, path / name
                 )
                 continue
-        yield Change(path / name, before, after)
+        yield ValueChange(path / name, before, after)
 
 
 def _element_changes(
     old: JSONArray, new: JSONArray, keys: tuple[str, ...], type_: Type, path: Path
-) -> Iterator[Change]:
+) -> Iterator[ValueChange]:
     before, after = _by_key(old, keys), _by_key(new, keys)
     shown = _shown_key(keys, old, new)
     for key in {**before, **after}:
@@ -64,9 +64,9 @@ def _element_changes(
         index, element = after[key] if key in after else before[key]
         element_path = path / Element(index, shown, element[shown])
         if key not in before:
-            yield Change(element_path, ABSENT, element)
+            yield ValueChange(element_path, ABSENT, element)
         elif key not in after:
-            yield Change(element_path, element, ABSENT)
+            yield ValueChange(element_path, element, ABSENT)
         else:
             _old_index, old_element = before[key]
             yield from changes(old_element, element, type_, element_path)
@@ -77,7 +77,7 @@ def _element_changes(
     if old_order != new_order:
         old_keys = [element[shown] for _, element in before.values()]
         new_keys = [element[shown] for _, element in after.values()]
-        yield Change(path, old_keys, new_keys, is_order=True)
+        yield ValueChange(path, old_keys, new_keys, is_order=True)
 
 
 def _identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def _shown_key(keys: tuple[str, ...], old: JSONArray, new: JSONArray) -> str:
 
 
 def _identify(elements: JSONArray, keys: tuple[str, ...]) -> bool:
-    found = {key_of(element, keys) for element in elements}
-    return () not in found and len(found) == len(elements)
+    identities = {key_of(element, keys) for element in elements}
+    return () not in identities and len(identities) == len(elements)
 
 
 def _by_key(

@@ -18,7 +18,7 @@ _UNMET: Final = "the new configuration asks for this, and the result does not ha
 _REJECTED: Final = "a server would reject this"
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ObjectOutcome(msgspec.Struct, frozen=True):
     """One object before and after: ``before`` is None for an object to be created.
 
     ``notes`` say what the outcome is based on, ``warnings`` what a user should look at.
@@ -66,9 +66,9 @@ class Versions(msgspec.Struct, frozen=True):
     live: JSONObject
 
 
-def created_outcome(label: str, new: JSONObject, schema: Schema) -> Outcome:
+def created_outcome(label: str, new: JSONObject, schema: Schema) -> ObjectOutcome:
     """Create an object: a server stores all of it but its nulls."""
-    return Outcome(label, None, apply_patch({}, new, schema), schema.type, new)
+    return ObjectOutcome(label, None, apply_patch({}, new, schema), schema.type, new)
 
 
 def applied_outcome(
@@ -79,7 +79,7 @@ def applied_outcome(
     *,
     overwrite: bool = True,
     notes: Iterable[str] = (),
-) -> Outcome:
+) -> ObjectOutcome:
     """Apply a new configuration to a live object.
 
     Raises what three_way_apply raises.
@@ -103,7 +103,7 @@ def applied_outcome(
     warnings = [str(warning) for warning in result.warnings]
     warnings += [f"{violation} ({_REJECTED})" for violation in result.violations]
     warnings += [f"{path}: {_UNMET}" for path in result.unmet]
-    return Outcome(
+    return ObjectOutcome(
         label=label,
         before=versions.live,
         after=result.object,

@@ -11,7 +11,7 @@ import click
 
 from smp.cli._errors import printable
 from smp.cli._options import Settings
-from smp.cli._outcomes import Outcome
+from smp.cli._outcomes import ObjectOutcome
 from smp.documents import dump_json, dump_yaml
 from smp.values import JSON
 
@@ -76,7 +76,7 @@ def _has_colours(color: str) -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def write_patches(outcomes: list[Outcome], settings: Settings) -> None:
+def write_patches(outcomes: list[ObjectOutcome], settings: Settings) -> None:
     """Write the patches of outcomes in the format that the settings ask for.
 
     A report contains the warnings; otherwise they go to standard error.
@@ -91,7 +91,7 @@ def write_patches(outcomes: list[Outcome], settings: Settings) -> None:
     _write_warnings(outcomes, settings)
 
 
-def write_objects(outcomes: list[Outcome], settings: Settings) -> None:
+def write_objects(outcomes: list[ObjectOutcome], settings: Settings) -> None:
     """Write the objects of outcomes in the format that the settings ask for.
 
     A report contains the warnings; otherwise they go to standard error.
@@ -108,7 +108,7 @@ def write_objects(outcomes: list[Outcome], settings: Settings) -> None:
     _write_warnings(outcomes, settings)
 
 
-def _write_differences(outcomes: list[Outcome], settings: Settings) -> None:
+def _write_differences(outcomes: list[ObjectOutcome], settings: Settings) -> None:
     """Write the formats that show the same for a patch and for an object."""
     if settings.output == "jsonpatch":
         write_json(outcome.operations for outcome in outcomes)
@@ -119,7 +119,7 @@ def _write_differences(outcomes: list[Outcome], settings: Settings) -> None:
     write_lines(report(outcomes), color=settings.color)
 
 
-def _write_yaml_patches(outcomes: list[Outcome]) -> None:
+def _write_yaml_patches(outcomes: list[ObjectOutcome]) -> None:
     patches: list[tuple[str, JSON]] = []
     for outcome in outcomes:
         # Only a comment says whose patch it is, so an empty one would be noise.
@@ -129,7 +129,7 @@ def _write_yaml_patches(outcomes: list[Outcome]) -> None:
     write_yaml(patches)
 
 
-def _write_warnings(outcomes: list[Outcome], settings: Settings) -> None:
+def _write_warnings(outcomes: list[ObjectOutcome], settings: Settings) -> None:
     if settings.output == "report":
         return
     for outcome in outcomes:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 from typing import Final, TypeAlias
 
-from smp.cli._changes import Change, changes
+from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
-from smp.cli._outcomes import Outcome
+from smp.cli._outcomes import ObjectOutcome
 from smp.documents import dump_yaml
 from smp.paths import Path
 from smp.three_way import LAST_APPLIED
@@ -31,7 +31,7 @@ _CONTEXT: Final = 2
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
-def report(outcomes: Iterable[Outcome]) -> Iterator[Line]:
+def report(outcomes: Iterable[ObjectOutcome]) -> Iterator[Line]:
     """Yield what changes in each object and why, and at the end how many change."""
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
@@ -49,13 +49,13 @@ def report(outcomes: Iterable[Outcome]) -> Iterator[Line]:
     yield [(f"{verdicts.total()} object{plural}: {counts}", "")]
 
 
-def _verdict(outcome: Outcome) -> str:
+def _verdict(outcome: ObjectOutcome) -> str:
     if outcome.creates:
         return "to be created"
     return "changed" if outcome.differs else "unchanged"
 
 
-def _changes(outcome: Outcome) -> Iterator[Line]:
+def _changes(outcome: ObjectOutcome) -> Iterator[Line]:
     before, after = outcome.before, outcome.after
     if outcome.creates:
         yield from _block("+", after)
@@ -64,10 +64,10 @@ def _changes(outcome: Outcome) -> Iterator[Line]:
         for change in changes(before, after, outcome.type_):
             yield from _change(change, is_pruned=str(change.path) in pruned)
     elif outcome.differs:
-        yield from _change(Change(Path(), before, after), is_pruned=False)
+        yield from _change(ValueChange(Path(), before, after), is_pruned=False)
 
 
-def _pruned(outcome: Outcome) -> set[str]:
+def _pruned(outcome: ObjectOutcome) -> set[str]:
     """Return the paths that the new configuration lacks and the last one has."""
     if outcome.last_applied is None or outcome.configuration is None:
         return set()
@@ -75,7 +75,7 @@ def _pruned(outcome: Outcome) -> set[str]:
     return {str(change.path) for change in differences if change.new is ABSENT}
 
 
-def _change(change: Change, *, is_pruned: bool) -> Iterator[Line]:
+def _change(change: ValueChange, *, is_pruned: bool) -> Iterator[Line]:
     if change.old is ABSENT:
         sign, block = "+", _block("+", change.new)
     elif change.new is ABSENT:
@@ -124,7 +124,7 @@ def _block(sign: str, value: JSON | Absent) -> Iterator[Line]:
         yield [(f"      {sign} {line}", _STYLES[sign])]
 
 
-def _differing_lines(change: Change) -> Iterator[Line]:
+def _differing_lines(change: ValueChange) -> Iterator[Line]:
     old, new = _lines(change.old), _lines(change.new)
     difference = unified_diff(old, new, lineterm="", n=_CONTEXT)
     # The first two lines name the files, and @@ begins a hunk.

@@ -16,13 +16,13 @@ from smp.three_way import LAST_APPLIED
 from smp.values import JSON, JSONObject, as_object, same
 
 # A section of a Secret and the name of a value in it.
-Place: TypeAlias = tuple[str, str]
+SecretEntry: TypeAlias = tuple[str, str]
 
 _MASK: Final = "***"
 _SECTIONS: Final = ("data", "stringData")
 
 # The annotation holds the values of the section as text.
-_ANNOTATION: Final[Place] = ("metadata.annotations", LAST_APPLIED)
+_ANNOTATION: Final[SecretEntry] = ("metadata.annotations", LAST_APPLIED)
 
 
 class Masks:
@@ -36,7 +36,7 @@ class Masks:
     def __init__(
         self, versions: Mapping[str, JSONObject | None], *, show_secrets: bool
     ) -> None:
-        self._masks: dict[Place, list[tuple[JSON, str]]] = {}
+        self._masks: dict[SecretEntry, list[tuple[JSON, str]]] = {}
         present = {
             role: version for role, version in versions.items() if version is not None
         }
@@ -72,7 +72,7 @@ class Masks:
         if version is None or not self._masks:
             return version
 
-        def masked(place: Place, value: JSON) -> JSON:
+        def masked(place: SecretEntry, value: JSON) -> JSON:
             for other, mask in self._masks.get(place, []):
                 if same(value, other):
                     return mask
@@ -85,7 +85,7 @@ class Masks:
         if not self._masks or not isinstance(masked, dict):
             return masked
 
-        def unmasked(place: Place, text: JSON) -> JSON:
+        def unmasked(place: SecretEntry, text: JSON) -> JSON:
             for value, mask in self._masks.get(place, []):
                 if text == mask:
                     return value
@@ -94,9 +94,9 @@ class Masks:
         return _replace(masked, unmasked)
 
 
-def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
+def _confidential(secret: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
     """Yield every value that is to be masked, with its place."""
-    values: list[tuple[Place, JSON]] = [
+    values: list[tuple[SecretEntry, JSON]] = [
         (_ANNOTATION, annotations_of(secret).get(LAST_APPLIED))
     ]
     for section in _SECTIONS:
@@ -110,7 +110,7 @@ def _confidential(secret: JSONObject) -> Iterator[tuple[Place, JSON]]:
 
 
 def _replace(
-    secret: JSONObject, replacement: Callable[[Place, JSON], JSON]
+    secret: JSONObject, replacement: Callable[[SecretEntry, JSON], JSON]
 ) -> JSONObject:
     """Return a Secret with another value in every confidential place."""
     replaced = dict(secret)

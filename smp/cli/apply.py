@@ -12,7 +12,7 @@ from smp.cli._errors import all_or_nothing, concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, annotations_of, partners, unpaired
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
-from smp.cli._outcomes import Outcome, Versions, applied_outcome, created_outcome
+from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_outcome
 from smp.cli._outputs import write_objects
 from smp.cli._secrets import Masks
 from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
@@ -127,7 +127,7 @@ def command(
 
 def _outcome(
     row: Row, *, schemas: Schemas, settings: Settings, overwrite: bool, has_file: bool
-) -> Outcome:
+) -> ObjectOutcome:
     obj = row.new
     with concerning(obj.document, obj.label):
         schema = schemas.of(obj)

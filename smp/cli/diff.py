@@ -12,7 +12,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, partners, unpaired
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcomes import (
-    Outcome,
+    ObjectOutcome,
     Versions,
     applied_outcome,
     created_outcome,
@@ -94,7 +94,7 @@ def command(
 
 def _outcome(
     row: Row, *, schemas: Schemas, settings: Settings, is_three_way: bool
-) -> Outcome:
+) -> ObjectOutcome:
     obj = row.modified
     # A patch is printed as well as a report, so everything here sees masked values.
     original = row.original.value if row.original else None
@@ -114,7 +114,7 @@ def _outcome(
             return created_outcome(obj.label, modified, schema)
         lenient = schema.with_unknown_fields(settings.unknown_fields)
         patch = two_way_patch(original, modified, lenient)
-        return Outcome(
+        return ObjectOutcome(
             obj.label,
             original,
             modified,

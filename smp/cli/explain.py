@@ -65,9 +65,11 @@ def _bundled_kinds(ctx: click.Context) -> tuple[tuple[str, str], ...]:
         return ()
 
 
-def _completions(words: set[str], incomplete: str) -> list[CompletionItem[str]]:
+def _completions(candidates: set[str], incomplete: str) -> list[CompletionItem[str]]:
     return [
-        CompletionItem(word) for word in sorted(words) if word.startswith(incomplete)
+        CompletionItem(candidate)
+        for candidate in sorted(candidates)
+        if candidate.startswith(incomplete)
     ]
 
 

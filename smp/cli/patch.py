@@ -12,7 +12,7 @@ from smp.cli._errors import Failure, all_or_nothing
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, label_of
 from smp.cli._options import FILE, Schemas, Settings, merge_options
-from smp.cli._outcomes import Outcome, unknown_field_messages
+from smp.cli._outcomes import ObjectOutcome, unknown_field_messages
 from smp.cli._outputs import write_objects
 from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
@@ -91,7 +91,7 @@ def _outcome(
     patch_type: str,
     schemas: Schemas,
     settings: Settings,
-) -> Outcome:
+) -> ObjectOutcome:
     label = label_of(target)
     try:
         if patch_type == "strategic":
@@ -114,7 +114,7 @@ def _outcome(
             {"before": before, "after": after}, show_secrets=settings.show_secrets
         )
         before, after = masks.mask(before), masks.mask(after)
-    return Outcome(
+    return ObjectOutcome(
         label, before, after, patched.type_, patch.value, warnings=patched.warnings
     )
 

@@ -11,7 +11,7 @@ import click
 from smp.cases import (
     SCHEMA_NAME,
     SUFFIXES,
-    Outcome,
+    CaseOutcome,
     SpecCase,
     corrected,
     parse,
@@ -58,7 +58,7 @@ def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None
             with _collecting(errors):
                 cases += parse(_text(inputs, file), source=name_of(file))
 
-    outcomes: list[Outcome] = []
+    outcomes: list[CaseOutcome] = []
     for case in cases:
         with _collecting(errors, case):
             outcomes.append(run(case))
@@ -102,9 +102,9 @@ def _text(inputs: Inputs, name: str) -> str:
         ) from None
 
 
-def _update(failed: list[Outcome], errors: list[Failure]) -> None:
+def _update(failed: list[CaseOutcome], errors: list[Failure]) -> None:
     """Make the cases in the files expect what happened."""
-    by_source: dict[str, list[Outcome]] = {}
+    by_source: dict[str, list[CaseOutcome]] = {}
     for outcome in failed:
         by_source.setdefault(outcome.case.source, []).append(outcome)
     # All cases of a file are changed in one text, as each change moves the lines below.

@@ -53,20 +53,20 @@ def duplicate_fields(body: bytes, value: JSON) -> list[str]:
     # If the value, printed, is the body again, then nothing of it was lost.
     if msgspec.json.encode(value) == msgspec.json.format(body, indent=-1):
         return []
-    found: dict[str, None] = {}
-    _collect_duplicates(json.loads(body, object_pairs_hook=_Pairs), "", found)
-    return list(found)[:MAX_REPORTED]
+    duplicates: dict[str, None] = {}
+    _collect_duplicates(json.loads(body, object_pairs_hook=_Pairs), "", duplicates)
+    return list(duplicates)[:MAX_REPORTED]
 
 
-def _collect_duplicates(value: object, path: str, found: dict[str, None]) -> None:
+def _collect_duplicates(value: object, path: str, duplicates: dict[str, None]) -> None:
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for name, member in value:
             below = f"{path}.{name}" if path else name
             if name in seen:
-                found[below] = None
+                duplicates[below] = None
             seen.add(name)
-            _collect_duplicates(member, below, found)
+            _collect_duplicates(member, below, duplicates)
     elif isinstance(value, list):
         for index, element in enumerate(value):
-            _collect_duplicates(element, f"{path}[{index}]", found)
+            _collect_duplicates(element, f"{path}[{index}]", duplicates)

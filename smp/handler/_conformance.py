@@ -31,10 +31,10 @@ _HIGHEST: Final = 2**63 - 1
 class Misfit:
     """A value of another type than the schema's."""
 
-    def __init__(self, path: Path, found: str, wanted: str) -> None:
+    def __init__(self, path: Path, actual: str, expected: str) -> None:
         self.path = path
-        self.found = found
-        self.wanted = wanted
+        self.actual = actual
+        self.expected = expected
 
 
 class FreeForm:
@@ -125,12 +125,12 @@ class ConformanceRule(Rule):
         elif isinstance(type_, ObjectType) and not type_.name.endswith(_UNTYPED):
             self._misfit(place, step, value, "object")
 
-    def _misfit(self, place: Place, step: Step, value: JSON, wanted: str) -> None:
-        found = type_name(value)
-        if found in ("integer", "number"):
+    def _misfit(self, place: Place, step: Step, value: JSON, expected: str) -> None:
+        actual = type_name(value)
+        if actual in ("integer", "number"):
             # Go: json.UnmarshalTypeError, Value: "number 1.5"
-            found = f"number {value}"[:40]
-        self.misfits.append(Misfit(place.path.by_index / step, found, wanted))
+            actual = f"number {value}"[:40]
+        self.misfits.append(Misfit(place.path.by_index / step, actual, expected))
 
 
 def _fits(name: str, value: JSON) -> bool:

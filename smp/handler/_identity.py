@@ -58,15 +58,15 @@ def of_kind(
 
 def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
     value = new[name]
-    found = value if isinstance(value, str) else type_name(value)
+    actual = value if isinstance(value, str) else type_name(value)
     if name == "apiVersion":
         return StatusError(
-            f"the API version in the data ({found}) does not match the expected"
+            f"the API version in the data ({actual}) does not match the expected"
             f" API version ({expected})"
         )
     version = str(new.get("apiVersion", "")).rpartition("/")[2]
     return StatusError(
-        f'{found} in version "{version}" cannot be handled as a {expected}'
+        f'{actual} in version "{version}" cannot be handled as a {expected}'
     )
 
 

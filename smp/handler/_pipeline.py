@@ -190,8 +190,8 @@ def _wrong_types(misfits: list[Misfit], obj: JSONObject, options: Options) -> Sm
         violations = []
         for misfit in misfits:
             message = (
-                f'Invalid value: "{misfit.found}": {misfit.path} in body must be of'
-                f' type {misfit.wanted}: "{misfit.found}"'
+                f'Invalid value: "{misfit.actual}": {misfit.path} in body must be of'
+                f' type {misfit.expected}: "{misfit.actual}"'
             )
             violations.append(
                 Violation("wrong-type", misfit.path, "FieldValueInvalid", message)
@@ -199,8 +199,8 @@ def _wrong_types(misfits: list[Misfit], obj: JSONObject, options: Options) -> Sm
         return InvalidError(violations)
     # Go: json.UnmarshalTypeError, for built-in types.
     texts = [
-        f"cannot unmarshal {misfit.found} into field {misfit.path}"
-        f" of type {misfit.wanted}"
+        f"cannot unmarshal {misfit.actual} into field {misfit.path}"
+        f" of type {misfit.expected}"
         for misfit in misfits
     ]
     problem = f"{_cannot_be_handled(obj)}json: {', '.join(texts)}"

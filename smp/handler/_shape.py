@@ -64,7 +64,7 @@ def _share_list(new: JSONArray, old: JSONArray) -> JSONArray:
 
     An element that is the old list's own, at whatever place, stays as it is.
     """
-    own: set[int] | None = None
+    old_ids: set[int] | None = None
     count = len(old)
     elements: JSONArray = []
     alike = len(new) == count
@@ -72,9 +72,9 @@ def _share_list(new: JSONArray, old: JSONArray) -> JSONArray:
         element = new[index]
         was: JSON | Absent = old[index] if index < count else ABSENT
         if element is not was:
-            if own is None:
-                own = {id(e) for e in old if isinstance(e, (dict, list))}
-            if id(element) not in own:
+            if old_ids is None:
+                old_ids = {id(e) for e in old if isinstance(e, (dict, list))}
+            if id(element) not in old_ids:
                 element = _share(element, was)
         elements.append(element)
         if element is not was:

@@ -115,7 +115,7 @@ class InvalidError(StatusError):
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
-        super().__init__("; ".join([str(one) for one in self.violations]))
+        super().__init__("; ".join([str(violation) for violation in self.violations]))
 
 
 class Refused(msgspec.Struct, frozen=True):

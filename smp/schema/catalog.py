@@ -166,7 +166,7 @@ class Catalog:
         # Imported here because errors are rare, and difflib takes time to import.
         from difflib import get_close_matches  # noqa: PLC0415  # see above
 
-        names = [" ".join(each) for each in self.kinds()]
+        names = [" ".join(kind) for kind in self.kinds()]
         # A kind in another group or version is a better guess than a similar name.
         similar = [name for name in names if name.endswith(f" {kind}")]
         if not similar:

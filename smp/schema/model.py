@@ -69,14 +69,14 @@ class Strategy(Struct, frozen=True):
         retainKeys proposal. Raises SchemaError (code invalid-strategy) for any other
         text (Go: strategicpatch.extractRetainKeysPatchStrategy).
         """
-        words = text.replace("|", ",").split(",") if text else []
+        parts = text.replace("|", ",").split(",") if text else []
         strategy = cls(
-            merge="merge" in words,
-            replace="replace" in words,
-            retain_keys="retainKeys" in words,
+            merge="merge" in parts,
+            replace="replace" in parts,
+            retain_keys="retainKeys" in parts,
         )
-        unknown = set(words) - {"merge", "replace", "retainKeys"}
-        repeated = len(set(words)) != len(words)
+        unknown = set(parts) - {"merge", "replace", "retainKeys"}
+        repeated = len(set(parts)) != len(parts)
         if unknown or repeated or (strategy.merge and strategy.replace):
             raise SchemaError(
                 f"{text!r} is not a patch strategy",
@@ -86,14 +86,14 @@ class Strategy(Struct, frozen=True):
         return strategy
 
     def __str__(self) -> str:
-        words = []
+        parts = []
         if self.merge:
-            words.append("merge")
+            parts.append("merge")
         if self.replace:
-            words.append("replace")
+            parts.append("replace")
         if self.retain_keys:
-            words.append("retainKeys")
-        return ",".join(words)
+            parts.append("retainKeys")
+        return ",".join(parts)
 
 
 NO_STRATEGY: Final = Strategy()

@@ -24,7 +24,7 @@ from smp.values import JSON, JSONObject, as_object
 
 REFERENCE_PREFIX: Final = "#/components/schemas/"
 
-# The facets of a type or a field, and the words of a schema for them.
+# The facets of a type or a field, and the keywords of a schema for them.
 _FACETS: Final = {
     "enum": "enum",
     "embedded": "x-kubernetes-embedded-resource",
@@ -115,6 +115,6 @@ def _references(document: JSON) -> list[str]:
     references = []
     for field in as_object(document.get("fields")).values():
         references += _references(field)
-    for word in ("is", "items", "values"):
-        references += _references(document.get(word))
+    for keyword in ("is", "items", "values"):
+        references += _references(document.get(keyword))
     return references

@@ -126,7 +126,7 @@ def _read_union(row: JSONObject, path: Path) -> JSONObject:
             path / "members",
             "a list of names; with a discriminator, an object of names and values",
         )
-    union = {word: value for word, value in row.items() if word != "types"}
+    union = {key: value for key, value in row.items() if key != "types"}
     union["members"] = members
     return union
 
@@ -233,25 +233,25 @@ def _merged_type(document: JSON, correction: JSON) -> JSON:
     # A reference or a scalar has no members to merge: the correction replaces it.
     if not isinstance(document, dict) or not isinstance(correction, dict):
         return correction
-    merged = {word: value for word, value in document.items() if word not in correction}
-    for word, value in correction.items():
-        current = document.get(word, {})
+    merged = {key: value for key, value in document.items() if key not in correction}
+    for key, value in correction.items():
+        current = document.get(key, {})
         if value is None:
-            # A null removes: the word is already left out.
+            # A null removes: the key is already left out.
             continue
         # Types are merged inside each other; a strategy, an enum or a list of unions is
         # one value, and replaced.
-        if word in ("items", "values", "is"):
-            merged[word] = _merged_type(current, value)
-        elif word == "fields" and isinstance(current, dict) and isinstance(value, dict):
+        if key in ("items", "values", "is"):
+            merged[key] = _merged_type(current, value)
+        elif key == "fields" and isinstance(current, dict) and isinstance(value, dict):
             fields = {name: current[name] for name in current if name not in value}
             for name, field_correction in value.items():
                 field = _merged_field(name, current.get(name), field_correction)
                 if field is not None:
                     fields[name] = field
-            merged[word] = fields
+            merged[key] = fields
         else:
-            merged[word] = value
+            merged[key] = value
     return merged
 
 

@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 from smp.errors import SchemaError, SmpError
 from smp.values import JSON, JSONArray, JSONObject, type_name
 
-Change: TypeAlias = Callable[[JSONObject], JSONObject]
-Part: TypeAlias = Callable[[JSON, Change], JSON]
+SchemaChange: TypeAlias = Callable[[JSONObject], JSONObject]
+Part: TypeAlias = Callable[[JSON, SchemaChange], JSON]
 
 
-def rewrite_named(document: JSONObject, change: Change) -> JSONObject:
+def rewrite_named(document: JSONObject, change: SchemaChange) -> JSONObject:
     """Rewrite the schemas that a document names.
 
     These are in ``definitions`` (OpenAPI v2), ``components.schemas`` (v3) and ``$defs``
@@ -26,7 +26,7 @@ def rewrite_named(document: JSONObject, change: Change) -> JSONObject:
     return _rewrite_parts(document, _DOCUMENT_PARTS, change)
 
 
-def rewrite(node: JSON, change: Change) -> JSON:
+def rewrite(node: JSON, change: SchemaChange) -> JSON:
     """Rewrite one schema and those inside it.
 
     Raises SchemaError, with the path, for what is not a schema.
@@ -38,16 +38,16 @@ def rewrite(node: JSON, change: Change) -> JSON:
 
 
 def _rewrite_parts(
-    node: JSONObject, parts: Mapping[str, Part], change: Change
+    node: JSONObject, parts: Mapping[str, Part], change: SchemaChange
 ) -> JSONObject:
     rewritten: JSONObject = {}
-    for word, value in node.items():
-        if word in parts:
-            rewritten[word] = _rewrite_at(word, parts[word], value, change)
+    for keyword, value in node.items():
+        if keyword in parts:
+            rewritten[keyword] = _rewrite_at(keyword, parts[keyword], value, change)
     return _shared(node, rewritten)
 
 
-def _schemas_by_name(value: JSON, change: Change) -> JSON:
+def _schemas_by_name(value: JSON, change: SchemaChange) -> JSON:
     # The names are free: a property may be called allOf, and is not a list of schemas.
     members = _object(value)
     rewritten: JSONObject = {}
@@ -56,7 +56,7 @@ def _schemas_by_name(value: JSON, change: Change) -> JSON:
     return _shared(members, rewritten)
 
 
-def _schema_list(value: JSON, change: Change) -> JSON:
+def _schema_list(value: JSON, change: SchemaChange) -> JSON:
     if not isinstance(value, list):
         raise SchemaError(f"a list of schemas is expected, not {type_name(value)}")
     rewritten: JSONArray = []
@@ -68,14 +68,14 @@ def _schema_list(value: JSON, change: Change) -> JSON:
     return rewritten if changed else value
 
 
-def _items(value: JSON, change: Change) -> JSON:
+def _items(value: JSON, change: SchemaChange) -> JSON:
     # JSON Schema before 2020-12: a list has a schema for each position.
     if isinstance(value, list):
         return _schema_list(value, change)
     return rewrite(value, change)
 
 
-def _dependencies(value: JSON, change: Change) -> JSON:
+def _dependencies(value: JSON, change: SchemaChange) -> JSON:
     # JSON Schema: a dependency is a schema, or a list of names, which stays.
     members = _object(value)
     rewritten: JSONObject = {}
@@ -85,7 +85,7 @@ def _dependencies(value: JSON, change: Change) -> JSON:
     return _shared(members, rewritten)
 
 
-def _components(value: JSON, change: Change) -> JSON:
+def _components(value: JSON, change: SchemaChange) -> JSON:
     return _rewrite_parts(_object(value), {"schemas": _schemas_by_name}, change)
 
 
@@ -110,7 +110,7 @@ _SCHEMA_PARTS: Final[dict[str, Part]] = {
 }
 
 
-def _rewrite_at(step: str | int, part: Part, value: JSON, change: Change) -> JSON:
+def _rewrite_at(step: str | int, part: Part, value: JSON, change: SchemaChange) -> JSON:
     """Rewrite a part, with its place in the path of an error."""
     try:
         return part(value, change)

@@ -113,7 +113,7 @@ class Interests:
     """
 
     def __init__(self, *interests: Interest) -> None:
-        self.each = list(interests)
+        self.all = list(interests)
         self.name = " ".join([interest.name for interest in interests])
         self.everything = any(interest.everything for interest in interests)
 
@@ -135,7 +135,7 @@ class Node:
         elif isinstance(type_, ScalarType):
             self.form = SCALAR
         self.facts: list[object | None] = [
-            interest.facts(type_, self.keys) for interest in plan.interests.each
+            interest.facts(type_, self.keys) for interest in plan.interests.all
         ]
         self.unchanged = plan.acts_unchanged(type_)
         self.with_facts = any(facts is not None for facts in self.facts)
@@ -204,17 +204,17 @@ class Plan:
 
     def leads(self, start: Type) -> bool:
         """Tell whether a type, or one that can be reached from it, is of interest."""
-        found = self._leads.get(start)
-        if found is None:
+        leads = self._leads.get(start)
+        if leads is None:
             return self._search(start, self._leads, unchanged=False)
-        return found
+        return leads
 
     def acts_unchanged(self, start: Type) -> bool:
         """Tell whether an interest acts on unchanged values of a type, or below it."""
-        found = self._acts_unchanged.get(start)
-        if found is None:
+        acts = self._acts_unchanged.get(start)
+        if acts is None:
             return self._search(start, self._acts_unchanged, unchanged=True)
-        return found
+        return acts
 
     def _search(
         self, start: Type, answers: dict[Type, bool], *, unchanged: bool
@@ -250,7 +250,7 @@ class Plan:
         return False
 
     def _is_wanted(self, type_: Type, *, unchanged: bool) -> bool:
-        for interest in self.interests.each:
+        for interest in self.interests.all:
             facts = interest.facts(type_, _NO_KEYS)
             if facts is not None and (not unchanged or interest.acts_unchanged(facts)):
                 return True
@@ -284,12 +284,12 @@ def identities(type_: Type, field: Field | None) -> list[tuple[str, ...]]:
     The patch merge key comes first: it is what patches go by. The map keys are those
     of server-side apply (``x-kubernetes-list-map-keys``). An atomic list has neither.
     """
-    found: list[tuple[str, ...]] = []
+    keys: list[tuple[str, ...]] = []
     if field is not None and field.merges and field.merge_key:
-        found.append((field.merge_key,))
+        keys.append((field.merge_key,))
     if isinstance(type_, ListType) and type_.list_type == "map" and type_.map_keys:
-        found.append(type_.map_keys)
-    return found
+        keys.append(type_.map_keys)
+    return keys
 
 
 class Place:
@@ -370,7 +370,7 @@ class Counterpart:
 
     def __init__(self, document: JSONObject) -> None:
         self._document = document
-        self._found: dict[Place, JSON | Absent] = {}
+        self._values: dict[Place, JSON | Absent] = {}
         self._by_key: dict[Place, KeyIndex] = {}
 
     def at(self, place: Place) -> JSON | Absent:
@@ -378,9 +378,9 @@ class Counterpart:
         parent = place.parent
         if parent is None:
             return self._document
-        if place not in self._found:
-            self._found[place] = self._below(self.at(parent), parent, place)
-        return self._found[place]
+        if place not in self._values:
+            self._values[place] = self._below(self.at(parent), parent, place)
+        return self._values[place]
 
     def _below(
         self, above: JSON | Absent, parent: Place, place: Place
@@ -634,13 +634,13 @@ def pair(
     answer may not depend on it.
     """
     count = len(old)
-    found: list[JSON | Absent] = []
+    paired: list[JSON | Absent] = []
     by_key: list[KeyIndex] = []
     shared: dict[int, JSON] | None = None
     for index in range(len(new)):
         element = new[index]
         if index < count and old[index] is element and (trust_shared or not identities):
-            found.append(element)
+            paired.append(element)
         elif identities:
             was: JSON | Absent = ABSENT
             for at in range(len(identities)):
@@ -650,16 +650,16 @@ def pair(
                 was = by_key[at].unique.get(key, ABSENT)
                 if key not in by_key[at].ambiguous:
                     break
-            found.append(was)
+            paired.append(was)
         else:
             if shared is None:
                 # Scalars have no identity: equal strings are often one object.
                 shared = {id(e): e for e in old if isinstance(e, (dict, list))}
             if id(element) in shared:
-                found.append(element)
+                paired.append(element)
             else:
-                found.append(old[index] if index < count else ABSENT)
-    return found
+                paired.append(old[index] if index < count else ABSENT)
+    return paired
 
 
 def key_of(element: JSON, keys: tuple[str, ...]) -> Key:

@@ -49,7 +49,7 @@ def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Confl
     rule = ConflictRule()
     rule.walk = Walk(plan_of(schema.types, EVERY_TYPE), [rule])
     rule.walk.run(right, left, schema.type)
-    return rule.found
+    return rule.conflicts
 
 
 class ConflictRule(Rule):
@@ -61,7 +61,7 @@ class ConflictRule(Rule):
     walk: Walk
 
     def __init__(self) -> None:
-        self.found: list[Conflict] = []
+        self.conflicts: list[Conflict] = []
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Compare two objects or two lists; tell whether to go on to their members."""
@@ -131,7 +131,7 @@ class ConflictRule(Rule):
             self._add(place.path / step, ours, theirs)
 
     def _add(self, path: Path, ours: JSON, theirs: JSON) -> None:
-        self.found.append(Conflict(path, ours, theirs))
+        self.conflicts.append(Conflict(path, ours, theirs))
 
     def _lists(self, place: Place, ours: JSONArray, theirs: JSONArray) -> None:
         """Compare two lists (Go: slicesHaveConflicts)."""

@@ -146,8 +146,8 @@ def read_directives(patch: JSONObject) -> PatchObject:
 
 def _list_name(name: str, prefix: str, code: str) -> str:
     # As in Go's extractKey, a key that starts like a directive has to be one.
-    word, slash, target = name.partition("/")
-    if word != prefix or not slash:
+    directive, slash, target = name.partition("/")
+    if directive != prefix or not slash:
         raise PatchError(
             f"{name!r} is not a directive",
             code=code,

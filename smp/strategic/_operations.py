@@ -143,8 +143,8 @@ def _require_objects(**values: object) -> None:
             )
 
 
-def _sorted(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
-    return tuple(sorted(found, key=lambda conflict: conflict.path.pointer))
+def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    return tuple(sorted(unsorted, key=lambda conflict: conflict.path.pointer))
 
 
 def _with_base(conflict: Conflict, base: JSONObject) -> Conflict:

@@ -14,7 +14,7 @@ def unknown_paths(patch: JSONObject, schema: Schema) -> list[Path]:
     """Return where a patch has an object or a list in a field without a schema."""
     rule = UnknownFieldRule()
     Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(ABSENT, patch, schema.type)
-    return rule.found
+    return rule.paths
 
 
 def leaf_paths(patch: JSONObject, schema: Schema) -> list[Path]:
@@ -27,14 +27,14 @@ def leaf_paths(patch: JSONObject, schema: Schema) -> list[Path]:
         return []
     rule = LeafRule()
     Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(ABSENT, patch, schema.type)
-    return rule.found
+    return rule.paths
 
 
 class UnknownFieldRule(Rule):
     """Finds objects and lists in fields that the schema does not know."""
 
     def __init__(self) -> None:
-        self.found: list[Path] = []
+        self.paths: list[Path] = []
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Go into everything but directives and free-form values."""
@@ -44,7 +44,7 @@ class UnknownFieldRule(Rule):
     def unknown(self, place: Place, name: str, value: JSON) -> bool:
         """Record a member that the schema does not know."""
         if isinstance(value, dict | list) and not is_directive(name):
-            self.found.append(place.path / name)
+            self.paths.append(place.path / name)
         return True
 
     def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
@@ -52,7 +52,7 @@ class UnknownFieldRule(Rule):
         if isinstance(value, dict) and not isinstance(node.type, ListType):
             for name, member in value.items():
                 if isinstance(member, dict | list):
-                    self.found.append(place.path / step / name)
+                    self.paths.append(place.path / step / name)
 
 
 class LeafRule(Rule):
@@ -61,7 +61,7 @@ class LeafRule(Rule):
     leaves = True
 
     def __init__(self) -> None:
-        self.found: list[Path] = []
+        self.paths: list[Path] = []
         # How many leaves there were when each place was entered.
         self._counts: list[int] = []
 
@@ -74,16 +74,16 @@ class LeafRule(Rule):
         if parent is not None and place.index < 0:
             field = parent.node.type.field(place.name)
         if field is not None and not _merges(place, field):
-            self.found.append(place.path)
+            self.paths.append(place.path)
             return False
-        self._counts.append(len(self.found))
+        self._counts.append(len(self.paths))
         return True
 
     def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:  # noqa: ARG002
         """Take an object without leaves, such as an empty one, for a leaf."""
         count = self._counts.pop()
-        if count == len(self.found) and place.parent is not None:
-            self.found.append(place.path)
+        if count == len(self.paths) and place.parent is not None:
+            self.paths.append(place.path)
         return value
 
     def scalar(
@@ -97,9 +97,9 @@ class LeafRule(Rule):
         """Record a scalar, unless it is what identifies its element."""
         parent = place.parent
         is_key = parent is not None and place.index >= 0 and step in parent.node.keys
-        is_word = isinstance(step, str) and is_directive(step)
-        if not is_key and not is_word:
-            self.found.append(place.path / step)
+        is_directive_key = isinstance(step, str) and is_directive(step)
+        if not is_key and not is_directive_key:
+            self.paths.append(place.path / step)
 
     def mismatch(
         self,

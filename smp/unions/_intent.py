@@ -93,14 +93,14 @@ class Intents:
 
     def __init__(self, patch: JSON | Absent) -> None:
         self._root = PatchIntent(patch, replaced=False)
-        self._found: dict[Place, PatchIntent] = {}
+        self._intents: dict[Place, PatchIntent] = {}
 
     def at(self, place: Place) -> PatchIntent:
         """Return what the patch asks for at a place."""
         parent = place.parent
         if parent is None:
             return self._root
-        intent = self._found.get(place)
+        intent = self._intents.get(place)
         if intent is None:
             above = self.at(parent)
             if place.index < 0:
@@ -108,5 +108,5 @@ class Intents:
                 intent = above.member(place.name, field)
             else:
                 intent = above.element(place.new, parent.node.keys)
-            self._found[place] = intent
+            self._intents[place] = intent
         return intent

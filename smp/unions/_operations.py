@@ -98,7 +98,7 @@ def validate_unions(
     rule = ValidationRule(ratchet=ratchet)
     walk = Walk(plan_of(schema.types, _VALIDATION[profile]), [rule], whole=not ratchet)
     walk.run(ABSENT if old is None else old, new, schema.type)
-    return tuple(rule.found)
+    return tuple(rule.violations)
 
 
 def acts_unasked(schema: Schema, profile: str) -> bool:
@@ -119,7 +119,7 @@ def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]
     _require_object(desired)
     rule = ValidationRule(ratchet=False)
     Walk(plan_of(schema.types, _DESIRED), [rule]).run(ABSENT, desired, schema.type)
-    return tuple(rule.found)
+    return tuple(rule.violations)
 
 
 def _require_object(value: object) -> None:

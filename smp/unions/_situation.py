@@ -26,7 +26,7 @@ class UnionFacts:
 
     def members_set(self, obj: JSONObject) -> list[str]:
         """Return the names of the members that an object sets, in the union's order."""
-        found: list[str] = []
+        members: list[str] = []
         # The fields of an object are mostly fewer than the members of its union.
         for name, value in obj.items():
             if value is not None and name in self._order:
@@ -37,10 +37,10 @@ class UnionFacts:
                     and not value
                 )
                 if not unset:
-                    found.append(name)
-        if len(found) > 1:
-            return [name for name in self.names if name in found]
-        return found
+                    members.append(name)
+        if len(members) > 1:
+            return [name for name in self.names if name in members]
+        return members
 
     def situation(self, old: JSON | Absent, new: JSONObject) -> Situation:
         """Return how the union stands after an update of an object."""

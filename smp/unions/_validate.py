@@ -66,7 +66,7 @@ class ValidationRule(Rule):
     """
 
     def __init__(self, *, ratchet: bool) -> None:
-        self.found: list[Violation] = []
+        self.violations: list[Violation] = []
         self._ratchet = ratchet
 
     def enter(self, place: Place, facts: object | None) -> bool:
@@ -83,8 +83,8 @@ class ValidationRule(Rule):
 
     def _union(self, place: Place, new: JSONObject, facts: UnionFacts) -> None:
         type_ = place.node.type
-        found = violations_of(facts, new, type_)
-        if not found:
+        violations = violations_of(facts, new, type_)
+        if not violations:
             return
         old = place.former
         if self._ratchet and isinstance(old, dict):
@@ -96,10 +96,12 @@ class ValidationRule(Rule):
             else:
                 before = violations_of(facts, old, type_)
                 tolerated = {(v.code, str(v.path)) for v in before}
-                found = [v for v in found if (v.code, str(v.path)) not in tolerated]
+                violations = [
+                    v for v in violations if (v.code, str(v.path)) not in tolerated
+                ]
         path = place.path
-        for violation in found:
-            self.found.append(violation.below(path))
+        for violation in violations:
+            self.violations.append(violation.below(path))
 
 
 class ContradictionRule(Rule):
@@ -110,7 +112,7 @@ class ContradictionRule(Rule):
     """
 
     def __init__(self, configuration: JSONObject) -> None:
-        self.found: list[Violation] = []
+        self.violations: list[Violation] = []
         self._configuration = Counterpart(configuration)
 
     def enter(self, place: Place, facts: object | None) -> bool:
@@ -124,7 +126,7 @@ class ContradictionRule(Rule):
                     desired = self._configuration.at(place)
                     if isinstance(desired, dict):
                         for violation in contradictions_of(union, desired):
-                            self.found.append(violation.below(place.path))
+                            self.violations.append(violation.below(place.path))
         return True
 
 
@@ -173,24 +175,26 @@ def _by_discriminator(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     member = selected(union, value, KEP_1027)
     members = facts.members_set(obj)
     at = Path((union.discriminator,))
-    found: list[Violation] = []
+    violations: list[Violation] = []
     # V1: the value is not in the enum of the discriminator.
     if chosen is Choice.UNKNOWN:
         stored = obj.get(union.discriminator)
-        found.append(unsupported(at, stored, sorted(union.allowed or ())))
+        violations.append(unsupported(at, stored, sorted(union.allowed or ())))
     # V5: a required discriminator, and one whose union has members, has to be set.
     if chosen is Choice.MISSING and (union.required or members):
-        found.append(_required_value("discriminator-required", at, "Required value"))
+        violations.append(
+            _required_value("discriminator-required", at, "Required value")
+        )
     # V2: the discriminator must be changed when its members are.
     if len(members) > 1:
-        found.append(_several(union, members))
+        violations.append(_several(union, members))
     # V3: the selected member is required while the discriminator selects it.
     if member is not None and not member.optional and member.name not in members:
-        found.append(_member_required(union, member))
+        violations.append(_member_required(union, member))
     # V4: another member is forbidden then. (Of several, V2 tells already.)
     if len(members) == 1 and chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER):
-        found.extend(_unselected_members(union, member, members))
-    return found
+        violations.extend(_unselected_members(union, member, members))
+    return violations
 
 
 def _unselected_members(
@@ -234,14 +238,14 @@ def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     value = discriminator_value(union, VALIDATE_ONLY, obj)
     chosen = selected(union, value, VALIDATE_ONLY)
     members = facts.members_set(obj)
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for member in union.members:
         is_set = member.name in members
         if is_set and member is not chosen:
-            found.append(_member_forbidden(union, member))
+            violations.append(_member_forbidden(union, member))
         elif member is chosen and not is_set and not member.optional:
-            found.append(_member_required(union, member))
-    return found
+            violations.append(_member_required(union, member))
+    return violations
 
 
 def contradictions_of(facts: UnionFacts, obj: JSONObject) -> list[Violation]:

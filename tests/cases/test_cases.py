@@ -434,7 +434,7 @@ schema:
 SWITCH = "  - {description: a, source: s, old: {d: A, a: x}, new: {d: B, a: x}, "
 
 
-def union_outcome(text: str, profile: str = "kep1027") -> cases.Outcome:
+def union_outcome(text: str, profile: str = "kep1027") -> cases.CaseOutcome:
     return run(only(f"{UNIONS}profile: {profile}\ncases:\n{text}}}\n"))
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from smp.cli._changes import Change, changes
+from smp.cli._changes import ValueChange, changes
 from smp.paths import Path as Where
 from smp.schema.catalog import kubernetes
 from smp.values import ABSENT
 from tests.support.command import config_map, run
 
 
-def changes_of_spec(old: dict[str, object], new: dict[str, object]) -> list[Change]:
+def changes_of_spec(
+    old: dict[str, object], new: dict[str, object]
+) -> list[ValueChange]:
     schema = kubernetes().schema("v1", "Pod")
     before, after = json.loads(json.dumps(old)), json.loads(json.dumps(new))
     return list(changes({"spec": before}, {"spec": after}, schema.type))
@@ -30,7 +32,7 @@ def test_a_different_order_of_elements_is_one_change() -> None:
         {"containers": [{"name": "a"}, {"name": "b"}]},
         {"containers": [{"name": "b"}, {"name": "a"}]},
     )
-    assert change == Change(
+    assert change == ValueChange(
         Where(("spec", "containers")), ["a", "b"], ["b", "a"], is_order=True
     )
 

@@ -89,7 +89,7 @@ def test_a_composed_patch_does_what_its_patches_do_in_turn(
     go: Reference, record_property: Record
 ) -> None:
     counts: Counter[str] = Counter()
-    broken: list[composition.Outcome] = []
+    broken: list[composition.ChainOutcome] = []
     for seeds in batches():
         chains = [composition.random_chain(seed) for seed in seeds]
         for outcome in composition.outcomes(go, chains):

@@ -24,9 +24,9 @@ from tests.support.skew import (
     OLD,
     SCENARIOS,
     Client,
-    Outcome,
     Scenario,
     Server,
+    SkewOutcome,
     outcome,
 )
 
@@ -88,11 +88,11 @@ def runs_of(profile: str) -> Iterator[Run]:
                     yield Run(case, scenario, client, patching=True)
 
 
-def expected(case: SpecCase) -> Outcome:
+def expected(case: SpecCase) -> SkewOutcome:
     wanted = expectations(case)
     normalized, violations = wanted["normalized"], wanted.get("violations", [])
     if isinstance(normalized, Failure):
-        return Outcome(case.object("new"), None, (), normalized.code)
+        return SkewOutcome(case.object("new"), None, (), normalized.code)
     assert isinstance(normalized, dict)
     assert isinstance(violations, list)
     expected_violations = tuple(
@@ -100,7 +100,7 @@ def expected(case: SpecCase) -> Outcome:
         for violation in violations
         if isinstance(violation, dict)
     )
-    return Outcome(case.object("new"), normalized, expected_violations)
+    return SkewOutcome(case.object("new"), normalized, expected_violations)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -48,7 +48,7 @@ class Chain(NamedTuple):
     patches: tuple[JSONObject, ...]
 
 
-class Outcome(NamedTuple):
+class ChainOutcome(NamedTuple):
     """What became of a chain: one of the texts above, and the evidence."""
 
     chain: Chain
@@ -75,7 +75,7 @@ def random_chain(seed: int) -> Chain:
     return Chain(subject, objects, patches)
 
 
-def outcomes(go: Reference, chains: Sequence[Chain]) -> list[Outcome]:
+def outcomes(go: Reference, chains: Sequence[Chain]) -> list[ChainOutcome]:
     """Compose each chain, and compare both ways to apply it."""
     expected = results_in_turn(go, chains)
     composed = [_compose(chain) for chain in chains]
@@ -163,16 +163,16 @@ def _outcome(
     composed: JSON,
     expected: list[JSON],
     actual: dict[int, JSON],
-) -> Outcome:
+) -> ChainOutcome:
     wanted: dict[int, JSON] = {
         index: value for index, value in enumerate(expected) if value is not None
     }
     if not wanted:
-        return Outcome(chain, FAILING, composed)
+        return ChainOutcome(chain, FAILING, composed)
     if composed == REFUSED:
         return _refused(go, chain, wanted)
     if not isinstance(composed, dict):
-        return Outcome(chain, BROKEN, composed)
+        return ChainOutcome(chain, BROKEN, composed)
     verdict = KEPT
     for index, value in wanted.items():
         answers = actual[index]
@@ -184,11 +184,11 @@ def _outcome(
                 live = chain.objects[index]
                 if not _holds_where_named_elements_exist(go, chain, composed, live):
                     evidence: JSONObject = {"of": live, "is": value}
-                    return Outcome(chain, BROKEN, composed, evidence, answers)
+                    return ChainOutcome(chain, BROKEN, composed, evidence, answers)
                 verdict = KEPT_WHERE_NAMED_ELEMENTS_EXIST
             elif verdict == KEPT:
                 verdict = match
-    return Outcome(chain, verdict, composed)
+    return ChainOutcome(chain, verdict, composed)
 
 
 def _match(chain: Chain, expected: JSON, answer: JSON) -> str:
@@ -243,19 +243,19 @@ def _creation_of_elements(patch: JSONObject, type_: Type) -> JSONObject:
     return result
 
 
-def _refused(go: Reference, chain: Chain, wanted: dict[int, JSON]) -> Outcome:
+def _refused(go: Reference, chain: Chain, wanted: dict[int, JSON]) -> ChainOutcome:
     """Tell whether the reference's own composition would have kept the law."""
     request: JSONObject = {"op": "compose", **chain.subject.reference}
     request["patches"] = [*chain.patches]
     composed = go.run([request])[0].get("result")
     if composed is None:
-        return Outcome(chain, REFUSED, REFUSED)
+        return ChainOutcome(chain, REFUSED, REFUSED)
     requests = [_apply(chain, chain.objects[index], composed) for index in wanted]
     answers = go.run(requests)
     for value, answer in zip(wanted.values(), answers, strict=True):
         if _match(chain, value, answer) == BROKEN:
-            return Outcome(chain, REFUSED, REFUSED)
-    return Outcome(chain, REFUSED_NEEDLESSLY, composed)
+            return ChainOutcome(chain, REFUSED, REFUSED)
+    return ChainOutcome(chain, REFUSED_NEEDLESSLY, composed)
 
 
 def _orders_in(patch: JSONObject, type_: Type, path: Path = ()) -> Orders:

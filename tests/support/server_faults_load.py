@@ -29,7 +29,7 @@ UNCOUNTED: Final = "uncounted"
 PAUSE: Final = 0.02  # seconds before a server that cannot be reached is asked again
 TIMEOUT: Final = 120.0  # seconds after which a test is stuck
 
-Outcome: TypeAlias = Literal["acknowledged", "refused", "unknown"]
+WriteOutcome: TypeAlias = Literal["acknowledged", "refused", "unknown"]
 # The URLs of the servers that run at this moment.
 Servers: TypeAlias = MutableSequence[str]
 
@@ -39,13 +39,13 @@ class Counter:
     """A ConfigMap, and the outcome of each increment, by its key."""
 
     name: str
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, WriteOutcome] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
         return f"{CONFIG_MAPS}/{self.name}"
 
-    def keys(self, outcome: Outcome) -> set[str]:
+    def keys(self, outcome: WriteOutcome) -> set[str]:
         return {key for key, actual in self.outcomes.items() if actual == outcome}
 
     def check(self, data: dict[str, str]) -> None:
@@ -96,13 +96,13 @@ class Load:
                 *(self._write(http, number) for number in range(self._writers))
             )
 
-    async def wait_for(self, number: int, *outcomes: Outcome) -> None:
+    async def wait_for(self, number: int, *outcomes: WriteOutcome) -> None:
         """Wait until so many increments had one of these outcomes; by default any."""
         expected = outcomes or ("acknowledged", "refused", "unknown")
         async with self._counted:
             await self._counted.wait_for(lambda: self.count(*expected) >= number)
 
-    def count(self, *outcomes: Outcome) -> int:
+    def count(self, *outcomes: WriteOutcome) -> int:
         """Return how many increments had one of these outcomes."""
         total = 0
         for counter in self.counters:
@@ -144,7 +144,7 @@ class Load:
         counter: Counter,
         key: str,
         make_patch: MakePatch,
-    ) -> Outcome:
+    ) -> WriteOutcome:
         """Read the counter and patch it, until the patch meets no concurrent write."""
         while True:
             url = random.choice(self.servers) + counter.path
@@ -226,7 +226,7 @@ async def read(http: httpx.AsyncClient, url: str) -> Any:
 
 async def send_patch(
     http: httpx.AsyncClient, url: str, media_type: str, body: Any
-) -> Outcome | None:
+) -> WriteOutcome | None:
     """Send a patch and return its outcome.
 
     None means that it was not done, because of a concurrent write or because the server
@@ -247,7 +247,7 @@ async def send_patch(
 
 
 # 503 means that the write was not done, 504 that its outcome is unknown.
-_OUTCOMES: Final[dict[int, Outcome]] = {
+_OUTCOMES: Final[dict[int, WriteOutcome]] = {
     200: "acknowledged",
     503: "refused",
     504: "unknown",

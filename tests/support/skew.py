@@ -218,7 +218,7 @@ SCENARIOS: Final = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SkewOutcome:
     """The object that reached the unions, what it became, and what was refused."""
 
     candidate: JSONObject
@@ -229,11 +229,11 @@ class Outcome:
 
 def outcome(
     scenario: Scenario, client: Client, server: Server, *, patching: bool = False
-) -> Outcome:
+) -> SkewOutcome:
     """Act out a row."""
     try:
         violations = scenario.run(client, server, patching=patching)
     except UnionError as error:
-        return Outcome(server.candidate, None, (), error.code)
+        return SkewOutcome(server.candidate, None, (), error.code)
     reported = sorted((str(violation.path), violation.code) for violation in violations)
-    return Outcome(server.candidate, server.normalized, tuple(reported))
+    return SkewOutcome(server.candidate, server.normalized, tuple(reported))

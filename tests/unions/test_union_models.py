@@ -25,7 +25,7 @@ SELECTS_NOTHING: Final = "E"
 # A value of no enum. It is the name of a member: structured-merge-diff takes a value
 # that it does not know for the name of a field.
 UNLISTED: Final = "a"
-Outcome: TypeAlias = "JSONObject | None"
+Normalized: TypeAlias = "JSONObject | None"
 """The normalized object; None if the union is refused."""
 
 
@@ -123,7 +123,7 @@ def only(obj: JSONObject, *kept: str | None) -> JSONObject:
 
 def kep2019(
     union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
-) -> Outcome:
+) -> Normalized:
     """Normalize as the KEP of 2019 says.
 
     A changed discriminator wins, otherwise the only member, otherwise the only new one.
@@ -142,7 +142,7 @@ def kep2019(
 
 def draft(
     union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
-) -> Outcome:
+) -> Normalized:
     """Normalize as the draft of 2022 says.
 
     The discriminator always wins, and the member that it selects is restored.
@@ -175,7 +175,7 @@ def selected_value(union: UnionType, obj: JSONObject) -> str | None:
 
 def kep1027(
     union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
-) -> Outcome:
+) -> Normalized:
     """Normalize as KEP-1027 says.
 
     All other members are cleared if and only if the discriminator was modified.
@@ -196,7 +196,7 @@ def kep1027(
 
 def smd(
     union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
-) -> Outcome:
+) -> Normalized:
     """Normalize as structured-merge-diff does: refuse rather than guess."""
     del created
     fresh = [name for name in members_of(new) if old.get(name) is None]
@@ -213,13 +213,13 @@ def smd(
 
 def untouched(
     union: UnionType, old: JSONObject, new: JSONObject, *, created: bool
-) -> Outcome:
+) -> Normalized:
     """Normalize nothing, as validate-only and off do."""
     del union, old, created
     return new
 
 
-NORMALIZE: Final[Mapping[str, Callable[..., Outcome]]] = {
+NORMALIZE: Final[Mapping[str, Callable[..., Normalized]]] = {
     "kep2019": kep2019,
     "kep1027-draft": draft,
     "kep1027": kep1027,
@@ -302,7 +302,7 @@ VALIDATE: Final[Mapping[str, Callable[[UnionType, JSONObject], Violations]]] = {
 
 def normalized(
     old: JSONObject | None, new: JSONObject, schema: Schema, profile: str
-) -> Outcome:
+) -> Normalized:
     try:
         return normalize_unions(old, new, schema, profile=profile).object
     except UnionError:
@@ -331,7 +331,7 @@ def pairs(union: UnionType) -> Iterator[tuple[JSONObject | None, JSONObject]]:
     return product((None, *union.states(0, 1)), union.states(0, 1, 2))
 
 
-def alike(left: Outcome, right: Outcome) -> bool:
+def alike(left: Normalized, right: Normalized) -> bool:
     if left is None or right is None:
         return left is right
     return same(left, right)

@@ -14,7 +14,7 @@ from smp.schema.conversion._to_v3 import ToV3
 from smp.schema.rewrite import rewrite_named
 from smp.values import JSON, JSONObject, type_name
 
-# The word that states the version of a document, and where its schemas are.
+# The keyword that states the version of a document, and where its schemas are.
 _SCHEMA_SECTIONS: Final = {"swagger": "definitions", "openapi": "components"}
 
 
@@ -58,7 +58,7 @@ def _converted(direction: Direction) -> Conversion:
     return Conversion(document, tuple(lost))
 
 
-def _checked(document: JSON, word: str, version: str) -> JSONObject:
+def _checked(document: JSON, keyword: str, version: str) -> JSONObject:
     """Check that a document is of a version of OpenAPI.
 
     A document that does not state its version is of the one whose section for schemas
@@ -68,20 +68,20 @@ def _checked(document: JSON, word: str, version: str) -> JSONObject:
         raise SchemaError(
             f"an OpenAPI document is an object, not {type_name(document)}"
         )
-    stated = document.get(word)
+    stated = document.get(keyword)
     if isinstance(stated, str) and stated.startswith(version):
         return document
     states_no_version = document.keys().isdisjoint(_SCHEMA_SECTIONS)
-    if states_no_version and _SCHEMA_SECTIONS[word] in document:
+    if states_no_version and _SCHEMA_SECTIONS[keyword] in document:
         return document
     raise SchemaError(
         f"the document is not OpenAPI {version}x",
         code="wrong-version",
-        hint=f'such a document has "{word}": "{version}.."',
+        hint=f'such a document has "{keyword}": "{version}.."',
     )
 
 
 def _without_default(node: JSONObject) -> JSONObject:
     if "default" not in node:
         return node
-    return {word: value for word, value in node.items() if word != "default"}
+    return {keyword: value for keyword, value in node.items() if keyword != "default"}

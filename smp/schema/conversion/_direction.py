@@ -1,4 +1,4 @@
-"""What both directions of a conversion share: common words, references and paths.
+"""What both directions of a conversion share: common keywords, references and paths.
 
 A direction walks the document from the top. Each method converts one kind of part and
 returns the new part; what has no counterpart goes to ``lost``, as a path in the
@@ -19,9 +19,9 @@ from smp.values import JSON, JSONArray, JSONObject, type_name
 Convert: TypeAlias = Callable[[JSONObject, Path], JSONObject | None]
 Located: TypeAlias = tuple[JSONObject, Path]
 
-# The words that mean the same in both versions, by the part that they belong to.
-DOCUMENT_WORDS: Final = ("info", "tags", "externalDocs", "security")
-OPERATION_WORDS: Final = (
+# The keywords that mean the same in both versions, by the part that they belong to.
+DOCUMENT_KEYWORDS: Final = ("info", "tags", "externalDocs", "security")
+OPERATION_KEYWORDS: Final = (
     "tags",
     "summary",
     "description",
@@ -30,11 +30,11 @@ OPERATION_WORDS: Final = (
     "deprecated",
     "security",
 )
-PARAMETER_WORDS: Final = ("name", "in", "description", "required", "allowEmptyValue")
-BODY_WORDS: Final = ("description", "required")
+PARAMETER_KEYWORDS: Final = ("name", "in", "description", "required", "allowEmptyValue")
+BODY_KEYWORDS: Final = ("description", "required")
 
 # What v2 says in a parameter or a header itself, and v3 in its schema.
-VALUE_WORDS: Final = (
+VALUE_KEYWORDS: Final = (
     "type",
     "format",
     "items",
@@ -53,8 +53,8 @@ VALUE_WORDS: Final = (
     "multipleOf",
 )
 
-# The words of a schema that describe a structure.
-STRUCTURE_WORDS: Final = frozenset(
+# The keywords of a schema that describe a structure.
+STRUCTURE_KEYWORDS: Final = frozenset(
     {"properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf", "not"}
 )
 _VERBS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
@@ -93,20 +93,20 @@ class Direction(ABC):
         self,
         node: JSONObject,
         path: Path,
-        words: Iterable[str],
+        keywords: Iterable[str],
         converted: Iterable[str] = (),
     ) -> JSONObject:
-        """Return the words that both versions have, and extensions.
+        """Return the keywords that both versions have, and extensions.
 
-        A word that is not ``converted`` elsewhere either is lost.
+        A keyword that is not ``converted`` elsewhere either is lost.
         """
         # Both versions allow extensions (x-..) in every part.
         kept: JSONObject = {}
-        for word, value in node.items():
-            if word in words or word.startswith("x-"):
-                kept[word] = value
-            elif word not in converted:
-                self.lost.append(path / word)
+        for keyword, value in node.items():
+            if keyword in keywords or keyword.startswith("x-"):
+                kept[keyword] = value
+            elif keyword not in converted:
+                self.lost.append(path / keyword)
         return kept
 
     def lose(self, path: Path) -> None:
@@ -180,11 +180,11 @@ class Direction(ABC):
                 self.lose(section / name)
 
     def lose_beside_reference(self, node: JSONObject, path: Path) -> None:
-        """Note the words beside a reference outside of schemas: they are ignored."""
+        """Note the keywords beside a reference outside of schemas: they are ignored."""
         if "$ref" in node:
-            for word in node:
-                if word != "$ref":
-                    self.lose(path / word)
+            for keyword in node:
+                if keyword != "$ref":
+                    self.lose(path / keyword)
 
     def moved(self, reference: JSON) -> JSON:
         """Convert a reference.

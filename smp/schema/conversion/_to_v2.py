@@ -8,12 +8,12 @@ from typing import ClassVar, Final
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.conversion._direction import (
-    BODY_WORDS,
-    DOCUMENT_WORDS,
-    OPERATION_WORDS,
-    PARAMETER_WORDS,
-    STRUCTURE_WORDS,
-    VALUE_WORDS,
+    BODY_KEYWORDS,
+    DOCUMENT_KEYWORDS,
+    OPERATION_KEYWORDS,
+    PARAMETER_KEYWORDS,
+    STRUCTURE_KEYWORDS,
+    VALUE_KEYWORDS,
     Direction,
     expect_object,
     without_empty,
@@ -34,7 +34,7 @@ class ToV2(Direction):
     def document(self) -> JSONObject:
         """Convert the whole document."""
         converted = ("openapi", "paths", "components")
-        kept = self.kept(self.source, Path(), DOCUMENT_WORDS, converted)
+        kept = self.kept(self.source, Path(), DOCUMENT_KEYWORDS, converted)
         components = (
             "schemas",
             "parameters",
@@ -42,9 +42,9 @@ class ToV2(Direction):
             "responses",
             "requestBodies",
         )
-        for word in self.section(_COMPONENTS):
-            if word not in components:
-                self.lose(_COMPONENTS / word)
+        for keyword in self.section(_COMPONENTS):
+            if keyword not in components:
+                self.lose(_COMPONENTS / keyword)
         sections: JSONObject = {
             "definitions": self.schemas(_COMPONENTS / "schemas"),
             "parameters": self.section_members(
@@ -63,7 +63,7 @@ class ToV2(Direction):
         return document
 
     def schema_node(self, node: JSONObject) -> JSONObject:
-        """Unwrap a reference that was wrapped because of the words beside it."""
+        """Unwrap a reference that was wrapped because of the keywords beside it."""
         discriminator = node.get("discriminator")
         if isinstance(discriminator, dict):
             name = discriminator.get("propertyName")
@@ -74,14 +74,16 @@ class ToV2(Direction):
                     path=Path(("discriminator",)),
                 )
             node = {**node, "discriminator": name}
-        # v2 as Kubernetes writes it has $ref among other words, so they can stay.
+        # v2 as Kubernetes writes it has $ref among other keywords, so they can stay.
         if "$ref" in node:
             return {**node, "$ref": self.moved(node["$ref"])}
-        others = {word: value for word, value in node.items() if word != "allOf"}
+        others = {
+            keyword: value for keyword, value in node.items() if keyword != "allOf"
+        }
         match node.get("allOf"):
-            # One reference alone, beside words that are not a structure.
+            # One reference alone, beside keywords that are not a structure.
             case [{"$ref": reference, **rest}] if (
-                not rest and others and STRUCTURE_WORDS.isdisjoint(others)
+                not rest and others and STRUCTURE_KEYWORDS.isdisjoint(others)
             ):
                 return {**others, "$ref": reference}
         return node
@@ -93,7 +95,7 @@ class ToV2(Direction):
         operation.
         """
         converted = ("requestBody", "parameters", "responses")
-        operation = self.kept(node, path, OPERATION_WORDS, converted)
+        operation = self.kept(node, path, OPERATION_KEYWORDS, converted)
         consumes: JSONArray = []
         parameters: JSONArray = []
         if "requestBody" in node:
@@ -112,7 +114,7 @@ class ToV2(Direction):
         body = expect_object(value, path)
         self.lose_beside_reference(body, path)
         body, path = self.resolved(body, path, _BODIES)
-        kept = self.kept(body, path, BODY_WORDS, ("content",))
+        kept = self.kept(body, path, BODY_KEYWORDS, ("content",))
         media_types, schema = self.content(body, path / "content")
         # OpenAPI v2: a body needs a name, which has no effect, and a schema.
         parameter = {"name": "body", "in": "body", "schema": {}, **kept, **schema}
@@ -129,12 +131,12 @@ class ToV2(Direction):
     def without_schema(self, node: JSONObject, path: Path) -> JSONObject:
         """Move what the schema of a parameter or a header says to the part itself.
 
-        A schema with words that v2 does not allow there is lost.
+        A schema with keywords that v2 does not allow there is lost.
         """
-        kept = self.kept(node, path, PARAMETER_WORDS, ("schema",))
+        kept = self.kept(node, path, PARAMETER_KEYWORDS, ("schema",))
         schema = node.get("schema", {})
         # v2 describes only plain values and lists of them outside of a body.
-        if not isinstance(schema, dict) or not _has_only_value_words(schema):
+        if not isinstance(schema, dict) or not _has_only_value_keywords(schema):
             self.lose(path / "schema")
             return kept
         return kept | schema
@@ -149,7 +151,9 @@ class ToV2(Direction):
         responses = self.members_and_extensions(node["responses"], at, convert)
         produces: JSONArray = []
         for media_types in contents.values():
-            produces += [each for each in media_types if each not in produces]
+            produces += [
+                media_type for media_type in media_types if media_type not in produces
+            ]
         # v2 has one list of media types for all responses of an operation.
         for content_at, media_types in contents.items():
             if len(media_types) < len(produces):
@@ -185,9 +189,9 @@ class ToV2(Direction):
         for name, value in expect_object(node.get("content", {}), path).items():
             media_type = expect_object(value, path / name)
             schemas[name] = media_type.get("schema", ABSENT)
-            for word in media_type:
-                if word != "schema":
-                    self.lose(path / name / word)
+            for keyword in media_type:
+                if keyword != "schema":
+                    self.lose(path / name / keyword)
         first_name = next(iter(schemas), "")
         first = schemas.get(first_name, ABSENT)
         for name, schema in schemas.items():
@@ -199,11 +203,11 @@ class ToV2(Direction):
         return [*schemas], {"schema": converted}
 
 
-def _has_only_value_words(schema: JSONObject) -> bool:
+def _has_only_value_keywords(schema: JSONObject) -> bool:
     """Tell whether v2 can say in a parameter or a header what a schema says."""
-    if not schema.keys() <= set(VALUE_WORDS):
+    if not schema.keys() <= set(VALUE_KEYWORDS):
         return False
     if "items" not in schema:
         return True
     items = schema["items"]
-    return isinstance(items, dict) and _has_only_value_words(items)
+    return isinstance(items, dict) and _has_only_value_keywords(items)

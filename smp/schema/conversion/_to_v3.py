@@ -1,6 +1,6 @@
 """From OpenAPI v2 to v3, as Go's openapiconv does.
 
-What openapiconv drops without a word is kept here where v3 has a place for it, and
+What openapiconv drops silently is kept here where v3 has a place for it, and
 listed as lost where it has none.
 """
 
@@ -12,12 +12,12 @@ from typing import ClassVar, Final
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.conversion._direction import (
-    BODY_WORDS,
-    DOCUMENT_WORDS,
-    OPERATION_WORDS,
-    PARAMETER_WORDS,
-    STRUCTURE_WORDS,
-    VALUE_WORDS,
+    BODY_KEYWORDS,
+    DOCUMENT_KEYWORDS,
+    OPERATION_KEYWORDS,
+    PARAMETER_KEYWORDS,
+    STRUCTURE_KEYWORDS,
+    VALUE_KEYWORDS,
     Direction,
     Located,
     expect_list,
@@ -50,7 +50,7 @@ class ToV3(Direction):
             "consumes",
             "produces",
         )
-        kept = self.kept(self.source, Path(), DOCUMENT_WORDS, converted)
+        kept = self.kept(self.source, Path(), DOCUMENT_KEYWORDS, converted)
         parameters = self.section_members(_PARAMETERS, self.parameter)
         components: JSONObject = {
             "schemas": self.schemas(Path(("definitions",))),
@@ -71,16 +71,18 @@ class ToV3(Direction):
         return document
 
     def schema_node(self, node: JSONObject) -> JSONObject:
-        """Wrap a reference that has words beside it (Go: builder3/util.WrapRefs)."""
+        """Wrap a reference that has keywords beside it (Go: builder3/util.WrapRefs)."""
         if isinstance(node.get("discriminator"), str):
             node = {**node, "discriminator": {"propertyName": node["discriminator"]}}
         if "$ref" not in node:
             return node
-        # OpenAPI v3.0 ignores the words beside $ref; Kubernetes v2 documents have
+        # OpenAPI v3.0 ignores the keywords beside $ref; Kubernetes v2 documents have
         # descriptions, defaults and patch strategies there.
         reference: JSONObject = {"$ref": self.moved(node["$ref"])}
-        others = {word: value for word, value in node.items() if word != "$ref"}
-        if not STRUCTURE_WORDS.isdisjoint(others):
+        others = {
+            keyword: value for keyword, value in node.items() if keyword != "$ref"
+        }
+        if not STRUCTURE_KEYWORDS.isdisjoint(others):
             raise SchemaError(
                 "a schema has a structure beside its reference",
                 code="structure-beside-reference",
@@ -103,7 +105,7 @@ class ToV3(Direction):
         where there is content.
         """
         converted = ("consumes", "produces", "parameters", "responses")
-        operation = self.kept(node, path, OPERATION_WORDS, converted)
+        operation = self.kept(node, path, OPERATION_KEYWORDS, converted)
         bodies = self.bodies(node, path)
         parameters = self.parameters(node, path)
         # A list that had nothing but the body goes with it; an empty list stays.
@@ -150,11 +152,11 @@ class ToV3(Direction):
 
     def with_schema(self, node: JSONObject, path: Path) -> JSONObject:
         """Move what a parameter or a header says of its values to a schema."""
-        converted = self.kept(node, path, PARAMETER_WORDS, VALUE_WORDS)
+        converted = self.kept(node, path, PARAMETER_KEYWORDS, VALUE_KEYWORDS)
         schema: JSONObject = {}
-        for word in VALUE_WORDS:
-            if word in node:
-                schema[word] = node[word]
+        for keyword in VALUE_KEYWORDS:
+            if keyword in node:
+                schema[keyword] = node[keyword]
         converted["schema"] = schema
         return converted
 
@@ -164,7 +166,7 @@ class ToV3(Direction):
         if node.get("name") == "body":
             # A request body has no name. This one gets back in ToV2.
             converted.append("name")
-        body = self.kept(node, path, BODY_WORDS, converted)
+        body = self.kept(node, path, BODY_KEYWORDS, converted)
         return body | self.content(node, path, media_types)
 
     def responses(self, node: JSONObject, path: Path) -> JSONObject:
@@ -208,14 +210,14 @@ class ToV3(Direction):
             content[media_type] = {"schema": schema}
         return {"content": content}
 
-    def media_types(self, node: JSONObject, path: Path, word: str) -> list[str]:
+    def media_types(self, node: JSONObject, path: Path, keyword: str) -> list[str]:
         """Return what an operation consumes or produces.
 
         By default it is what the document states for all operations, and else ``*/*``.
         """
         # What an operation states replaces the default, even with an empty list.
-        default = self.source.get(word, [])
-        media_types = expect_list(node.get(word, default), path / word)
+        default = self.source.get(keyword, [])
+        media_types = expect_list(node.get(keyword, default), path / keyword)
         if not media_types:
             return ["*/*"]
         return [str(media_type) for media_type in media_types]

@@ -103,10 +103,10 @@ def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]
 def _supplied(node: JSONObject) -> JSONObject:
     """Supply what the resources that are embedded in a schema leave out."""
     supplied = {**node}
-    for word in ("items", "additionalProperties"):
-        child = node.get(word)
+    for keyword in ("items", "additionalProperties"):
+        child = node.get(keyword)
         if isinstance(child, dict):
-            supplied[word] = _supplied(child)
+            supplied[keyword] = _supplied(child)
     properties = node.get("properties")
     if isinstance(properties, dict):
         children: JSONObject = {}

@@ -61,7 +61,7 @@ def _texts(value: JSON) -> JSON:
 
 
 def _strategy(value: JSON) -> JSON:
-    # In one spelling: published strategies differ in the order of their words.
+    # In one spelling: published strategies differ in the order of their parts.
     return str(Strategy.parse(str(_text(value))))
 
 

@@ -30,7 +30,7 @@ _SECTIONS: Final = (("definitions",), ("components", "schemas"), ("$defs",))
 _REFERENCE: Final = re.compile(r"#/(?:definitions|components/schemas|\$defs)/([^/]+)")
 _COMBINATIONS: Final = ("allOf", "oneOf", "anyOf")
 _STRUCTURE: Final = ("properties", "additionalProperties", "items")
-_TYPE_WORDS: Final = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
+_TYPE_KEYWORDS: Final = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
 _KINDS: Final = "x-kubernetes-group-version-kind"
 
 
@@ -178,7 +178,7 @@ def _type(node: JSON) -> TypeDocument:
     """Compile a schema node to the document of its type."""
     # JSON Schema: the schema true allows every value, as an empty one does.
     node = {} if node is True else _object(node)
-    # OpenAPI: the words beside a reference are ignored; _field reads those on a
+    # OpenAPI: the keywords beside a reference are ignored; _field reads those on a
     # property, where Kubernetes writes them.
     if "$ref" in node:
         return _compile_at(Path(("$ref",)), _reference, node["$ref"])
@@ -198,8 +198,8 @@ def _type(node: JSON) -> TypeDocument:
         return {"type": stated, "enum": enum} if enum else stated
     # Beside a structure of its own, what a node combines only validates (structural
     # schemas, as those of a CRD).
-    has_structure = any(word in node for word in _STRUCTURE)
-    combines = any(word in node for word in _COMBINATIONS)
+    has_structure = any(keyword in node for keyword in _STRUCTURE)
+    combines = any(keyword in node for keyword in _COMBINATIONS)
     if combines and not has_structure and not facets.get("preserve"):
         return _combined_type(node)
     return _object_type(node, facets)
@@ -269,7 +269,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
             raise _unresolvable("a structure, and a reference to another one")
     # Preserving unknown fields makes a node without a structure free-form; in a node
     # with one, the fields that it does not declare (below).
-    if facets.get("preserve") and not any(word in node for word in _STRUCTURE):
+    if facets.get("preserve") and not any(keyword in node for keyword in _STRUCTURE):
         return "any"
 
     properties = _object(node.get("properties", {}))
@@ -322,13 +322,13 @@ def _all_unions(
 def _combined_type(node: JSONObject) -> TypeDocument:
     """Return the one type that the branches of allOf, oneOf and anyOf agree on."""
     types: list[TypeDocument] = []
-    for word in _COMBINATIONS:
-        for index, branch in enumerate(_branches(node, word)):
-            document = _compile_at(Path((word, index)), _type, branch)
+    for keyword in _COMBINATIONS:
+        for index, branch in enumerate(_branches(node, keyword)):
+            document = _compile_at(Path((keyword, index)), _type, branch)
             # A branch that states no type only validates, and null is allowed anyway.
             if not isinstance(branch, dict) or branch.get("type") == "null":
                 continue
-            if not any(stated in branch for stated in _TYPE_WORDS):
+            if not any(stated in branch for stated in _TYPE_KEYWORDS):
                 continue
             if not any(same(document, other) for other in types):
                 types.append(document)
@@ -336,20 +336,20 @@ def _combined_type(node: JSONObject) -> TypeDocument:
         # Branches that only validate leave the type unknown.
         return {"fields": {}}
     if len(types) == 1:
-        # A reference wrapped for the words beside it: {"allOf": [{"$ref": ..}]}.
+        # A reference wrapped for the keywords beside it: {"allOf": [{"$ref": ..}]}.
         return types[0]
-    scalars = {each for each in types if isinstance(each, str) and each in SCALARS}
+    scalars = {name for name in types if isinstance(name, str) and name in SCALARS}
     if len(scalars) < len(types):
         raise _unresolvable("alternatives that are not all scalars")
     return _single_type(scalars)
 
 
-def _branches(node: JSONObject, word: str) -> JSONArray:
-    branches = node.get(word, [])
+def _branches(node: JSONObject, keyword: str) -> JSONArray:
+    branches = node.get(keyword, [])
     if not isinstance(branches, list):
         raise SchemaError(
             f"a list of schemas is expected, not {type_name(branches)}",
-            path=Path((word,)),
+            path=Path((keyword,)),
         )
     return branches
 

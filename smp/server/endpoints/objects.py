@@ -54,7 +54,7 @@ def subresource_body(call: Call, stored: Stored) -> bytes:
     return served(stored, resource)
 
 
-class _Draft(msgspec.Struct, frozen=True):
+class _NewObject(msgspec.Struct, frozen=True):
     """A new object that is admitted."""
 
     object: JSONObject
@@ -72,32 +72,32 @@ async def create(call: Call) -> Response:
     # is reported rather than what is invalid in the object.
     await require_parents(call.state, call.target)
     for _ in range(_MAX_ATTEMPTS):
-        draft = await offload(len(body), _admit, call, body)
-        if isinstance(draft, Refused):
-            return status_response(draft)
-        target = call.target.named(_name(draft.object))
+        new = await offload(len(body), _admit, call, body)
+        if isinstance(new, Refused):
+            return status_response(new)
+        target = call.target.named(_name(new.object))
         stored: Stored | None = None
         if not call.options.dry_run:
-            stored = await _insert(call, target, draft.object)
+            stored = await _insert(call, target, new.object)
         elif await call.state.store.get(target.key) is None:
             # A dry run answers the object without a resourceVersion (revision 0).
-            value = pack_within_limit(call.state, target, draft.object)
+            value = pack_within_limit(call.state, target, new.object)
             stored = Stored(target.key, value, 0)
         if stored:
             return object_response(
                 call,
                 served(stored, target.resource),
                 code=_CREATED,
-                warnings=draft.warnings,
+                warnings=new.warnings,
             )
         # A name that the client chose exists already; only a generated one is tried
         # again, with another suffix.
-        if not draft.has_generated_name:
+        if not new.has_generated_name:
             break
     return error_response(AlreadyExistsError("object already exists"), target)
 
 
-def _admit(call: Call, body: bytes) -> _Draft | Refused:
+def _admit(call: Call, body: bytes) -> _NewObject | Refused:
     """Compute the object to store from the body of a request."""
     outcome = handler.create(body, call.kind.schema, call.options)
     if isinstance(outcome, Refused):
@@ -109,7 +109,7 @@ def _admit(call: Call, body: bytes) -> _Draft | Refused:
     except InvalidError as error:
         # The path of a create has no name: the Status names the object of the body.
         return to_status(error, name=name, group=resource.group, kind=resource.kind)
-    return _Draft(
+    return _NewObject(
         admitted.object,
         has_generated_name=not name,
         warnings=(*outcome.warnings, *admitted.warnings),

@@ -63,7 +63,7 @@ async def patch(call: Call) -> Response:
     return await _change(call, transform, len(body))
 
 
-class _Draft(msgspec.Struct, frozen=True):
+class _PendingWrite(msgspec.Struct, frozen=True):
     """What to store; None where the object does not change."""
 
     object: JSONObject | None
@@ -83,31 +83,33 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
         return await find(call.state, call.target)
 
     # aretry calls this and gives its result to ``write``, which awaits it.
-    def compute(stored: Stored) -> Awaitable[_Draft | Refused]:
-        return offload(size + len(stored.value), _draft, call, stored, transform)
+    def compute(stored: Stored) -> Awaitable[_PendingWrite | Refused]:
+        return offload(
+            size + len(stored.value), _pending_write, call, stored, transform
+        )
 
     async def write(
-        stored: Stored, computed: Awaitable[_Draft | Refused]
+        stored: Stored, computed: Awaitable[_PendingWrite | Refused]
     ) -> Response | None:
-        draft = await computed
-        if isinstance(draft, Refused):
-            return status_response(draft)
+        pending = await computed
+        if isinstance(pending, Refused):
+            return status_response(pending)
         written: Stored | None
-        if draft.object is None:
+        if pending.object is None:
             # Nothing changes: it is not written, and the resourceVersion stays.
             written = stored
         elif call.options.dry_run:
             value = pack_within_limit(
-                call.state, call.target, draft.object, stored.value
+                call.state, call.target, pending.object, stored.value
             )
             written = Stored(stored.key, value, stored.revision)
         else:
-            written = await replace(call.state, call.target, stored, draft.object)
+            written = await replace(call.state, call.target, stored, pending.object)
         if written is None:
             # Another writer was faster: read and compute again.
             return None
         body = subresource_body(call, written)
-        return object_response(call, body, warnings=draft.warnings)
+        return object_response(call, body, warnings=pending.warnings)
 
     # The writers of one object wait for each other here, so that within this process
     # none has to compute again; ``aretry`` is for those of other processes.
@@ -142,7 +144,9 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
     return transform_object
 
 
-def _draft(call: Call, stored: Stored, transform: Transform) -> _Draft | Refused:
+def _pending_write(
+    call: Call, stored: Stored, transform: Transform
+) -> _PendingWrite | Refused:
     """Compute the object to store from the stored one."""
     old = unpack(stored, call.target.resource)
     outcome = transform(old, call.kind.schema, call.options)
@@ -156,7 +160,7 @@ def _draft(call: Call, stored: Stored, transform: Transform) -> _Draft | Refused
         call.state.admission_context(),
     )
     is_unchanged = same(admitted.object, metadata.without_resource_version(old))
-    return _Draft(
+    return _PendingWrite(
         None if is_unchanged else admitted.object,
         warnings=(*outcome.warnings, *admitted.warnings),
     )

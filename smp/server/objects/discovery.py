@@ -56,7 +56,9 @@ def aggregated(resources: Resources, *, core: bool) -> JSONObject:
             versions.append(
                 {
                     "version": version,
-                    "resources": [_aggregated_resource(one) for one in served],
+                    "resources": [
+                        _aggregated_resource(resource) for resource in served
+                    ],
                     # "Stale" is for an aggregated API server that does not answer.
                     "freshness": "Current",
                 }

@@ -160,16 +160,16 @@ class _PathItem(msgspec.Struct, frozen=True):
         """Return an id such as ``deleteAppsV1CollectionNamespacedDeployment``."""
         resource = self.resource
         group = (resource.group or "core").removesuffix(".k8s.io")
-        words = [*group.split("."), resource.version]
+        parts = [*group.split("."), resource.version]
         if operation.verb == "deletecollection":
-            words.append("Collection")
+            parts.append("Collection")
         if "namespace" in self.parameters:
-            words.append("Namespaced")
-        words += [resource.kind, self.suffix]
+            parts.append("Namespaced")
+        parts += [resource.kind, self.suffix]
         text = _ID_PREFIXES[operation.verb]
-        for word in words:
+        for part in parts:
             # Not capitalize(), which would lower the rest of "NetworkPolicy".
-            text += word[:1].upper() + word[1:]
+            text += part[:1].upper() + part[1:]
         return text
 
 

@@ -23,10 +23,10 @@ from smp.schema.sources.golang._problems import Problems
 from smp.schema.sources.golang._syntax import (
     GoName,
     GoType,
-    ListType,
     MapType,
     PointerType,
     Position,
+    SliceType,
     StructType,
 )
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
@@ -36,7 +36,7 @@ from smp.values import ABSENT, JSON, Absent, JSONObject, same
 _TYPE_MARKERS: Final[dict[str, tuple[str, tuple[type, ...], str, tuple[str, ...]]]] = {
     "listType": (
         "x-kubernetes-list-type",
-        (ListType,),
+        (SliceType,),
         "a list",
         ("atomic", "set", "map"),
     ),
@@ -74,11 +74,11 @@ class FieldReader:
             problem = f"+{KUBEBUILDER_ENUM} lists the values of a scalar"
             self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem)
 
-        found: JSONObject = {}
+        extensions: JSONObject = {}
         merge_key = self._tag_or_marker(field, "patchMergeKey")
         if merge_key:
-            found["x-kubernetes-patch-merge-key"] = merge_key
-            if not isinstance(resolved, ListType):
+            extensions["x-kubernetes-patch-merge-key"] = merge_key
+            if not isinstance(resolved, SliceType):
                 problem = "a merge key is for a list"
                 self._problems.misuse_on(field, "patchMergeKey", problem)
         try:
@@ -87,14 +87,14 @@ class FieldReader:
             self._problems.misuse_on(field, "patchStrategy", error.problem, error.hint)
             strategy = ""
         if strategy:
-            found["x-kubernetes-patch-strategy"] = strategy
+            extensions["x-kubernetes-patch-strategy"] = strategy
 
-        found |= self.type_extensions(field.at, field.markers, resolved)
+        extensions |= self.type_extensions(field.at, field.markers, resolved)
         map_keys: list[JSON] = [
             marker.value for marker in field.markers.get("listMapKey", ())
         ]
         # An API server makes the same two demands of a CustomResourceDefinition.
-        is_map = found.get("x-kubernetes-list-type") == "map"
+        is_map = extensions.get("x-kubernetes-list-type") == "map"
         if is_map and not map_keys:
             problem = "a list of type map needs the keys of its elements"
             self._problems.misuse_on(field, "listType", problem, "+listMapKey")
@@ -102,8 +102,8 @@ class FieldReader:
             problem = "only a list of type map has keys"
             self._problems.misuse_on(field, "listMapKey", problem, "+listType=map")
         if map_keys:
-            found["x-kubernetes-list-map-keys"] = map_keys
-        return found
+            extensions["x-kubernetes-list-map-keys"] = map_keys
+        return extensions
 
     def type_extensions(
         self, at: Position, markers: Markers, resolved: ResolvedType
@@ -112,7 +112,7 @@ class FieldReader:
 
         The markers are those of a field, or of a struct itself.
         """
-        found: JSONObject = {}
+        extensions: JSONObject = {}
         for name, (key, types, type_name, allowed) in _TYPE_MARKERS.items():
             if name not in markers:
                 continue
@@ -123,8 +123,8 @@ class FieldReader:
             if marker.value not in allowed:
                 hint = "one of " + ", ".join(allowed)
                 self._problems.misuse(at, marker, f"+{name}={marker.value}", hint)
-            found[key] = marker.value
-        return found
+            extensions[key] = marker.value
+        return extensions
 
     def _tag_or_marker(self, field: JSONField, name: str) -> str:
         """Return what the struct tag and the marker of a name say.

@@ -33,8 +33,8 @@ from smp.schema.sources.golang._structs import GoStruct, StructReader
 from smp.schema.sources.golang._syntax import (
     Comment,
     GoType,
-    ListType,
     MapType,
+    SliceType,
     StructType,
     UnsupportedType,
 )
@@ -230,7 +230,7 @@ class _Generator:
                 values = self._enums.values(type_, field_markers)
                 if values:
                     schema["enum"] = values
-            case ListType(element, fixed):
+            case SliceType(element, fixed):
                 # encoding/json writes a slice of bytes as a base64 string, and an array
                 # of bytes as an array.
                 element_type = self._packages.value_type(element)
@@ -266,12 +266,12 @@ class _Generator:
 
 def _without_one_of(schema: JSONObject) -> JSONObject:
     """Write the schema of a well-known type as OpenAPI v2 does: oneOf is a string."""
-    found: JSONObject = {"type": "string"} if "oneOf" in schema else {}
-    found |= {key: value for key, value in schema.items() if key != "oneOf"}
-    values = found.get("additionalProperties")
+    rewritten: JSONObject = {"type": "string"} if "oneOf" in schema else {}
+    rewritten |= {key: value for key, value in schema.items() if key != "oneOf"}
+    values = rewritten.get("additionalProperties")
     if isinstance(values, dict):
-        found["additionalProperties"] = _without_one_of(values)
-    return found
+        rewritten["additionalProperties"] = _without_one_of(values)
+    return rewritten
 
 
 def _description(comment: Comment, more: Sequence[str] = ()) -> str:

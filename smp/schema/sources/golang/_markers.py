@@ -38,12 +38,12 @@ class Marker(msgspec.Struct, frozen=True):
     @property
     def arguments(self) -> dict[str, str]:
         """The named arguments of ``name(key: "value", ..)``."""
-        found: dict[str, str] = {}
+        arguments: dict[str, str] = {}
         for match in _ARGUMENT.finditer(self.name.partition("(")[2]):
             # One of the four ways to write a value matched.
             key, *values = match.groups(default="")
-            found[key] = "".join(values)
-        return found
+            arguments[key] = "".join(values)
+        return arguments
 
 
 Markers: TypeAlias = Mapping[str, tuple[Marker, ...]]
@@ -57,7 +57,7 @@ def markers(comment: Comment) -> Markers:
     ``unionMember,optional``. Here that is found under ``unionMember``, and
     ``k8s:unionMember(union: "u")`` under ``k8s:unionMember``.
     """
-    found: dict[str, tuple[Marker, ...]] = {}
+    by_name: dict[str, tuple[Marker, ...]] = {}
     for comment_line in comment:
         line = comment_line.text.strip()
         if not line.startswith("+"):
@@ -69,8 +69,8 @@ def markers(comment: Comment) -> Markers:
         marker = Marker(comment_line.number, head, text[len(head) + 1 :])
         plain = _NAME_BEFORE_OPTIONS.match(head)
         name = plain[0] if plain else head
-        found[name] = (*found.get(name, ()), marker)
-    return found
+        by_name[name] = (*by_name.get(name, ()), marker)
+    return by_name
 
 
 def struct_tag(tag: str, key: str) -> str | None:

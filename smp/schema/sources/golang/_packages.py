@@ -23,10 +23,10 @@ from smp.schema.sources.golang._syntax import (
     GoName,
     GoType,
     InterfaceType,
-    ListType,
     MapType,
     PointerType,
     Position,
+    SliceType,
     StructType,
     Sum,
     TypeDeclaration,
@@ -125,7 +125,7 @@ NamedType: TypeAlias = DeclaredType | BasicType | WellKnownType | PublishedType
 ResolvedType: TypeAlias = (
     NamedType
     | PointerType
-    | ListType
+    | SliceType
     | MapType
     | StructType
     | InterfaceType
@@ -139,7 +139,7 @@ class Packages:
     def __init__(self, files: list[GoFile]) -> None:
         self._imports = {file.path: file.imports for file in files}
         self._by_file: dict[str, GoPackage] = {}
-        found: dict[tuple[Directories, str], GoPackage] = {}
+        packages: dict[tuple[Directories, str], GoPackage] = {}
         for file in files:
             # Names in the module cache have versions, k8s.io/api@v0.31.0, which import
             # paths have not.
@@ -148,10 +148,10 @@ class Packages:
                 step.split("@")[0] for step in steps if step not in ("", ".")
             )
             key = (directory, file.package)
-            package = found.setdefault(key, GoPackage(directory, file.package))
+            package = packages.setdefault(key, GoPackage(directory, file.package))
             package.add(file)
             self._by_file[file.path] = package
-        self._all = tuple(found.values())
+        self._all = tuple(packages.values())
         _set_labels(self._all)
         # Inside its own package a well-known type has no import path.
         for (path, name), schema in _well_known.TYPES.items():
@@ -170,12 +170,12 @@ class Packages:
         Raises DocumentError (code unresolvable-type).
         """
         if not name.package:
-            own = self._by_file[name.at.source]
-            if name.name in own.well_known:
-                return WellKnownType(own.well_known[name.name])
+            here = self._by_file[name.at.source]
+            if name.name in here.well_known:
+                return WellKnownType(here.well_known[name.name])
             # A declaration of the package hides a type of Go's own with the same name.
-            if name.name in own.types:
-                return own.types[name.name]
+            if name.name in here.types:
+                return here.types[name.name]
             if name.name in _well_known.BASIC:
                 return BasicType(name.name)
             raise _unresolvable(name, "the package does not declare it")

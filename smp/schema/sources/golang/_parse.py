@@ -25,10 +25,10 @@ from smp.schema.sources.golang._syntax import (
     GoName,
     GoType,
     InterfaceType,
-    ListType,
     MapType,
     PointerType,
     Position,
+    SliceType,
     StructType,
     Sum,
     TypeDeclaration,
@@ -105,8 +105,10 @@ class _FileParser:
                 name, receiver = _field(node, "name"), _field(node, "receiver")
                 if name and receiver and _text(name) == "UnmarshalJSON":
                     # The receiver is written (T), (t T) or (t *T).
-                    words = _text(receiver).strip("()").split()
-                    unmarshalers |= {word.removeprefix("*") for word in words[-1:]}
+                    receiver_parts = _text(receiver).strip("()").split()
+                    unmarshalers |= {
+                        part.removeprefix("*") for part in receiver_parts[-1:]
+                    }
         return GoFile(
             path=self._path,
             package=_text(_children(clauses[0])[0]),
@@ -145,17 +147,17 @@ class _FileParser:
         Only the closest block counts; an empty line ends it, as in Go's documentation.
         """
         row = node.start_point.row
-        found: list[Node] = []
+        comments: list[Node] = []
         while row - 1 in self._comment_ending:
-            found.append(self._comment_ending[row - 1])
-            row = found[-1].start_point.row
-        return _lines_of(reversed(found))
+            comments.append(self._comment_ending[row - 1])
+            row = comments[-1].start_point.row
+        return _lines_of(reversed(comments))
 
     # --- imports ---
 
     def _imports(self) -> dict[str, str]:
         """Return the import paths by the names that the file knows them by."""
-        found: dict[str, str] = {}
+        imports: dict[str, str] = {}
         for declaration in self._root.named_children:
             for spec in _specs(declaration, "import_declaration", "import_spec"):
                 path = self._string(_required(spec, "path"))
@@ -171,8 +173,8 @@ class _FileParser:
                     if len(steps) > 1 and _MAJOR_VERSION.fullmatch(names[0]):
                         names.append(steps[-2])
                 for name in names:
-                    found.setdefault(name, path)
-        return found
+                    imports.setdefault(name, path)
+        return imports
 
     # --- types ---
 
@@ -189,9 +191,9 @@ class _FileParser:
             case "parenthesized_type":
                 result = self._type(_children(node)[0])
             case "slice_type":
-                result = ListType(self._type(_required(node, "element")), fixed=False)
+                result = SliceType(self._type(_required(node, "element")), fixed=False)
             case "array_type" | "implicit_length_array_type":
-                result = ListType(self._type(_required(node, "element")), fixed=True)
+                result = SliceType(self._type(_required(node, "element")), fixed=True)
             case "map_type":
                 key, value = _required(node, "key"), _required(node, "value")
                 result = MapType(self._type(key), self._type(value), self._at(node))
@@ -239,7 +241,7 @@ class _FileParser:
             # specification, "Constant declarations").
             if value_node:
                 type_ = self._type(type_node) if type_node else None
-                values = [self._expression(each) for each in _children(value_node)]
+                values = [self._expression(node) for node in _children(value_node)]
             comment = self._comment_above(spec)
             for name, value in zip(_names(spec), values, strict=False):
                 yield GoConstant(self._at(name), _text(name), type_, value, comment)
@@ -309,7 +311,7 @@ def _specs(declaration: Node, form: str, spec: str) -> Iterator[Node]:
         if child.type == spec:
             yield child
         else:
-            yield from (each for each in _children(child) if each.type == spec)
+            yield from (node for node in _children(child) if node.type == spec)
 
 
 def _names(node: Node) -> list[Node]:

@@ -15,11 +15,11 @@ class Problems:
     """Gathers errors; a problem that is found twice is reported once."""
 
     def __init__(self) -> None:
-        self._found: dict[str, DocumentError] = {}
+        self._errors: dict[str, DocumentError] = {}
 
     def add(self, error: DocumentError) -> None:
         """Gather an error."""
-        self._found.setdefault(str(error), error)
+        self._errors.setdefault(str(error), error)
 
     def misuse(
         self, at: Position, marker: Marker | None, problem: str, hint: str = ""
@@ -43,7 +43,7 @@ class Problems:
         The list is ordered by place and has the place and code of its first error.
         """
         errors = sorted(
-            self._found.values(),
+            self._errors.values(),
             key=lambda error: (error.source, error.line or 0, error.column or 0),
         )
         if not errors:

@@ -60,7 +60,7 @@ class PointerType(msgspec.Struct, frozen=True):
     to: GoType
 
 
-class ListType(msgspec.Struct, frozen=True):
+class SliceType(msgspec.Struct, frozen=True):
     """``[]T`` (a slice) or, with a fixed length, ``[n]T`` (an array)."""
 
     element: GoType
@@ -94,7 +94,7 @@ class UnsupportedType(msgspec.Struct, frozen=True):
 
 
 GoType: TypeAlias = (
-    "GoName | PointerType | ListType | MapType | StructType | InterfaceType "
+    "GoName | PointerType | SliceType | MapType | StructType | InterfaceType "
     "| UnsupportedType"
 )
 

@@ -110,17 +110,17 @@ def unions_of_draft(struct: GoStruct, problems: Problems) -> Iterator[GoUnion]:
 
     KEP-1027, draft of June 2022.
     """
-    found: list[tuple[str, GoUnionMember]] = []
+    members: list[tuple[str, GoUnionMember]] = []
     for field in struct.fields_with("unionMember"):
         name, option = _member_marker(field)
         if option:
             problem = "the draft of KEP-1027 has no options"
             problems.misuse_on(field, "unionMember", problem, "the final text has")
-        found.append((name, GoUnionMember(field, field.field.name)))
+        members.append((name, GoUnionMember(field, field.field.name)))
     discriminators = {
         field.name: field for field in struct.fields_with("unionDiscriminator")
     }
-    yield from _grouped(found, discriminators, "unionMember", problems)
+    yield from _grouped(members, discriminators, "unionMember", problems)
 
 
 def unions_of_final_text(
@@ -130,7 +130,7 @@ def unions_of_final_text(
 
     KEP-1027, "Go Markers".
     """
-    found: list[tuple[str, GoUnionMember]] = []
+    members: list[tuple[str, GoUnionMember]] = []
     for field in struct.fields_with("unionMember"):
         value, option = _member_marker(field)
         if option not in ("", "optional"):
@@ -144,11 +144,11 @@ def unions_of_final_text(
         )
         discriminated_by = field.marker("unionDiscriminatedBy")
         name = discriminated_by.value if discriminated_by else ""
-        found.append((name, member))
+        members.append((name, member))
     discriminators = {
         field.field.name: field for field in struct.fields_with("unionDiscriminator")
     }
-    for union in _grouped(found, discriminators, "unionDiscriminatedBy", problems):
+    for union in _grouped(members, discriminators, "unionDiscriminatedBy", problems):
         values = _checked_values(union, values_of, problems)
         yield GoUnion(union.discriminator, union.members, values)
 
@@ -198,7 +198,7 @@ def _only(
 
 
 def _grouped(
-    found: list[tuple[str, GoUnionMember]],
+    members: list[tuple[str, GoUnionMember]],
     discriminators: dict[str, JSONField],
     marker: str,
     problems: Problems,
@@ -212,7 +212,7 @@ def _grouped(
     hint = f"+{marker}={choices}"
     groups: dict[str, list[GoUnionMember]] = {name: [] for name in discriminators}
     unlabelled: set[str] = set()
-    for name, member in found:
+    for name, member in members:
         # Such a member is clear about its union only while the struct has no other.
         if not name:
             unlabelled.add(only)
@@ -224,9 +224,9 @@ def _grouped(
             problems.misuse_on(member.field, "unionMember", problem, hint)
         else:
             groups.setdefault(name or only, []).append(member)
-    for name, members in groups.items():
+    for name, group in groups.items():
         yield GoUnion(
-            discriminators.get(name), tuple(members), labelled=name not in unlabelled
+            discriminators.get(name), tuple(group), labelled=name not in unlabelled
         )
 
 

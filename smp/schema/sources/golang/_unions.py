@@ -122,19 +122,19 @@ class UnionReader:
                 )
             whole.append(union_of_struct(struct, self._problems))
 
-        own = self._unions_of_fields(struct, profile)
+        of_fields = self._unions_of_fields(struct, profile)
         # A union may have markers of declarative validation as well: it is one union.
-        published = {frozenset(union.names) for union in [*whole, *own]}
+        published = {frozenset(union.names) for union in [*whole, *of_fields]}
         for union in unions_of_validation(struct, self._problems, self._values_of):
             if frozenset(union.names) not in published:
-                own.append(union)
+                of_fields.append(union)
 
         unions_of_part = [
             (part, self._unions(part.struct, profile)) for part in struct.inlined
         ]
         inlined = [union for _, unions in unions_of_part for union in unions]
         # KEP-1027, draft: next to other unions, members must name their discriminator.
-        if len(inlined) + len(own) > 1:
+        if len(inlined) + len(of_fields) > 1:
             for part, unions in unions_of_part:
                 if all(union.labelled for union in unions):
                     continue
@@ -147,9 +147,9 @@ class UnionReader:
                 )
 
         self._check_markers(struct, profile)
-        for union in [*whole, *own]:
+        for union in [*whole, *of_fields]:
             self._check_union(struct, union)
-        return [union for union in [*whole, *inlined, *own] if union.members]
+        return [union for union in [*whole, *inlined, *of_fields] if union.members]
 
     def _unions_of_fields(
         self, struct: GoStruct, profile: MarkerProfile

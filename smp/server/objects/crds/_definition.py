@@ -137,7 +137,9 @@ def _resource(crd: Crd, version: Version) -> Resource:
                 else ()
             ),
         )
-    storage_versions = [one.name for one in crd.spec.versions if one.storage]
+    storage_versions = [
+        version.name for version in crd.spec.versions if version.storage
+    ]
     return Resource(
         group=crd.spec.group,
         version=version.name,

@@ -140,7 +140,9 @@ def _keyword_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
         yield invalid(path / "pattern", pattern, "must be a valid regular expression")
     # List types, map keys and the like are read as for any other schema.
     try:
-        facets({word: value for word, value in schema.items() if word != "enum"})
+        facets(
+            {keyword: value for keyword, value in schema.items() if keyword != "enum"}
+        )
     except SchemaError as error:
         yield invalid(
             Path((*path.steps, *error.path.steps)),

@@ -68,16 +68,16 @@ _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]  # its stubs l
 def violations(value: JSON, schema: JSONObject) -> tuple[Violation, ...]:
     """Return what a schema does not allow in a value. Raises DepthError."""
     validator = _Validator(schema, format_checker=_FORMATS)
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for error in validator.iter_errors(value):
         keyword = str(error.validator)
         path = Path(tuple(error.path))
         if keyword in _MISSING:
-            found.append(required(path))
+            violations.append(required(path))
         elif keyword == "enum":
             allowed = as_list(error.validator_value)
-            found.append(unsupported(path, error.instance, allowed))
+            violations.append(unsupported(path, error.instance, allowed))
         else:
             detail = _DETAILS.get(keyword, "{0.message}").format(error)
-            found.append(invalid(path, error.instance, detail))
-    return tuple(found)
+            violations.append(invalid(path, error.instance, detail))
+    return tuple(violations)

@@ -82,7 +82,9 @@ def endpoints(obj: JSONObject) -> JSON:
     """
     texts = []
     for subset in objects_at(obj, "subsets"):
-        addresses = [text_at(one, "ip") for one in objects_at(subset, "addresses")]
+        addresses = [
+            text_at(address, "ip") for address in objects_at(subset, "addresses")
+        ]
         ports = objects_at(subset, "ports")
         # A headless service may have no ports.
         if not ports:
