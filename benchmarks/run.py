@@ -1,7 +1,7 @@
 """Time this library, the reference in Go and other libraries on the same inputs.
 
     python benchmarks/run.py                      everything; some minutes
-    python benchmarks/run.py --quick              a rough picture, in about three minutes
+    python benchmarks/run.py --quick              a rough picture, in three minutes
     python benchmarks/run.py --section processes --section memory
     python benchmarks/run.py --only 'volumes.*apply'
     python benchmarks/run.py --docs docs/performance.md --json numbers.json
