@@ -19,7 +19,6 @@ from smp.handler._options import (
     Options,
     requested,
 )
-from smp.handler._pipeline import create, patch, replace
 from smp.handler._retries import aretry, retry
 from smp.handler._status import (
     Accepted,
@@ -37,6 +36,7 @@ from smp.handler._status import (
     to_status,
     warning_headers,
 )
+from smp.handler._verbs import create, patch, replace
 
 __all__ = [
     "APPLY",

@@ -13,7 +13,7 @@ from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED
 from smp.handler._conformance import ConformanceRule, Misfit, conforming
 from smp.handler._identity import of_kind, status_details, with_server_metadata
-from smp.handler._options import DEFAULT, Admission, Operation, Options
+from smp.handler._options import Admission, Operation, Options
 from smp.handler._request import COMMON, Draft, patched, stored_object, whole
 from smp.handler._shape import share_object
 from smp.handler._status import (
@@ -33,21 +33,14 @@ from smp.violations import Violation
 _MIN_STORED: int = 1 << 12
 
 
-def patch(
-    stored: bytes | JSONObject,
+def patch_outcome(
+    stored: object,
     body: bytes,
     media_type: str,
     schema: Schema | None,
-    options: Options = DEFAULT,
+    options: Options,
 ) -> Outcome:
-    """Patch a stored object.
-
-    ``media_type`` is the Content-Type of the body, ``schema`` that of the stored
-    object. Without a schema (None: a kind that is not described) strategic merge
-    patches are not accepted, and only what all objects share is checked. Raises
-    DocumentError and ObjectError where the stored object is none, and what a hook
-    raises that is no SmpError; everything else is an outcome.
-    """
+    """Return what a PATCH of a stored object leads to."""
     schema = COMMON if schema is None else schema
     long = isinstance(stored, bytes) and len(stored) >= _MIN_STORED
     if long and _may_stay_undecoded(schema, options):
@@ -59,13 +52,10 @@ def patch(
     return _patched(old, body, media_type, schema, options, undecoded=False)
 
 
-def replace(
-    stored: bytes | JSONObject,
-    body: bytes,
-    schema: Schema | None,
-    options: Options = DEFAULT,
+def replace_outcome(
+    stored: object, body: bytes, schema: Schema | None, options: Options
 ) -> Outcome:
-    """Replace a stored object (PUT). Raises as ``patch`` does."""
+    """Return what a PUT of a stored object leads to."""
     old = stored_object(stored)
 
     def draft() -> Draft:
@@ -74,11 +64,8 @@ def replace(
     return _outcome(draft, old, COMMON if schema is None else schema, options)
 
 
-def create(body: bytes, schema: Schema | None, options: Options = DEFAULT) -> Outcome:
-    """Create an object (POST). Raises as ``patch`` does.
-
-    Its name, and what a server adds to it, are the caller's.
-    """
+def create_outcome(body: bytes, schema: Schema | None, options: Options) -> Outcome:
+    """Return what a POST leads to."""
 
     def draft() -> Draft:
         return whole(None, body, options)
@@ -98,7 +85,7 @@ def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
 
 
 def _patched(
-    stored: bytes | JSONObject,
+    stored: object,
     body: bytes,
     media_type: str,
     schema: Schema,

@@ -60,7 +60,7 @@ COMMON: Final = Schema.inline(
 
 @bounded("the object")
 def patched(
-    stored: bytes | JSONObject,
+    stored: object,
     body: bytes,
     media_type: str,
     schema: Schema,
@@ -111,7 +111,7 @@ def patched(
 
 
 @bounded("the object")
-def whole(stored: bytes | JSONObject | None, body: bytes, options: Options) -> Draft:
+def whole(stored: JSONObject | None, body: bytes, options: Options) -> Draft:
     """Take a whole object.
 
     Raises TooLargeError, DocumentError, DepthError, and StatusError for what is no
@@ -119,14 +119,14 @@ def whole(stored: bytes | JSONObject | None, body: bytes, options: Options) -> D
     """
     value = decode(body, options.limits)
     return Draft(
-        None if stored is None else stored_object(stored),
+        stored,
         _object(value, "an object"),
         _faults(body, value, options, operations=False),
         partial=False,
     )
 
 
-def stored_object(stored: bytes | JSONObject) -> JSONObject:
+def stored_object(stored: object) -> JSONObject:
     """Return the stored object. Raises DocumentError and ObjectError where it is none.
 
     The stored object is the caller's, so these errors are not answers to a client.

@@ -9,7 +9,6 @@ import msgspec
 
 from smp.errors import ObjectError, SmpError, UnknownKindError
 from smp.handler._options import DEFAULT, Options, requested
-from smp.handler._pipeline import patch
 from smp.handler._retries import ATTEMPTS, aretry
 from smp.handler._status import (
     InvalidError,
@@ -22,6 +21,7 @@ from smp.handler._status import (
     to_status,
     warning_headers,
 )
+from smp.handler._verbs import patch
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.values import JSONObject

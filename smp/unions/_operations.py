@@ -20,7 +20,7 @@ from smp.unions._validate import (
     ValidationInterest,
     ValidationRule,
 )
-from smp.values import ABSENT, JSONObject, as_object, type_name
+from smp.values import ABSENT, JSON, JSONObject, as_object, type_name
 from smp.violations import Violation
 
 OnConflict: TypeAlias = Literal["error", "clear"]
@@ -42,7 +42,6 @@ _VALIDATION: Final = {
 _DESIRED: Final = Interests(CONTRADICTION_INTEREST)
 
 
-@bounded("the object")
 def normalize_unions(
     old: JSONObject | None,
     new: JSONObject,
@@ -72,12 +71,11 @@ def normalize_unions(
         ABSENT if patch is None else patch,
         clear_conflicts=on_conflict == "clear",
     )
-    result = Walk(plan, [rule]).run(ABSENT if old is None else old, new, schema.type)
+    result = _run(Walk(plan, [rule]), old, new, schema)
     raise_problems(rule.problems)
     return Normalization(as_object(result), tuple(rule.changes), tuple(rule.warnings))
 
 
-@bounded("the object")
 def validate_unions(
     old: JSONObject | None,
     new: JSONObject,
@@ -97,7 +95,7 @@ def validate_unions(
         return ()
     rule = ValidationRule(ratchet=ratchet)
     walk = Walk(plan_of(schema.types, _VALIDATION[profile]), [rule], whole=not ratchet)
-    walk.run(ABSENT if old is None else old, new, schema.type)
+    _run(walk, old, new, schema)
     return tuple(rule.violations)
 
 
@@ -109,7 +107,6 @@ def acts_unasked(schema: Schema, profile: str) -> bool:
     return plan.acts_unchanged(schema.type)
 
 
-@bounded("the configuration")
 def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]:
     """Return where a configuration sets two members of a union, or an excluded one.
 
@@ -118,8 +115,14 @@ def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]
     """
     _require_object(desired)
     rule = ValidationRule(ratchet=False)
-    Walk(plan_of(schema.types, _DESIRED), [rule]).run(ABSENT, desired, schema.type)
+    _run(Walk(plan_of(schema.types, _DESIRED), [rule]), None, desired, schema)
     return tuple(rule.violations)
+
+
+@bounded("the object")
+def _run(walk: Walk, old: JSONObject | None, new: JSONObject, schema: Schema) -> JSON:
+    # Only a walk can be too deep, so an unchanged object does not pay for the guard.
+    return walk.run(ABSENT if old is None else old, new, schema.type)
 
 
 def _require_object(value: object) -> None:
