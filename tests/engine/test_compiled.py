@@ -18,10 +18,12 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.slow
 
 # The compiled engine has to answer what the reference answers, and to keep the laws.
-# The tests of depth run, too: compiled code has no recursion limit of its own.
+# The tests of depth run, too, as compiled code has no recursion limit of its own, and
+# those of arguments, whose types compiled functions check in their own way.
 SUITES: Final = (
     "tests/engine/test_differential.py",
     "tests/engine/test_laws.py",
+    "tests/engine/test_arguments.py",
     "tests/engine/test_robustness.py::test_bottomless_values_are_an_error_or_a_result",
     "tests/engine/test_robustness.py::test_a_bottomless_patch_is_too_deep",
 )
