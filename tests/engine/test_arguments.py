@@ -11,7 +11,7 @@ import smp
 from smp import handler
 
 POD = smp.kubernetes().schema("v1", "Pod")
-WRONG: Final = ([], "text", 1, None, True)
+WRONG: Final[tuple[Any, ...]] = ([], "text", 1, None, True)
 # Each operation, with the argument that is to be an object.
 OPERATIONS: Final[dict[str, Callable[[Any], object]]] = {
     "apply_patch, original": lambda value: smp.apply_patch(value, {}, POD),
