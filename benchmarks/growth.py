@@ -2,7 +2,7 @@
 
 Many elements need more memory than the processor's caches hold, and memory that the
 operating system has to provide again for each run. That alone makes the growth of any
-program more than linear, also that of parsing and printing JSON. Therefore JSON alone
+program more than linear, also that of parsing and printing JSON. So JSON alone
 is measured with the same documents, in turns with the rest. And the calls of functions,
 in Python and in C, are counted, which neither other load nor memory changes.
 """

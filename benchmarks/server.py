@@ -7,8 +7,8 @@
 Requests come from this process over connections that stay open, each with one request
 at a time. The framework alone is the floor: it gets the same requests and answers with
 the same bytes. Server and floor take turns, so that other load on the machine affects
-both alike. A rate is that of the median turn, latencies are those of all turns, and the
-last column is the median of the ratios of the turns.
+both equally. A rate is that of the median turn, latencies are those of all turns, and
+the last column is the median of the ratios of the turns.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Ratio(NamedTuple):
     """How many times as long (or as much) something takes as ``against``.
 
     ``best`` is the ratio of the best times. ``typical`` is the median of the ratios of
-    the single rounds, in which other load affected both alike.
+    the single rounds, in which other load affected both equally.
     """
 
     what: str
@@ -106,11 +106,11 @@ ONCE: Final = Effort(warm_up=0, rounds=1, seconds=0.0, patience=0.0)
 
 
 def in_turns(turns: Mapping[Key, Turn], effort: Effort) -> dict[Key, Sample]:
-    """Time some things in turns, so that other load on the machine affects all alike.
+    """Time some things in turns, so that other load on the machine affects all equally.
 
     Every run is timed by itself. The garbage collector stays on, as it is for users and
-    for Go. It does not scan what was there before, and starts each turn without garbage
-    of the others.
+    for Go. It does not scan the objects that existed before, and starts each turn
+    without garbage of the others.
     """
     plans = {name: effort.warm(turn) for name, turn in turns.items()}
     rounds: dict[Key, list[Sequence[int]]] = {name: [] for name in turns}

@@ -30,7 +30,7 @@ def decode(data: bytes | str) -> JSON:
 def encode(value: JSON) -> bytes:
     """Print a value as compact JSON, keys in their order.
 
-    Raises DocumentError (``not-json``) for a value that is no JSON, DepthError for
+    Raises DocumentError (``not-json``) for a value that is not JSON, DepthError for
     nesting beyond the interpreter's stack.
     """
     try:

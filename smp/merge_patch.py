@@ -2,7 +2,7 @@
 
 A merge patch is shaped like the document that it changes. A member with a value sets
 that member, a member with null removes it, and a member with an object is merged into
-the object of the same name. Any other value, a list included, replaces what was there.
+the object of the same name. Any other value, a list included, replaces the old value.
 
 Because null means *remove*, no merge patch can set a member to null. Where that would
 be needed, ``diff`` raises.

@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     if not config.getoption("--smp-update"):
         return
-    # A CI job that changes what is expected would pass whatever happens.
+    # A CI job that changes what is expected would always pass.
     if os.environ.get("CI"):
         raise pytest.UsageError(
             "--smp-update changes what is expected, and the variable CI is set"

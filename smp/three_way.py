@@ -90,7 +90,7 @@ def three_way_apply(
         configuration=modified,
     )
     result = update.object
-    # What the result lacks is found by a second diff, whatever the patch was.
+    # What the result lacks is found by a second diff, for every kind of patch.
     unmet = strategic.leaf_paths(strategic.missing(modified, result, lenient), lenient)
     warnings = update.warnings
     if unknown_fields == "merge":
@@ -107,14 +107,14 @@ _MERGED: Final = "unknown to the schema; merged by RFC 7396"
 _NOTHING_PRUNED: Final = ApplyWarning(
     "no-last-applied",
     Path(),
-    "there is no last-applied configuration, so nothing can be pruned",
+    "the last-applied configuration is missing, so nothing can be pruned",
 )
 
 
 def last_applied_configuration(live: JSONObject) -> JSONObject | None:
     """Return the last-applied configuration from the annotation of kubectl, or None.
 
-    Raises DocumentError where the annotation is there and is not the JSON of an object.
+    Raises DocumentError for an annotation that is not the JSON of an object.
     """
     text: JSON | Absent = live
     for name in ("metadata", "annotations", LAST_APPLIED):

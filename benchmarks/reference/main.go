@@ -118,7 +118,7 @@ func distinct(run operation, times int) []stdjson.RawMessage {
 }
 
 func timed(run operation, times int) object {
-	runtime.GC() // what earlier requests left is none of its business
+	runtime.GC() // garbage of earlier requests is not counted
 	var last object
 	nanoseconds := make([]int64, times)
 	for i := range times {

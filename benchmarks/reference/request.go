@@ -22,7 +22,7 @@ type definitions = map[string]*spec.Schema
 var defined = map[string]definitions{}
 
 // operation goes from bytes to bytes. The library changes its arguments, so
-// each run decodes them anew; its JSON package keeps integers as int64.
+// each run decodes them again; its JSON package keeps integers as int64.
 type operation func() ([]byte, error)
 
 type request struct {
@@ -114,7 +114,7 @@ func (r *request) openAPILookup() (strategicpatch.LookupPatchMeta, error) {
 	if r.DefinitionsName != "" {
 		var ok bool
 		if known, ok = defined[r.DefinitionsName]; !ok {
-			return nil, fmt.Errorf("nobody defined %q", r.DefinitionsName)
+			return nil, fmt.Errorf("no definitions named %q", r.DefinitionsName)
 		}
 	}
 	root := r.Schema

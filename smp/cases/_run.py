@@ -54,7 +54,7 @@ def run(case: SpecCase) -> CaseOutcome:
     """
     expected = expectations(case)
     if not expected:
-        raise case.error("the case expects nothing")
+        raise case.error("the case has no expectation")
     differences: list[Difference] = []
     for name, wanted in expected.items():
         # An unknown kind fails the operation, too, so the schema is made in here.

@@ -132,7 +132,7 @@ def flow(value: JSON) -> str:
         return "[" + ", ".join(flow(element) for element in value) + "]"
     if isinstance(value, str):
         return _scalar_text(value)
-    # Numbers, booleans and null are written alike in YAML and JSON.
+    # Numbers, booleans and null are written in the same way in YAML and JSON.
     return dump_json(value, indent=None)
 
 

@@ -60,7 +60,7 @@ def _element_changes(
     before, after = _by_key(old, keys), _by_key(new, keys)
     shown = _shown_key(keys, old, new)
     for key in {**before, **after}:
-        # An element that is left has its index in new, one that is gone that in old.
+        # A removed element has its index in old, any other its index in new.
         index, element = after[key] if key in after else before[key]
         element_path = path / Element(index, shown, element[shown])
         if key not in before:

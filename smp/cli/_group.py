@@ -82,7 +82,7 @@ class Commands(click.Group):
 def cli() -> None:
     """Strategic merge patches for Kubernetes objects, computed and applied offline.
 
-    Wherever objects are read, a path is a YAML or JSON file with any number of
+    Each path of objects is a YAML or JSON file with any number of
     documents, a directory of such files (*.yaml, *.yml, *.json, at any depth), or - for
     standard input. Errors and notes go to standard error.
     """

@@ -55,7 +55,9 @@ class Inputs:
             if isinstance(error, OSError) and error.strerror:
                 reason = error.strerror
             raise DocumentError(
-                f"cannot read it: {reason}", code="unreadable", source=name_of(path)
+                f"cannot read the file: {reason}",
+                code="unreadable",
+                source=name_of(path),
             ) from None
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
@@ -63,7 +65,7 @@ class Inputs:
 
         Raises DocumentError for a directory without files of these suffixes.
         """
-        # A path that does not exist is left to data(), whose error says so.
+        # data() reports a path that does not exist.
         if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # as above
             return [path]
         from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file

@@ -1,4 +1,4 @@
-"""What an operation makes of one object, whatever the operation is."""
+"""The outcome of an operation on one object, with its warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smp.strategic import apply_patch
 from smp.three_way import three_way_apply, unknown_field_warnings
 from smp.values import JSON, JSONObject, same
 
-_UNMET: Final = "the new configuration asks for this, and the result does not have it"
+_UNMET: Final = "set in the new configuration, but not in the result"
 _REJECTED: Final = "a server would reject this"
 
 

@@ -25,7 +25,7 @@ def write_bytes(data: bytes) -> None:
 
 
 def write(text: str) -> None:
-    """Write text to standard output, as UTF-8 whatever the locale."""
+    """Write text to standard output, as UTF-8 in every locale."""
     # kubectl writes UTF-8, and so do the files that the text may be redirected to.
     click.echo(text.encode(), nl=False)
 

@@ -46,7 +46,7 @@ def _complete_path(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
     parent = incomplete.rpartition(".")[0]
-    # A shell has no place for an error: where nothing is known, nothing is offered.
+    # A shell cannot show an error: an unknown name has no completions.
     try:
         catalog = kubernetes(ctx.params.get("kubernetes"))
         schema = catalog.schema(ctx.params["api_version"], ctx.params["kind"])

@@ -62,5 +62,5 @@ def compile_document(document: str, output: str, source: str) -> None:
         Path(output).write_bytes(compiled)
     except OSError as error:
         raise DocumentError(
-            f"cannot write it: {error.strerror}", code="unwritable", source=output
+            f"cannot write the file: {error.strerror}", code="unwritable", source=output
         ) from None

@@ -115,7 +115,7 @@ def _read_token(path: Path) -> str:
     token = Inputs().data(str(path)).decode("ascii", "replace").strip()
     if not token or not token.isprintable() or not token.isascii():
         raise SmpError(
-            f"{path} holds no token",
+            f"no token found in {path}",
             code="invalid-token",
             hint="one line of printable ASCII",
         )

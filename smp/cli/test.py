@@ -39,9 +39,9 @@ from smp.errors import DocumentError, SmpError
 def command(ctx: click.Context, paths: tuple[str, ...], *, update: bool) -> None:
     """Run golden cases.
 
-    Each PATH is a file of cases or a directory with such files. All cases run, whatever
-    fails. A failing one is shown with what it expects and what happened; one that
-    cannot be run, or a file that holds none, is an error.
+    Each PATH is a file of cases or a directory with such files. All cases run, also
+    after a failure. A failing one is shown with what it expects and what happened;
+    one that cannot be run, or a file that holds none, is an error.
     """
     errors: list[Failure] = []
     inputs = Inputs()
@@ -96,7 +96,7 @@ def _text(inputs: Inputs, name: str) -> str:
         return inputs.data(name).decode()
     except UnicodeDecodeError as error:
         raise DocumentError(
-            f"it is not UTF-8: {error.reason}",
+            f"the file is not UTF-8: {error.reason}",
             code="invalid-encoding",
             source=name_of(name),
         ) from None

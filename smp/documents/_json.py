@@ -65,7 +65,7 @@ def dump_json(value: JSON, *, indent: int | None = 2) -> str:
     """
     try:
         encoded = msgspec.json.encode(value)
-        # NaN and infinity are written as null: without a null there was none of them.
+        # NaN and infinity are written as null: without a null the value had neither.
         if b"null" in encoded:
             import json  # noqa: PLC0415  # few values need it
 
@@ -104,7 +104,7 @@ def _parsed(text: Text, start: int, end: int) -> JSON:
     try:
         value: JSON = msgspec.json.decode(data)
         # A value that is written back as it was read has not lost a key. Other reasons
-        # for a difference are 1.0e0 or an escape, so the slow parser has to tell.
+        # for a difference are 1.0e0 or an escape, so the slow parser decides.
         written_back = msgspec.json.encode(value)
         if written_back != msgspec.json.format(data, indent=-1):
             import json  # noqa: PLC0415  # few texts need it

@@ -45,7 +45,7 @@ def syntax_error(
     # Many programs write them nevertheless.
     constant = re.compile(_NOT_A_NUMBER).match(text.data, place)
     if constant:
-        problem = f"JSON has no {constant[0].decode()}"
+        problem = f"{constant[0].decode()} is not valid JSON"
         return text.error("not-a-number", problem, place, QUOTE_IT)
     return text.error("invalid-json", f"not JSON: {problem}", place)
 
@@ -84,4 +84,4 @@ def duplicate_key_error(text: Text, start: int, end: int) -> DocumentError:
                 problem = f"duplicate key {key!r}"
                 return text.error("duplicate-key", problem, token.start())
             keys_of_open_objects[-1].add(key)
-    raise LookupError("no object of the text has a key twice")
+    raise LookupError("duplicate key not found")

@@ -91,7 +91,7 @@ class ObjectNode:
 
         https://yaml.org/type/merge.html: of a list of objects, earlier ones override
         later ones. It also says that keys of the object itself override inherited ones,
-        wherever they stand; go-yaml, and so kubectl, assigns keys in their order, so
+        in any order; go-yaml, and so kubectl, assigns keys in their order, so
         that keys before the merge key are overridden (Go: decoder.merge).
         """
         sources = value if isinstance(value, list) else [value]

@@ -64,11 +64,11 @@ def read_one(
 
 
 def dump_yaml(values: Iterable[JSON]) -> str:
-    """Write values as YAML documents that kubectl and other YAML readers read alike.
+    """Write values as YAML documents that all YAML readers read in the same way.
 
-    Readers of YAML 1.1 and 1.2 get the same values. Block style, keys in their order,
-    text of several lines as a literal block. An integral float comes back as an
-    integer, as it does from kubectl. Raises DocumentError and DepthError.
+    kubectl and readers of YAML 1.1 and 1.2 get the same values. Block style, keys in
+    their order, text of several lines as a literal block. An integral float comes back
+    as an integer, as it does from kubectl. Raises DocumentError and DepthError.
     """
     from smp.documents import _yaml_writer  # noqa: PLC0415  # see above
 

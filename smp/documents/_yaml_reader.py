@@ -199,7 +199,9 @@ def _scalar_value(event: yaml.ScalarEvent) -> JSON:
     except ValueError as error:
         raise DocumentError(str(error), code="invalid-scalar") from None
     if isinstance(value, float) and not isfinite(value):
-        raise DocumentError(f"JSON has no {text}", code="not-a-number", hint=QUOTE_IT)
+        raise DocumentError(
+            f"{text} is not valid JSON", code="not-a-number", hint=QUOTE_IT
+        )
     return value
 
 

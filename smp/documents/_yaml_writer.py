@@ -1,4 +1,4 @@
-"""Values to YAML text that kubectl and YAML 1.1 and 1.2 readers read alike.
+"""Values to YAML text that kubectl and YAML 1.1 and 1.2 readers read in the same way.
 
 Values become parser events for the library's emitter, without recursion, so that only
 ``MAX_DEPTH`` limits their nesting.

@@ -50,7 +50,7 @@ def duplicate_fields(body: bytes, value: JSON) -> list[str]:
 
     ``value`` is what the body decodes to. Go: sigs.k8s.io/json, UnmarshalStrict.
     """
-    # If the value, printed, is the body again, then nothing of it was lost.
+    # If the value, printed, is the body again, then no key was a duplicate.
     if msgspec.json.encode(value) == msgspec.json.format(body, indent=-1):
         return []
     duplicates: dict[str, None] = {}

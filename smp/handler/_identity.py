@@ -90,7 +90,7 @@ def with_server_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
     for name in _KEPT_WHERE_ABSENT:
         if name in before and after.get(name) in (None, ""):
             merged[name] = before[name]
-    # These are the server's, whatever the client sends.
+    # Only the server sets these; the values of the client are ignored.
     for name in _KEPT:
         if name in before:
             merged[name] = before[name]

@@ -1,4 +1,4 @@
-"""From a request to the object to store, or to the reason why there is none.
+"""From a request to the object to store, or to the reason why nothing is stored.
 
 The order is that of a Kubernetes API server: decode, patch, check types and fields,
 default, admit, normalize unions, validate (k8s.io/apiserver,
@@ -149,7 +149,7 @@ def _decoded(
     if new is not old:
         new = conforming(new, old, schema, rule)
     if rule.misfits:
-        # A decoder fails at wrong types whatever the field validation is.
+        # A decoder fails at wrong types with every field validation.
         raise _wrong_types(rule.misfits[:MAX_REPORTED], new, options)
     faults = [*draft.faults]
     unknown_fields = rule.unknown_fields[:MAX_REPORTED]

@@ -72,7 +72,7 @@ def patched(
 
     With ``undecoded`` it is decoded only where a strategic merge patch goes, if that
     pays. Raises UnsupportedMediaTypeError, TooLargeError, DocumentError, DepthError,
-    StatusError for a patch that is no object or no list, and what the engine raises.
+    StatusError for a patch of the wrong JSON type, and what the engine raises.
     Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyJSPatch and
     applyPatchToObject.
     """
@@ -127,7 +127,7 @@ def whole(stored: JSONObject | None, body: bytes, options: Options) -> Draft:
 
 
 def stored_object(stored: object) -> JSONObject:
-    """Return the stored object. Raises DocumentError and ObjectError where it is none.
+    """Return the stored object. Raises DocumentError and ObjectError.
 
     The stored object is the caller's, so these errors are not answers to a client.
     """

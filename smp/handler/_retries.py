@@ -25,7 +25,7 @@ def retry(
     """Read, compute from what was read, and write, until a write succeeds.
 
     ``write`` returns None where another writer was faster. Every attempt reads and
-    computes anew, at once. Raises ModifiedError after the last one.
+    computes again, without waiting. Raises ModifiedError after the last one.
     """
     for _ in range(attempts):
         fresh = read()

@@ -39,14 +39,14 @@ def share_object(new: JSONObject, old: JSONObject) -> JSONObject:
     Equal objects give the old one itself. Later steps look only at what is not shared.
     """
     members: JSONObject = {}
-    alike = len(new) == len(old)
+    unchanged = len(new) == len(old)
     for name, value in new.items():
         was = old.get(name, ABSENT)
         kept = value if value is was else _share(value, was)
         members[name] = kept
         if kept is not was:
-            alike = False
-    return old if alike else members
+            unchanged = False
+    return old if unchanged else members
 
 
 def _share(new: JSON, old: JSON | Absent) -> JSON:
@@ -62,12 +62,12 @@ def _share(new: JSON, old: JSON | Absent) -> JSON:
 def _share_list(new: JSONArray, old: JSONArray) -> JSONArray:
     """Share the elements of a list: each with the old one at its place.
 
-    An element that is the old list's own, at whatever place, stays as it is.
+    An element that is the old list's own, at any index, is kept.
     """
     old_ids: set[int] | None = None
     count = len(old)
     elements: JSONArray = []
-    alike = len(new) == count
+    unchanged = len(new) == count
     for index in range(len(new)):
         element = new[index]
         was: JSON | Absent = old[index] if index < count else ABSENT
@@ -78,5 +78,5 @@ def _share_list(new: JSONArray, old: JSONArray) -> JSONArray:
                 element = _share(element, was)
         elements.append(element)
         if element is not was:
-            alike = False
-    return old if alike else elements
+            unchanged = False
+    return old if unchanged else elements

@@ -43,7 +43,7 @@ class PatchEndpoint:
     ``load(scope)`` returns the stored object of a request, as bytes or as a dict, and
     None where there is none. ``save(scope, loaded, new)`` stores the new object if what
     was loaded still is what is stored, and returns it as stored; None says that another
-    writer was faster: the patch is then applied to what is loaded anew. It is not
+    writer was faster: the patch is then applied to what is loaded again. It is not
     called where nothing changed, nor for a dry run. A SmpError that either raises is
     answered, as those of hooks are.
 
@@ -142,7 +142,7 @@ class PatchEndpoint:
                 return self._catalog.schema(kind.api_version, kind.kind)
             return self._catalog.schema_of(loaded)
         except msgspec.MsgspecError as error:
-            raise ValueError("the stored object is not JSON, or not one") from error
+            raise ValueError("the stored document is not a JSON object") from error
         except (UnknownKindError, ObjectError):
             return None
 

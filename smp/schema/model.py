@@ -118,7 +118,7 @@ class _Fields(dict[str, "Field | None"]):
 
     # Why a dictionary with __missing__, and not a method that looks a field up: the
     # engines ask for the field of every member, and the second time ``fields[name]`` is
-    # one look-up in C. Only the first ask for a name gets here. An undeclared name is
+    # one look-up in C. Only the first one of a name gets here. An undeclared name is
     # never stored: names of labels and annotations come from objects, without limit.
     def __missing__(self, name: str) -> Field | None:
         if self.types is None or name not in self.declared:
@@ -409,7 +409,7 @@ class Types:
         """Return the same types under another policy for unknown fields."""
         if unknown_fields == self.unknown_fields:
             return self
-        # Each type holds what an unknown field means, so the types are linked anew.
+        # Each type holds what an unknown field means, so the types are linked again.
         # They are kept, because commands ask for the policy with each object.
         if self._other_policy is None:
             self._other_policy = Types(self._load, unknown_fields)

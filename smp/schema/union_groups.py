@@ -183,7 +183,7 @@ def _read_union(union: JSON, enums: Enums) -> UnionGroup:
     none = frozenset(_texts(union.get("none", [])))
     allowed.update(none)
     if not none and "" in allowed:
-        # An empty string selects nothing where the overlay does not say otherwise.
+        # An empty string selects nothing unless the overlay declares otherwise.
         none = frozenset({""})
     selecting = {member.value for member in members}
 

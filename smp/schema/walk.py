@@ -40,11 +40,11 @@ of the rule has nodes for ``spec``, ``spec.strategy``, ``spec.template``,
     object    ...[name=sidecar]  shared: do not visit
     list      ...volumes         shared: do not visit
 
-A rule hears of a place in this order: ``enter`` before the members of an object (or the
-elements of a list), ``scalar`` for each scalar of interest, ``leave`` after them.
-``leave`` may return another value; the objects above it are then copied, and every
-subtree without a change stays shared. A rule that judges *everything* is also asked
-about unknown fields, nulls, and values of another JSON type than the schema's.
+The events of a rule, for one place, in order: ``enter`` before the members of an object
+(or the elements of a list), ``scalar`` for each scalar of interest, ``leave`` after
+them. ``leave`` may return another value; the objects above it are then copied, and
+every subtree without a change stays shared. A rule that judges *everything* is also
+asked about unknown fields, nulls, and values of another JSON type than the schema's.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _NO_KEYS: Final[tuple[str, ...]] = ()
 class Interest:
     """What a rule looks for in types. A plan asks once for each type and keeps it.
 
-    ``name`` tells interests apart: two of one name give equal answers. An interest in
+    ``name`` identifies an interest: two of one name give equal answers. An interest in
     ``everything`` makes the walk visit every field, whether a type concerns it or not.
     """
 

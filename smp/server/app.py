@@ -50,7 +50,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
         exception_handlers={SmpError: _answer_error, HTTPException: _answer_error},
         lifespan=lifespan,
     )
-    # A path with a slash at its end names nothing, and is 404.
+    # A path with a slash at its end is not found (404).
     app.router.redirect_slashes = False
     app.state.stopping = state.stopping
     return app

@@ -71,7 +71,7 @@ def _may_overwrite(data: bytes) -> bool:
         config = as_object(read_one(data).value)
     except SmpError:
         return False
-    # What was written before has our cluster and no other: nothing of value is lost.
+    # What was written before has our cluster and no other, so it can be replaced.
     clusters = as_list(config.get("clusters"))
     names = [cluster.get("name") for cluster in clusters if isinstance(cluster, dict)]
     return names == [_NAME]

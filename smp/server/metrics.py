@@ -142,7 +142,7 @@ class Metrics:
         )
         self.conflicts = Counter(
             "smp_write_conflicts_total",
-            "Writes that met another writer.",
+            "Writes that conflicted with another writer.",
             _RESOURCE_LABELS,
         )
 

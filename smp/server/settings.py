@@ -70,7 +70,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.authority and not self.certificate:
             raise SettingsError(
-                "a certificate authority without a certificate that it signed"
+                "a certificate authority needs the certificate that it signed"
             )
 
     def check(self, settings: Settings) -> None:
@@ -80,8 +80,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingsError(
                 f"listening on {self.host or 'every address'} needs a token",
                 code="token-required",
-                hint="without one, only this machine is served: "
-                "127.0.0.1, ::1 or localhost",
+                hint="without a token, listen on 127.0.0.1, ::1 or localhost",
             )
 
     def url(self, port: int) -> str:

@@ -24,7 +24,7 @@ server has set a default, the pull policy.
     modified  {"containers": [{"name": "app", "image": "i:2"}]}
 
 1. ``_object`` reaches ``containers``, a list. ``_list_field`` finds that neither base
-   nor live equals modified, and that the field is a merge list.
+   and live differs from modified, and that the field is a merge list.
 2. ``_list`` reads the keys: ``app`` in modified, ``app`` and ``old`` in base and live.
    It pairs the elements of base and live with those of modified.
 3. The three elements ``app`` differ. ``_object`` walks them and returns

@@ -208,7 +208,7 @@ def unknown_marker(marker: JSON | Absent) -> PatchError:
 def retained_keys(patch: PatchObject) -> set[str]:
     """Return the keys that ``$retainKeys`` lists.
 
-    Raises PatchError where it is no list of names, or where the patch sets a key
+    Raises PatchError where it is not a list of names, or where the patch sets a key
     outside it: a server rejects such a patch (retainKeys proposal). Go:
     strategicpatch.applyRetainKeysDirective.
     """

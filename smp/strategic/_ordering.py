@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 # What no merge list can hold: the code of the error, and the problem.
 _UNMERGEABLE: Final[dict[type, tuple[str, str]]] = {
-    list: ("nested-list", "a list of lists cannot be merged"),
+    list: ("nested-list", "lists of lists are not supported"),
     type(None): ("null-element", "a null in a merge list has no identity"),
 }
 
@@ -57,7 +57,7 @@ def merge_key_of(
 ) -> ScalarKey:
     """Return the key of an element of a merge list of objects.
 
-    Raises ``error`` where the element is no object, lacks its merge key or has an
+    Raises ``error`` where the element is not an object, lacks its merge key or has an
     object or a list there.
     """
     if not isinstance(element, dict):
@@ -83,7 +83,7 @@ def merge_key_of(
             hint="a merge list of objects needs a patch merge key and a patch strategy",
         ).within(index)
     raise error(
-        f"the element lacks its merge key {merge_key!r}",
+        f"the element does not contain its merge key {merge_key!r}",
         code="missing-merge-key",
         hint=f"{merge_key!r} identifies the elements of this list",
     ).within(index)

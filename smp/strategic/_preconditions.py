@@ -46,6 +46,4 @@ def check_preconditions(
     for holds in preconditions:
         if not holds(patch):
             message = getattr(holds, "__doc__", None)
-            raise PreconditionError(
-                message or "a precondition does not hold for the patch"
-            )
+            raise PreconditionError(message or "precondition failed for the patch")

@@ -173,7 +173,7 @@ KEP_2019: Final = Profile(
         Rule("K1", A.KEEP_SELECTED, discriminated=True, chosen=True),
         # No member is set: a discriminator that is left is not looked at.
         Rule("K2", A.LEAVE, members=(0, 0)),
-        # One member is set: the discriminator follows it, whatever it was.
+        # One member is set: the discriminator is set to it.
         Rule("K3", A.SET_DISCRIMINATOR, members=(1, 1)),
         # One member was added to others: a client that does not know the others.
         Rule("K4", A.KEEP_ADDED_SET_DISCRIMINATOR, members=(2, MANY), added=(1, 1)),
@@ -202,7 +202,7 @@ KEP_1027_DRAFT: Final = Profile(
         Rule("L4", A.RESTORE, selects=frozenset({C.MEMBER}), selected_is_set=False),
         # The others go, whether or not the discriminator changed.
         Rule("L3", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
-        # A value of no member selects none of them.
+        # A value without a member selects no member.
         Rule("L5", A.CLEAR, discriminated=True),
         # Without a discriminator the only member that was added stays.
         Rule("L6", A.KEEP_ADDED, members=(2, MANY), added=(1, 1)),
@@ -291,7 +291,7 @@ def profile_named(name: str) -> Profile:
     """Return a profile by its name. Raises UnionError for a name that there is not."""
     if name not in PROFILES:
         raise UnionError(
-            f"there is no union profile {name!r}",
+            f"unknown union profile {name!r}",
             code="unknown-profile",
             hint=", ".join(PROFILES),
         )
@@ -323,7 +323,7 @@ def may_act_unasked(union: UnionGroup, asked: Profile) -> bool:
 
 
 def never_acts(union: UnionGroup, asked: Profile) -> bool:
-    """Tell whether a profile leaves a union alone whatever happens to it."""
+    """Tell whether a profile leaves a union alone after every update."""
     profile = profile_of(union, asked)
     if not profile.rules:
         return True

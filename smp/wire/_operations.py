@@ -3,7 +3,7 @@
 JSON is read as an API server reads it: UTF-8, the last of two equal keys wins, integers
 of any size stay integers; NaN, Infinity and numbers beyond a double are errors.
 
-What a small patch does not touch is checked, but neither decoded nor printed anew: it
+What a small patch does not touch is checked, but not decoded and printed again: it
 goes from input to output with the spelling of its numbers, which may be beyond a
 double, and, below the members of spec and the like, byte by byte.
 """

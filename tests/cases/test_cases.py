@@ -413,7 +413,7 @@ def test_the_version_of_kubernetes_may_be_chosen() -> None:
 def test_a_case_that_lacks_an_input_or_an_expectation_cannot_be_run(
     members: str,
 ) -> None:
-    with pytest.raises(DocumentError, match=r"needs the input|expects nothing"):
+    with pytest.raises(DocumentError, match=r"needs the input|no expectation"):
         run(only(HEADER + f"  - {{description: a, source: s, {members}}}\n"))
 
 

@@ -43,7 +43,7 @@ smp: skipped 3 documents:
     [
         (
             ("diff", "none.yaml", "new.yaml"),
-            "cannot read it: No such file or directory\n  file:   none.yaml\n",
+            "cannot read the file: No such file or directory\n  file:   none.yaml\n",
         ),
         (
             ("diff", "empty", "new.yaml"),

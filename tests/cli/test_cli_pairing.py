@@ -37,7 +37,7 @@ def test_a_missing_namespace_with_several_candidates_is_an_error() -> None:
         assert "hint:   set metadata.namespace" in ran.stderr
 
 
-def test_an_exact_match_is_no_candidate_for_an_object_without_namespace() -> None:
+def test_an_exact_match_is_not_a_candidate_for_an_object_without_namespace() -> None:
     new = config_map(namespace="here", x="1") + config_map(x="2")
     ran = applied_report(
         new, config_map(namespace="here") + config_map(namespace="there")

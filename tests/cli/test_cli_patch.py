@@ -75,7 +75,9 @@ def test_the_error_for_an_invalid_patch_has_its_place() -> None:
     patch = "spec: {template: {spec: {containers: [{image: x}]}}}"
     ran = run("patch", "new.yaml", "-p", patch)
     assert ran.exit_code == 2
-    assert ran.stderr.startswith("smp: error: the element lacks its merge key 'name'\n")
+    assert ran.stderr.startswith(
+        "smp: error: the element does not contain its merge key 'name'\n"
+    )
     assert (
         "  path:   spec.template.spec.containers[0]\n  file:   --patch:1\n"
         in ran.stderr

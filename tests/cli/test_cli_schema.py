@@ -30,7 +30,7 @@ def test_compile_errors_name_the_document() -> None:
     assert "the document describes no schemas" in ran.stderr
     assert "  file:   new.yaml:1\n" in ran.stderr
     ran = run("schema", "compile", "openapi.json", "-o", "no/such", "--source", "x")
-    assert "cannot write it" in ran.stderr
+    assert "cannot write the file" in ran.stderr
 
 
 DEFINITION = """

@@ -21,7 +21,7 @@ SECTIONS = st.fixed_dictionaries({}, optional={"data": SECTION, "stringData": SE
 IN_PLACE = settings(
     max_examples=40,
     deadline=None,
-    # Each example writes the files of the one before anew.
+    # Each example writes the files of the one before again.
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

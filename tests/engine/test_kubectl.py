@@ -39,7 +39,7 @@ TEMPLATE: Final = {"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spe
 
 
 class Situation(NamedTuple):
-    """What was applied last, what is to be applied, and what is there."""
+    """What was applied last, what is to be applied, and the live object."""
 
     last_applied: JSONObject | None
     modified: JSONObject

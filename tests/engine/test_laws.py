@@ -1,4 +1,4 @@
-"""Laws of the operations: they hold for all objects, whatever the reference does."""
+"""Laws that hold for all objects, also where the reference deviates."""
 
 from __future__ import annotations
 

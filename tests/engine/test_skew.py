@@ -1,7 +1,7 @@
 """The version-skew matrix of KEP-1027, acted out by clients and servers.
 
-The cases in spec_cases/unions/*/skew.yaml state what reaches a server and what becomes
-of it. The scenarios in tests/support/skew.py state what a client of some version does.
+The cases in spec_cases/unions/*/skew.yaml state what a server receives and what it
+stores. The scenarios in tests/support/skew.py state what a client of some version does.
 Neither is derived from the other, so their agreement shows that the cases describe what
 clients really do.
 """

@@ -247,7 +247,7 @@ def test_an_error_of_the_store_has_its_status() -> None:
 
 @pytest.mark.parametrize("stored", [b"{", b"[]"])
 def test_an_invalid_stored_object_is_an_error_of_the_server(stored: bytes) -> None:
-    with pytest.raises(ValueError, match="the stored object"):
+    with pytest.raises(ValueError, match="the stored document"):
         Storage(stored).request(REPLICAS)
 
 

@@ -205,7 +205,7 @@ def test_a_request_may_be_as_large_as_the_limit() -> None:
     assert refused(patch_web(operations, JSON_PATCH, no_operations)).code == 413
 
 
-def test_an_object_too_deep_for_the_stack_is_refused_whatever_the_limit() -> None:
+def test_an_object_too_deep_for_the_stack_is_refused_with_any_limit() -> None:
     kind = kubernetes().schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     schema = b'{"not":' * 700 + b"{}" + b"}" * 700
     body = b'{"spec":{"versions":[{"schema":{"openAPIV3Schema":' + schema + b"}}]}}"

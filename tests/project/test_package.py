@@ -65,7 +65,7 @@ def test_dir_shows_exactly_the_public_names() -> None:
     assert {"__all__", "__doc__", "__name__", "__version__"} < set(dir(smp))
 
 
-def test_a_private_name_of_a_module_is_no_attribute() -> None:
+def test_a_private_name_of_a_module_is_not_an_attribute() -> None:
     with pytest.raises(AttributeError, match="no attribute 'JSONObject'"):
         getattr(smp, "JSONObject")  # noqa: B009  # a type checker knows it is absent
 

@@ -236,7 +236,7 @@ def test_the_newest_merge_and_map_keys_are_those_published() -> None:
     ]
 
 
-def test_nothing_published_is_lost() -> None:
+def test_every_published_fact_is_kept() -> None:
     """Each field that says a strategy or a merge key upstream says it in the bundle."""
     upstream = {
         f"{name}.{field}": (

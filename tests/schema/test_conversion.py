@@ -269,7 +269,7 @@ def operations(document: JSONObject) -> list[JSONObject]:
 
 @needs_kube_openapi
 @GROUP_VERSIONS
-def test_there_and_back_lacks_only_what_is_listed_as_lost(group_version: str) -> None:
+def test_a_round_trip_lacks_only_what_is_listed_as_lost(group_version: str) -> None:
     document = published("v2", group_version)
     there = to_v3(document)
     back = to_v2(there.document)

@@ -55,7 +55,10 @@ C Missing `json:"c"`
         ),
         ('// +default=word\nA *string `json:"a"`', "is not JSON"),
         ('// +default=NaN\nA *string `json:"a"`', "is not JSON"),
-        ('// +default="a"\n// +default="b"\nA *string `json:"a"`', "a second default"),
+        (
+            '// +default="a"\n// +default="b"\nA *string `json:"a"`',
+            "more than one default",
+        ),
         ('// +default="a"\nA string `json:"a"`', 'the default is ""'),
         (
             '// +default=ref(Missing)\nA *string `json:"a"`',

@@ -164,7 +164,7 @@ type T struct {
         (
             'type T struct {\nA int `json:"x"`\nB int `json:"x"`\n}',
             "duplicate-field",
-            "two fields are called 'x'",
+            "two fields have the JSON name 'x'",
         ),
         (
             "type T struct {\nU\n}\ntype U struct {\nT\n}",
@@ -298,7 +298,7 @@ def test_an_object_has_its_kind(files: dict[str, str], group: str) -> None:
         assert found[f"v1.{name}"]["x-kubernetes-group-version-kind"] == [kind]
 
 
-def test_without_a_group_or_a_version_there_is_no_kind() -> None:
+def test_a_kind_needs_a_group_and_a_version() -> None:
     assert (
         "x-kubernetes-group-version-kind"
         not in schemas_of_files({"api/v1/types.go": f"package v1\n{OBJECT}"})[
@@ -333,7 +333,7 @@ B other.Far
     }
 
 
-def test_packages_of_one_name_are_told_apart_by_their_directories() -> None:
+def test_packages_of_one_name_are_distinguished_by_their_directories() -> None:
     text = "package v1\ntype T struct{}"
     found = schemas_of_files({"a/b/v1/t.go": text, "x/a/b/v1/t.go": text})
     assert found.keys() == {"a.b.v1.T", "x.a.b.v1.T"}

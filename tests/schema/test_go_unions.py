@@ -60,7 +60,7 @@ def test_a_union_member_of_another_generation_is_misused(
 
 
 def test_without_a_profile_there_are_no_unions() -> None:
-    found = schemas(MODE + BOTH.replace("NAME", "whatever"), "off")["p.T"]
+    found = schemas(MODE + BOTH.replace("NAME", "unknown"), "off")["p.T"]
     assert "x-kubernetes-unions" not in json.dumps(found)
 
 
@@ -137,7 +137,7 @@ def test_a_union_with_markers_of_two_kinds_is_published_once() -> None:
             + '// +unionDiscriminator\nE string `json:"e"`\n'
             + A,
             6,
-            "second",
+            "more than one discriminator",
         ),
         ("// +union\ntype T struct {\n" + 'A *int `json:"a"`\n', 4, "must be optional"),
         (
@@ -172,7 +172,7 @@ def test_a_union_with_markers_of_two_kinds_is_published_once() -> None:
             + "// +unionDeprecated\n"
             + A,
             5,
-            "second",
+            "more than one discriminator",
         ),
         (
             'type T struct {\n// +unionDeprecated\nA *int `json:"a"`\n',

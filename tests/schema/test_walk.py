@@ -148,7 +148,7 @@ def test_map_keys_decide_where_the_patch_merge_key_is_not_unique() -> None:
     assert pair([tcp, udp], new, keys) == [udp, tcp]
 
 
-def test_a_shared_element_was_itself_wherever_it_was() -> None:
+def test_a_shared_element_is_paired_with_itself_at_any_index() -> None:
     first: JSONObject = {"n": 1}
     second: JSONObject = {"n": 2}
     assert pair([first, second], [second, {"n": 3}, first], []) == [

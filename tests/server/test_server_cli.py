@@ -104,15 +104,15 @@ def message_of_failure(*options: str) -> str:
         (("--store", "redis://localhost"), "memory:, sqlite:PATH or etcd://HOST:PORT"),
         (("--store", "sqlite:/nowhere/at/all.db"), "/nowhere/at/all.db"),
         (("--kubernetes", "1.2"), "Kubernetes 1.2 is not bundled"),
-        (("--token-file", "/nowhere"), "cannot read it"),
-        (("--token-file", "/dev/null"), "holds no token"),
+        (("--token-file", "/nowhere"), "cannot read the file"),
+        (("--token-file", "/dev/null"), "no token found in"),
         (("--tls-cert", "/dev/null"), "a certificate needs its key"),
         (
             ("--tls-cert", "/dev/null", "--tls-key", "/dev/null"),
             "are not a certificate and its key",
         ),
         (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "No such file"),
-        (("--overlay", "/nowhere"), "cannot read it"),
+        (("--overlay", "/nowhere"), "cannot read the file"),
         (("--profile", "none"), "Invalid value"),
     ],
 )

@@ -100,7 +100,7 @@ def test_server_side_apply_is_refused_with_a_message(kubectl: Kubectl) -> None:
     error = error_of(kubectl, "apply", "--server-side", "-f", "-", given=objects)
     message = (
         "Server-side apply not available on the server: "
-        "(this server has no server-side apply"
+        "(server-side apply is not supported"
     )
     assert message in error
 

@@ -101,7 +101,7 @@ def test_fields_that_a_server_would_default_are_shown_as_documented() -> None:
 
 @given(json_values(), json_values())
 def test_any_object_has_a_row(spec: JSON, metadata: JSON) -> None:
-    """Its cells can be printed, whatever the parts of the object are."""
+    """Its cells can be printed, with parts of the object of any type."""
     obj: JSONObject = {
         "metadata": metadata if isinstance(metadata, dict) else {},
         "spec": spec,
@@ -253,7 +253,7 @@ def test_kubectl_prints_a_table() -> None:
     [{"seconds": 90}, {"minutes": 200}, {"hours": 30}, {"days": 5.1}, {"days": 500}],
 )
 def test_ages_are_those_that_kubectl_computes(time: dict[str, float]) -> None:
-    """Where the answer is no table, kubectl computes ages, some seconds after us."""
+    """Where the response is not a table, kubectl computes ages, some seconds later."""
     obj: JSONObject = {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -2,8 +2,9 @@
 
 Applying one composed patch has to do what applying its patches in turn does. Both sides
 of that equation are computed by the *apply* of the reference; only the composed patch
-is ours. The *compose* of the reference is no measure: it loses ``$patch: delete`` where
-the first patch does not have the list, and refuses two order directives (deviation 14).
+is ours. The *compose* of the reference is not a standard: it loses ``$patch: delete``
+where the first patch does not have the list, and refuses two order directives
+(deviation 14).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The operations over dicts and over bytes, which have to have one answer.
 
 Over bytes each runs twice: with the thresholds that the engine has, and decoding lazily
-wherever it can, which otherwise only long documents are worth.
+wherever it can, which is otherwise done for long documents only.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Etcd:
         self._signal(signal.SIGCONT)
 
     def call(self, path: str, request: dict[str, object]) -> None:
-        """Call its API, as a client that is no store."""
+        """Call its API, as a client other than a store."""
         httpx.post(
             f"http://127.0.0.1:{self._client}/v3/{path}", json=request, trust_env=False
         ).raise_for_status()
@@ -117,7 +117,7 @@ class Etcd:
 @contextmanager
 def running(*flags: str) -> Iterator[Etcd]:
     """Run one with its data in a temporary directory; it ends with the context,
-    whatever state it is in.
+    in any state.
     """
     with tempfile.TemporaryDirectory(prefix="etcd-") as directory:
         etcd = _started(Path(directory), *flags)

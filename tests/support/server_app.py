@@ -32,7 +32,7 @@ JSON_PATCH = "application/json-patch+json"
 
 
 class Served:
-    """A running application; ``call`` is one request, ``run`` anything else that shall
+    """A running application; ``call`` is one request, ``run`` anything else that has to
     happen in its loop.
     """
 
@@ -70,7 +70,7 @@ class Served:
             return await client.request(method, path, content=content, headers=given)
 
     def get(self, path: str) -> Any:
-        """Return what is at a path, which must be there."""
+        """Return the object at a path, which must exist."""
         return self.call("GET", path).raise_for_status().json()
 
     def post(self, path: str, body: Any) -> Any:

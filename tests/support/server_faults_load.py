@@ -111,7 +111,7 @@ class Load:
         return total
 
     async def check(self) -> dict[str, dict[str, str]]:
-        """Check the counters, which all servers must have alike; return their data."""
+        """Check the counters, which must be equal on all servers; return their data."""
         data_by_server: list[dict[str, dict[str, str]]] = []
         async with client() as http:
             for url in self.servers:
@@ -205,7 +205,7 @@ PATCHES: Final[Sequence[MakePatch]] = (
 
 
 def client() -> httpx.AsyncClient:
-    """Return a client for HTTP, which therefore loads no certificates."""
+    """Return a client for HTTP, so it loads no certificates."""
     return httpx.AsyncClient(
         timeout=30,
         trust_env=False,

@@ -117,7 +117,7 @@ class Kubectl:
     def run(
         self, *arguments: str, given: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run it, whatever its exit code is."""
+        """Run it and accept every exit code."""
         return subprocess.run(
             self.command(*arguments),
             env={**self.environment, **environment},

@@ -2,7 +2,7 @@
 
 These are the rows of the version-skew matrix, which KEP-1027 cites in its section
 Discriminator Field and does not publish. A row states what each party does; what
-arrives at the server and what becomes of it follows from that.
+the server receives and what it stores follow from that.
 
 A union has the members a and b; newer parties also know n. A structured client is
 compiled from types, so it drops the fields that it does not know. An unstructured

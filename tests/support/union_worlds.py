@@ -212,7 +212,7 @@ def unions_of(document: JSONObject) -> list[JSONObject]:
 
 
 def members_of(union: JSONObject) -> list[str]:
-    """Return the names of the members, whatever the shape of the union."""
+    """Return the names of the members, for every shape of the union."""
     names: list[str] = []
     for shape in ("fields-to-discriminateBy", "members"):
         names += as_object(union.get(shape))

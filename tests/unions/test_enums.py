@@ -122,7 +122,7 @@ def test_any_json_is_checked_and_left_alone(obj: JSON) -> None:
     for found in validate_enums(obj, POD):
         value = obj
         for step in found.path.steps:
-            value = value[step.index if isinstance(step, Element) else step]  # type: ignore[index]  # it is there
+            value = value[step.index if isinstance(step, Element) else step]  # type: ignore[index]  # the path exists
         assert same(value, found.value)
     assert same(obj, before)
 
@@ -229,7 +229,7 @@ def descriptions(schemas: Any) -> dict[tuple[str, str], str | None]:
         ),
     ],
 )
-def test_what_is_no_schema_is_refused(document: JSON, pointer: str) -> None:
+def test_a_value_that_is_not_a_schema_is_refused(document: JSON, pointer: str) -> None:
     with pytest.raises(SchemaError) as caught:
         without_enums(document)
     assert caught.value.path.pointer == pointer

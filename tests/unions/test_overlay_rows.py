@@ -20,8 +20,8 @@ from tests.support.overlay_rows import (
     unions_of,
 )
 
-# The fields of each type that exclude no other. A field that is neither here nor in the
-# overlay is new in Kubernetes, and has to be put into one of them.
+# The fields of each type that exclude no other. A field that is not listed here and not
+# in the overlay is new in Kubernetes, and has to be put into one of them.
 OTHER_FIELDS = {
     "admissionregistration.v1.WebhookClientConfig": {"caBundle"},
     "apiextensions.v1.WebhookClientConfig": {"caBundle"},

@@ -133,7 +133,7 @@ def test_discriminated_members_are_validated(name: str, union: UnionGroup) -> No
     )
 
 
-def test_an_empty_value_beside_value_from_is_no_second_member() -> None:
+def test_an_empty_value_next_to_value_from_is_not_a_second_member() -> None:
     # Clients in Go write an empty string for an unset value, and servers accept it.
     schema = schema_of(f"{CORE}EnvVar")
     source: JSONObject = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}

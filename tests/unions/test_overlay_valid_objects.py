@@ -55,8 +55,8 @@ def test_every_kind_of_volume_is_among_the_valid_objects() -> None:
     assert members == {"name", *union.names}
 
 
-def test_switching_deep_inside_a_pod_clears_what_was_there() -> None:
-    """Elements are paired by their merge keys, wherever they stand."""
+def test_switching_deep_inside_a_pod_clears_the_old_member() -> None:
+    """Elements are paired by their merge keys, in any order."""
 
     def pod(probe: JSONObject, env: JSONObject, volume: JSONObject) -> JSONObject:
         app: JSONObject = {

@@ -66,7 +66,9 @@ def test_on_conflict_clear_lets_the_discriminator_win() -> None:
         {},
     ],
 )
-def test_clearing_what_the_patch_does_not_set_is_no_conflict(patch: JSONObject) -> None:
+def test_clearing_what_the_patch_does_not_set_is_not_a_conflict(
+    patch: JSONObject,
+) -> None:
     assert normalize_unions({"u": A}, {"u": SWITCHED}, CLOSED, patch=patch).object == {
         "u": {"d": "B", "b": "1"}
     }
@@ -146,7 +148,7 @@ def test_what_a_patch_removed_is_not_restored(
 
 
 def without_a(value: JSON) -> JSON:
-    """Remove the member a wherever it is."""
+    """Remove the member a at every level."""
     if isinstance(value, dict):
         return {n: without_a(member) for n, member in value.items() if n != "a"}
     if isinstance(value, list):

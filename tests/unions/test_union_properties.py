@@ -44,7 +44,7 @@ def steps_of(path: Path) -> Steps:
 
 
 def normalized(world: World, profile: str) -> Normalization:
-    """Normalize; a world that the profile refuses is no example."""
+    """Normalize; discard a world that the profile refuses."""
     try:
         result = normalize_unions(world.old, world.new, world.schema, profile=profile)
     except UnionError:

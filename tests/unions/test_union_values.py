@@ -33,7 +33,7 @@ def test_an_unlisted_value_clears_what_was_carried_over_and_warns() -> None:
     assert "a" in warning.message
 
 
-def test_an_unlisted_value_that_clears_nothing_is_no_warning() -> None:
+def test_an_unlisted_value_that_clears_nothing_gives_no_warning() -> None:
     assert (
         normalize_unions(A, {"d": "Z", "a": "2"}, Schema.inline(struct())).warnings
         == ()

@@ -204,7 +204,7 @@ class Direction(ABC):
         )
 
     def schema(self, node: JSON, path: Path) -> JSON:
-        """Convert a schema, wherever it stands."""
+        """Convert a schema at any path."""
         try:
             return rewrite(node, self.schema_node)
         except SmpError as error:
@@ -221,7 +221,7 @@ class Direction(ABC):
         """Convert a security scheme.
 
         A key in a header or a query is the one scheme that Kubernetes has, and both
-        versions write it alike.
+        versions write it in the same way.
         """
         if node.get("type") == "apiKey" and node.get("in") != "cookie":
             return node

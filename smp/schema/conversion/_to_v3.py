@@ -84,7 +84,7 @@ class ToV3(Direction):
         }
         if not STRUCTURE_KEYWORDS.isdisjoint(others):
             raise SchemaError(
-                "a schema has a structure beside its reference",
+                "a schema has both a reference and a structure",
                 code="structure-beside-reference",
             )
         if not others:
@@ -119,7 +119,7 @@ class ToV3(Direction):
             for _, other in bodies[1:]:
                 self.lose(other)
         elif "consumes" in node:
-            # v3 states media types where there is content, and here is none.
+            # v3 states media types as keys of the content, which is missing here.
             self.lose(path / "consumes")
         return operation | self.responses(node, path)
 
@@ -181,7 +181,7 @@ class ToV3(Direction):
             isinstance(response, dict) and "content" in response
             for response in responses.values()
         )
-        # As with consumes: without content there is no place for media types.
+        # As with consumes: v3 states media types only as keys of the content.
         if "produces" in node and not has_content:
             self.lose(path / "produces")
         return {"responses": responses}

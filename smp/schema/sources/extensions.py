@@ -42,7 +42,7 @@ def facets(node: JSONObject) -> JSONObject:
 
 def pick(facets: JSONObject, names: tuple[str, ...]) -> JSONObject:
     """Return the facets of these names, without those that are empty or false."""
-    # Absent, empty and false say the same here, and one of them keeps documents small.
+    # Absent, empty and false mean the same here; leaving all out keeps documents small.
     return {name: facets[name] for name in names if facets.get(name)}
 
 

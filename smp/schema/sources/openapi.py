@@ -266,7 +266,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     # The fields of both would have to be joined, and Kubernetes never publishes that.
     for branch in _branches(node, "allOf"):
         if isinstance(branch, dict) and "$ref" in branch:
-            raise _unresolvable("a structure, and a reference to another one")
+            raise _unresolvable("a schema has both a reference and a structure")
     # Preserving unknown fields makes a node without a structure free-form; in a node
     # with one, the fields that it does not declare (below).
     if facets.get("preserve") and not any(keyword in node for keyword in _STRUCTURE):
@@ -340,7 +340,7 @@ def _combined_type(node: JSONObject) -> TypeDocument:
         return types[0]
     scalars = {name for name in types if isinstance(name, str) and name in SCALARS}
     if len(scalars) < len(types):
-        raise _unresolvable("alternatives that are not all scalars")
+        raise _unresolvable("the alternatives are not all scalars")
     return _single_type(scalars)
 
 

@@ -59,13 +59,13 @@ def _check_local(headers: Headers) -> None:
     for url in (host and f"//{host}", origin):
         if not url:  # clients other than browsers need not send them
             continue
-        # What cannot be parsed is not known to be local.
+        # A URL that cannot be parsed does not count as local.
         try:
             name = urlsplit(url).hostname or ""
         except ValueError:
             name = ""
         if not is_loopback(name):
             raise NotLocalError(
-                "without a token only this machine is served, not "
+                "requests from or to another host need a token: "
                 f"{url.removeprefix('//'):.100}"
             )

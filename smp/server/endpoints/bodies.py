@@ -50,7 +50,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
                 if len(body) > limit:
                     raise TooLargeError(f"limit is {limit}")
     except TimeoutError:
-        raise SlowBodyError("the body of the request did not arrive in time") from None
+        raise SlowBodyError("timed out reading the request body") from None
     return bytes(body)
 
 

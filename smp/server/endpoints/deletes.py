@@ -78,6 +78,6 @@ async def _delete_options(call: Call) -> DeleteOptions:
     body = await read_body(call.request, call.state.settings)
     if body and content_type_of(call.request) not in ("", JSON_TYPE):
         raise UnsupportedMediaTypeError(f"DeleteOptions must be {JSON_TYPE}")
-    # An empty body is none: the options are then those of the query.
+    # Without a body, the options are those of the query.
     document = codec.decode(body) if body.strip() else None
     return DeleteOptions.read(document, call.query)

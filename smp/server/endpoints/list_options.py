@@ -54,7 +54,7 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to list or watch, from which revision, and for how many seconds.
 
     A ``revision`` of None is the newest, and 0 is any; a ``limit`` or a ``timeout`` of
-    0 is none.
+    0 means no limit.
     """
 
     labels: LabelSelector

@@ -53,7 +53,7 @@ async def patch(call: Call) -> Response:
         # Server-side apply creates an object that does not exist, so it is refused
         # before the object is looked for.
         raise UnsupportedMediaTypeError(
-            "this server has no server-side apply; use apply without --server-side"
+            "server-side apply is not supported; use apply without --server-side"
         )
     body = await read_body(call.request, call.state.settings)
 
@@ -73,7 +73,7 @@ class _PendingWrite(msgspec.Struct, frozen=True):
 async def _change(call: Call, transform: Transform, size: int) -> Response:
     """Change an object by a request whose body has so many bytes.
 
-    Where another writer is faster, the change is computed anew from what that one
+    Where another writer is faster, the change is computed again from what that one
     wrote.
     """
     if call.target.subresource == "scale":

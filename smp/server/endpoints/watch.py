@@ -198,7 +198,7 @@ class Stream:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
-        # Whatever ends first ends the answer.
+        # The first one to end ends the response.
         sender = asyncio.create_task(send_lines())
         ends = [
             asyncio.create_task(wait_for_disconnect()),

@@ -29,7 +29,7 @@ _PROPAGATION_POLICIES: Final = ("Background", "Foreground", "Orphan")
 
 
 class Preconditions(msgspec.Struct, frozen=True, rename="camel"):
-    """What must be true of the object; None is no condition."""
+    """What must be true of the object; None means no condition."""
 
     uid: str | None = None
     resource_version: str | None = None
@@ -48,7 +48,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     def read(cls, body: JSON, query: Mapping[str, str]) -> Self:
         """Read the options from the body of a request or, without a body, its query.
 
-        Raises StatusError for a body that is no DeleteOptions, and InvalidError for
+        Raises StatusError for a body that is not DeleteOptions, and InvalidError for
         values that are not allowed.
         """
         try:
@@ -86,7 +86,7 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether nothing shall be stored."""
+        """Whether the deletion is a dry run, so that nothing is stored."""
         return bool(self.dry_run)
 
     def check_preconditions(self, obj: JSONObject, revision: int) -> None:
@@ -122,7 +122,7 @@ def begin_deletion(obj: JSONObject, now: datetime) -> JSONObject | None:
     return with_metadata(
         obj,
         deletionTimestamp=timestamp(now),
-        # Nothing has to end first: the server runs no processes.
+        # Immediate: this server runs no processes that would have to end first.
         deletionGracePeriodSeconds=0,
         # Controllers behave differently from now on (Go: rest.BeforeDelete).
         generation=next_generation(obj),

@@ -105,7 +105,7 @@ def prepare_for_create(
     Raises StatusError for an object of another namespace, and InvalidError for names
     that are not allowed.
     """
-    # What a client states about system fields counts for nothing.
+    # The system fields of a client are ignored.
     unset = dict.fromkeys(_SYSTEM_FIELDS, ABSENT)
     obj = with_metadata(without_resource_version(obj), **unset)
 
@@ -180,7 +180,7 @@ def next_generation(obj: JSONObject) -> int:
 
 
 def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
-    # Where status is no subresource, it is part of what the client writes.
+    # Without a status subresource, the client writes the status as well.
     excluded = {"metadata", "status"} if resource.status else {"metadata"}
     return {name: value for name, value in obj.items() if name not in excluded}
 

@@ -32,29 +32,29 @@ def _matching(pattern: str, longest: int, detail: str) -> Rule:
 subdomain: Final = _matching(
     rf"{_LABEL}(\.{_LABEL})*",
     253,
-    "must be lower case letters, digits, '-' and '.', and begin and end with a letter "
-    "or a digit (RFC 1123 subdomain)",
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+    "characters, '-' or '.', and must start and end with an alphanumeric character",
 )
 # Names that are one part of a host name (Go: content.IsDNS1123Label).
 label: Final = _matching(
     _LABEL,
     63,
-    "must be lower case letters, digits and '-', and begin and end with a letter "
-    "or a digit (RFC 1123 label)",
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters "
+    "or '-', and must start and end with an alphanumeric character",
 )
 # The older rule, of DNS servers that refuse a digit first (Go: IsDNS1035Label).
 rfc1035_label: Final = _matching(
     r"[a-z]([-a-z0-9]*[a-z0-9])?",
     63,
-    "must be lower case letters, digits and '-', begin with a letter and not end "
-    "with '-' (RFC 1035 label)",
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+    "start with an alphabetic character, and end with an alphanumeric character",
 )
 # Go: validation.IsQualifiedName, the part after the slash.
 _unprefixed_key: Final = _matching(
     r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     63,
-    "must be letters, digits, '-', '_' and '.', and begin and end with a letter "
-    "or a digit",
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+    "with an alphanumeric character",
 )
 
 
@@ -63,8 +63,11 @@ def path_segment(text: str) -> str:
 
     Go: k8s.io/apimachinery/pkg/api/validation/path.IsValidPathSegmentName.
     """
-    if text in {".", ".."} or "/" in text or "%" in text:
-        return "may not be '.' or '..', nor contain '/' or '%'"
+    if text in {".", ".."}:
+        return f"may not be '{text}'"
+    for character in "/%":
+        if character in text:
+            return f"may not contain '{character}'"
     return ""
 
 

@@ -88,7 +88,7 @@ def scale_of(obj: JSONObject, resource: Resource) -> JSONObject:
         replicas = paths.default_replicas
     if replicas is None:
         raise NoReplicasError(
-            "no value for the replicas of the scale", path=Path(paths.spec_replicas)
+            "the replicas of the scale are not set", path=Path(paths.spec_replicas)
         )
     status: JSONObject = {
         "replicas": _integer(value_at(obj, paths.status_replicas)),
@@ -114,8 +114,8 @@ def with_scale(obj: JSONObject, scale: JSONObject, resource: Resource) -> JSONOb
     """Return an object with the replicas of a changed Scale; absent replicas are 0.
 
     Raises UnknownResourceError for a resource without the subresource, StatusError for
-    an object of another kind, and InvalidError for replicas that are no integer from 0
-    to 2^31 - 1.
+    an object of another kind, and InvalidError for replicas other than an
+    integer from 0 to 2^31 - 1.
     """
     if (scale.get("kind"), scale.get("apiVersion")) != ("Scale", SCALE_API_VERSION):
         raise StatusError(f"the object must be a Scale in {SCALE_API_VERSION}")

@@ -134,7 +134,7 @@ def _with_server_state(
         return Admitted(_with_namespace_state(old, new))
     if resource.key != CRDS:
         return Admitted(new)
-    # Validation comes first: what is invalid has no state.
+    # Before the state: reading validates the definition, and raises InvalidError.
     definition = crds.Definition.read(new)
     if crds.is_established(old):
         changed = [

@@ -57,7 +57,7 @@ class Kinds:
         # one back.
         self._definitions: dict[str, Definition] = {}
         self._revisions: dict[str, int] = {}
-        # What follows from the definitions; computed anew when it is next needed.
+        # What follows from the definitions; computed again when it is next needed.
         self._is_current = True
         self._resources = self._builtin
         self._openapi = OpenAPI(self._builtin, catalog)

@@ -47,4 +47,4 @@ def lost_revisions() -> Iterator[None]:
     try:
         yield
     except FutureRevisionError as error:
-        raise LostRevisionError(f"{error.problem}: the store has lost it") from None
+        raise LostRevisionError(f"{error.problem}: its history is incomplete") from None

@@ -210,7 +210,7 @@ class Gateway:
             async with asyncio.timeout(self._timeout):
                 await self._free.acquire()
         except TimeoutError:
-            raise StoreError("etcd is too slow for so many requests") from None
+            raise StoreError("etcd: too many requests") from None
         # The semaphore has as many permits as there are clients: one is idle.
         client = self._idle.pop()
         try:
@@ -232,7 +232,7 @@ def _error_of(
     failure = _Failure(response.reason_phrase)
     with suppress(msgspec.MsgspecError):
         failure = _FAILURE.decode(response.content)
-    # Only the texts of etcd (api/v3rpc/rpctypes/error.go) and gRPC tell these apart.
+    # They differ only in the messages of etcd (api/v3rpc/rpctypes/error.go) and gRPC.
     if "has been compacted" in failure.message:
         return Expired(request["revision"])
     if "future revision" in failure.message:

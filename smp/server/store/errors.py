@@ -43,7 +43,7 @@ class Expired(SmpError):  # noqa: N818 - the reason that Kubernetes gives: Expir
 
     def __init__(self, revision: int) -> None:
         super().__init__(
-            f"the history of revision {revision} is gone",
+            f"revision {revision} has been compacted",
             hint="list again and watch from there",
         )
         self.revision = revision
@@ -56,8 +56,8 @@ class FutureRevisionError(SmpError):
     status = 504
 
     def __init__(self, revision: int, current: int | None = None) -> None:
-        now = "" if current is None else f", which is at {current}"
-        super().__init__(f"revision {revision} is in the future of this store{now}")
+        now = "" if current is None else f", the current one is {current}"
+        super().__init__(f"revision {revision} is a future revision{now}")
         self.revision = revision
 
 

@@ -1,7 +1,7 @@
 """Watching: the last changes in memory, and watchers that each read at its own pace.
 
 One task per store, the ``Feed``, follows the durable history of changes (its
-``Source``) and appends them to a ``Log``, whatever the number of watchers. A watcher is
+``Source``) and appends them to a ``Log``, for any number of watchers. A watcher is
 only a position in the log, so a slow or abandoned one keeps nothing in memory:
 
 1. it takes the changes after its position from the log, and advances;
@@ -73,8 +73,8 @@ class Log:
     ) -> None:
         self.start = self.revision = revision
         self.closed = False
-        # Set at the next change, and then replaced. Who takes it before it reads the
-        # log, and waits for it afterwards, misses no change in between.
+        # Set at the next change, and then replaced. A watcher that takes it before it
+        # reads the log, and waits for it afterwards, misses no change in between.
         self.changed = asyncio.Event()
         self._events: list[Event] = []
         self._size = 0

@@ -16,7 +16,7 @@ import msgspec
 
 from smp.server.store.errors import StoreError
 
-# The revision of a store that was never written, as etcd counts; 0 is no revision.
+# The revision of a store that was never written, as etcd counts; revisions are above 0.
 FIRST_REVISION: Final = 1
 
 
@@ -89,7 +89,7 @@ class Store(Protocol):
     ) -> Page:
         """Return the keys with a prefix, in order, that come after a key.
 
-        A ``limit`` of 0 is no limit. A revision other than 0 selects the snapshot.
+        A ``limit`` of 0 means no limit. A revision other than 0 selects the snapshot.
         Raises Expired and FutureRevisionError.
         """
         ...

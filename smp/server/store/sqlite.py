@@ -116,7 +116,7 @@ class SQLiteStore(Writes):
     def __init__(
         self, path: str, *, history: int = HISTORY, progress: float = PROGRESS
     ) -> None:
-        # In WAL mode readers do not wait for the writer, nor it for them.
+        # In WAL mode readers and the writer do not wait for each other.
         writing, reading = _open(path), _open(path)
         self._history = history
         self._writer = Worker(writing, "BEGIN IMMEDIATE")

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 
 smp has to answer what the Go reference answers, except for the rows of
-docs/deviations.md. So a difference is no failure by itself: it has to be *explained*,
+docs/deviations.md. So a difference alone is not a failure: it has to be *explained*,
 and only by a deviation that takes part in it. A list of forgiven cases would hide new
 faults, and a comparison that ignores, say, the order of lists would hide them, too.
 Instead an explanation is an experiment:

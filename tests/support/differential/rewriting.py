@@ -47,7 +47,7 @@ def unchanged(_name: str, value: JSON, _field: Field | None) -> JSON:
     return value
 
 
-# Deviations 3 and 4: scalars, wherever they are.
+# Deviations 3 and 4: scalars, at any path.
 
 
 def separate_printed_forms(_name: str, value: JSON, _field: Field | None) -> JSON:

@@ -126,7 +126,7 @@ class PatchMaker(ChangeMaker):
             for name in self._merge_keys(field, 1):
                 merged.append(_retaining_key({**fresh, key: name}, key))
         if self._chance(0.04):
-            # Replace the whole list, or delete an element that is not there.
+            # Replace the whole list, or delete an element that does not exist.
             if self._chance(0.5):
                 deleted.append({"$patch": "replace"})
             else:

@@ -173,7 +173,7 @@ class FieldReader:
         for _ in range(_LONGEST_CHAIN):
             defaults = markers.get("default", ())
             for marker in defaults[1:]:
-                self._problems.misuse(at, marker, "a second default")
+                self._problems.misuse(at, marker, "more than one default")
             if defaults and defaults[0].value:
                 return at, defaults[0], self._parsed_default(at, defaults[0])
             while isinstance(type_, PointerType):

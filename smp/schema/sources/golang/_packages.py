@@ -292,7 +292,7 @@ class Packages:
     ) -> tuple[GoType | None, Expression]:
         match expression:
             case Conversion(to, inner):
-                # T(x) has the type T, whatever the type of x.
+                # T(x) has the type T.
                 return to, self._evaluate_expression(inner, seen)[1]
             case Sum(left, right):
                 left_type, left_value = self._evaluate_expression(left, seen)

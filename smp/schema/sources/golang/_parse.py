@@ -330,7 +330,7 @@ def _field(node: Node, name: str) -> Node | None:
 def _required(node: Node, name: str) -> Node:
     child = node.child_by_field_name(name)
     if child is None:
-        raise LookupError(f"the grammar promises {name} in {node.type}")
+        raise LookupError(f"{node.type} has no {name}, which the grammar requires")
     return child
 
 

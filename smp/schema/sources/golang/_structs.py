@@ -145,7 +145,7 @@ class StructReader:
         seen: set[str] = set()
         for json_field in result.fields():
             if json_field.name in seen:
-                problem = f"two fields are called {json_field.name!r} in JSON"
+                problem = f"two fields have the JSON name {json_field.name!r}"
                 duplicate = json_field.at.error(problem, code="duplicate-field")
                 self._problems.add(duplicate)
             seen.add(json_field.name)

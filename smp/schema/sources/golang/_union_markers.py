@@ -192,7 +192,7 @@ def _only(
 ) -> JSONField | None:
     """Return the discriminator of a union, None without one; more are misused."""
     for field in discriminators[1:]:
-        problem = "a second discriminator: a union has one"
+        problem = "more than one discriminator for one union"
         problems.misuse_on(field, marker, problem)
     return discriminators[0] if discriminators else None
 

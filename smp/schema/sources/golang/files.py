@@ -1,4 +1,4 @@
-"""Go sources read from disk: apart from this module, the package does no I/O."""
+"""Go sources read from disk: the rest of the package does no I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_sources(paths: Iterable[str | PathLike[str]]) -> dict[str, str]:
             except OSError as error:
                 raise _unreadable(path, str(error.strerror)) from None
             except ValueError:
-                raise _unreadable(path, "it is not UTF-8") from None
+                raise _unreadable(path, "the file is not UTF-8") from None
     return sources
 
 

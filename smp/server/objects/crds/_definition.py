@@ -103,7 +103,7 @@ def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> Defined
         for name, schema in schemas.items()
         if as_object(schema).get(_KINDS) == [kind]
     )
-    # A definition has no schema of lists: they are all alike.
+    # A definition has no schema of lists: all lists have the same one.
     list_schema: JSONObject = {
         "type": "object",
         "required": ["items"],

@@ -24,7 +24,7 @@ _RE2_OPTIONS.log_errors = False
 
 
 def is_integer(_checker: Any, value: JSON) -> bool:
-    """Tell whether a value is an integer; 1.0 is one in JSON Schema, true is none."""
+    """Tell whether a value is an integer; in JSON Schema 1.0 is one, true is not."""
     # In Python a boolean is an instance of int.
     if isinstance(value, float):
         return value.is_integer()

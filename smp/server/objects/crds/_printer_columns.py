@@ -20,7 +20,7 @@ from smp.values import JSON, Absent, JSONObject, printed
 from smp.violations import Violation
 
 _TYPES: Final = ("boolean", "date", "integer", "number", "string")
-# A definition without columns gets this one beside the name.
+# A definition without columns gets this one after the name.
 _AGE: Final = PrinterColumn(
     name="Age", type="date", json_path=".metadata.creationTimestamp"
 )

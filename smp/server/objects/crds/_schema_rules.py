@@ -87,7 +87,7 @@ def _problems(schema: JSON, path: Path, *, structural: bool) -> Iterator[Violati
     yield from _keyword_problems(schema, path)
     if structural:
         yield from _type_problems(schema, path)
-        # A default is a value like any other. A null default is none.
+        # A default must fit its own schema. A null default counts as absent.
         default = schema.get("default")
         if default is not None:
             for violation in violations(default, schema):

@@ -89,7 +89,7 @@ def _find_conflict(
         if other.group == group and other.plural != defined.plural:
             taken_names |= {other.plural, other.singular, *other.short_names}
             taken_kinds |= {other.kind, other.list_kind}
-    # Names and kinds are looked up in the group as a whole, whatever the version.
+    # Names and kinds are looked up in the whole group, in every version.
     for reason, names, taken in (
         ("SingularConflict", (defined.singular,), taken_names),
         ("ShortNamesConflict", defined.short_names, taken_names),
@@ -108,7 +108,7 @@ def _conditions(
 ) -> list[JSONObject]:
     """Return the conditions NamesAccepted and Established."""
     names_reason = conflict or ("NoConflicts", "no conflicts found")
-    # A definition that is established stays so, whatever becomes of its names.
+    # An established definition stays so, even if its names are no longer accepted.
     established = is_established(document) or not conflict
     established_reason = ("NotAccepted", "not all names are accepted")
     if established:

@@ -23,7 +23,7 @@ from smp.server.objects.crds._keywords import KEYWORDS, is_integer
 from smp.values import JSON, JSONObject, as_list
 from smp.violations import Violation, unsupported
 
-# The formats that Kubernetes and jsonschema check alike, without further packages.
+# The formats that Kubernetes and jsonschema, without further packages, check alike.
 _FORMATS: Final = FormatChecker(["date", "email", "ipv4", "ipv6", "uuid"])
 _TIME: Final = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII

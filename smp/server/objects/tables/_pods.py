@@ -14,7 +14,7 @@ made as follows:
 
 Without step 3 the states of the other containers would follow, the last container
 first, so that the reason of the first one remains. A pod that is being deleted is
-"Terminating" whatever its containers do.
+"Terminating", regardless of its containers.
 """
 
 from __future__ import annotations
@@ -177,10 +177,10 @@ def _summarize_init_containers(pod: JSONObject) -> _InitSummary:
         if is_sidecar:
             summary.sidecar_restarts.add(state)
         terminated = at(state, "state.terminated")
-        # A container that has done its work holds nothing up.
+        # A completed container does not hold up the next one.
         if isinstance(terminated, dict) and not terminated.get("exitCode"):
             continue
-        # Nor does a sidecar that runs.
+        # A running sidecar does not hold anything up either.
         if is_sidecar and state.get("started") is True:
             if state.get("ready") is True:
                 summary.ready += 1

@@ -46,7 +46,7 @@ class Column(msgspec.Struct, frozen=True):
 def time_since(time: JSON, now: datetime) -> str:
     """Print how long ago a time was (Go: translateTimestampSince).
 
-    Null gives ``<unknown>``, a value that is no time ``<invalid>``.
+    Null gives ``<unknown>``, a value that is not a time ``<invalid>``.
     """
     if time is None:
         return "<unknown>"
