@@ -26,7 +26,7 @@ def patch(
     object. Without a schema (None: a kind that is not described) strategic merge
     patches are not accepted, and only what all objects share is checked. Raises
     DocumentError and ObjectError where the stored object is not one, and what a hook
-    raises that is no SmpError; everything else is an outcome.
+    raises other than a SmpError; everything else is an outcome.
     """
     return patch_outcome(stored, body, media_type, schema, options)
 
