@@ -34,18 +34,23 @@ from tests.support.strategies import json_values, makers
 Operation = Callable[[Any, Any, Schema], object]
 
 
-def three_way(one: Any, other: Any, schema: Schema) -> object:
-    return three_way_patch(one, other, one, schema)
+def three_way(first: Any, second: Any, schema: Schema) -> object:
+    return three_way_patch(first, second, first, schema)
 
 
-def strict_three_way(one: Any, other: Any, schema: Schema) -> object:
+def strict_three_way(first: Any, second: Any, schema: Schema) -> object:
     return three_way_patch(
-        other, one, other, schema, overwrite=False, preconditions=KUBECTL_PRECONDITIONS
+        second,
+        first,
+        second,
+        schema,
+        overwrite=False,
+        preconditions=KUBECTL_PRECONDITIONS,
     )
 
 
-def compose(one: Any, other: Any, schema: Schema) -> object:
-    return compose_patches([one, other, one], schema)
+def compose(first: Any, second: Any, schema: Schema) -> object:
+    return compose_patches([first, second, first], schema)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -88,33 +93,33 @@ WIDE = inline(
 
 
 def assert_result_or_error(
-    operation: Operation, one: JSON, other: JSON, schema: Schema
+    operation: Operation, first: JSON, second: JSON, schema: Schema
 ) -> None:
-    before = copy.deepcopy([one, other])
+    before = copy.deepcopy([first, second])
     try:
-        result = operation(one, other, schema)
+        result = operation(first, second, schema)
     except SmpError as error:
         # A composition has steps that stand in neither patch.
-        documents = () if operation is compose else (one, other)
+        documents = () if operation is compose else (first, second)
         assert_reported(error, *documents)
     else:
         expected = tuple if operation is find_conflicts else dict
         assert isinstance(result, expected)
-    assert same([one, other], before)
+    assert same([first, second], before)
 
 
 @pytest.mark.slow
 @every_operation
 @settings(max_examples=150, deadline=None)
 @given(
-    one=json_values(),
-    other=json_values(),
+    first=json_values(),
+    second=json_values(),
     schema=st.sampled_from([subject.schema for subject in subjects()]),
 )
 def test_any_json_gives_a_result_or_an_error_of_this_library(
-    operation: Operation, one: JSON, other: JSON, schema: Schema
+    operation: Operation, first: JSON, second: JSON, schema: Schema
 ) -> None:
-    assert_result_or_error(operation, one, other, schema)
+    assert_result_or_error(operation, first, second, schema)
 
 
 @pytest.mark.slow
@@ -126,9 +131,9 @@ def test_broken_objects_give_a_result_or_an_error_of_this_library(
 ) -> None:
     schema = maker.subject().schema
     live = maker.object(schema)
-    one = maker.spoiled(maker.patch(live, schema), schema, patch=True)
-    other = maker.spoiled(maker.extended(live, schema), schema, patch=True)
-    for pair in ((one, other), (other, one), (maker.arbitrary(), one)):
+    first = maker.spoiled(maker.patch(live, schema), schema, patch=True)
+    second = maker.spoiled(maker.extended(live, schema), schema, patch=True)
+    for pair in ((first, second), (second, first), (maker.arbitrary(), first)):
         assert_result_or_error(operation, *pair, schema)
 
 
@@ -136,7 +141,7 @@ def test_broken_objects_give_a_result_or_an_error_of_this_library(
 @settings(max_examples=300, deadline=None)
 @given(document=json_values(), one=json_values(), other=json_values())
 def test_any_schema_document_gives_a_schema_or_an_error_of_this_library(
-    document: JSON, one: JSON, other: JSON
+    document: JSON, first: JSON, second: JSON
 ) -> None:
     try:
         schema = inline(document)
@@ -144,7 +149,7 @@ def test_any_schema_document_gives_a_schema_or_an_error_of_this_library(
         assert_reported(error)
         return
     for operation in OPERATIONS.values():
-        assert_result_or_error(operation, one, other, schema)
+        assert_result_or_error(operation, first, second, schema)
 
 
 def nested(step: Callable[[JSON], JSON], innermost: JSON) -> JSONObject:
@@ -194,14 +199,14 @@ def test_bottomless_values_are_an_error_or_a_result(
         .schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
         .with_unknown_fields("merge")
     )
-    deep, other = nested(step, 1), nested(step, 2)
+    deep, second = nested(step, 1), nested(step, 2)
     try:
-        OPERATIONS[name](deep, other, schema)
+        OPERATIONS[name](deep, second, schema)
         outcome = "a result"
     except SmpError as error:
         outcome = error.code
     finally:
-        dismantle(deep, other)
+        dismantle(deep, second)
     expected = {"too-deep"}
     if step is a_list and name in OUTCOMES_OF_DEEP_LISTS:
         expected = OUTCOMES_OF_DEEP_LISTS[name]
@@ -301,13 +306,13 @@ def test_a_hundred_thousand_elements_are_processed() -> None:
         if isinstance(elements, list)
     }
     with time_limit():
-        one = apply_patch(
+        first = apply_patch(
             live,
             {"named": [{"name": f"n{SIZE // 2}", "value": 9}], "tags": ["new"]},
             WIDE,
         )
-        assert isinstance(one["named"], list)
-        assert one["named"][SIZE // 2] == {"name": f"n{SIZE // 2}", "value": 9}
+        assert isinstance(first["named"], list)
+        assert first["named"][SIZE // 2] == {"name": f"n{SIZE // 2}", "value": 9}
         for target in (modified, backwards, {}):
             patch = two_way_patch(live, target, WIDE)
             assert same(apply_patch(live, patch, WIDE), target)

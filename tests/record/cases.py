@@ -95,21 +95,21 @@ def disagreements(go: Reference, case: SpecCase) -> Iterator[str]:
     """
     references = case.object("reference")
     for operation, expected in comparable(case).items():
-        found = answers(go, case, operation)
+        results = answers(go, case, operation)
         if operation in references:
-            if not same(references[operation], as_reference(found)):
-                yield f"{operation}: Go does {as_reference(found)}"
-            elif len(found) == 1 and agrees(
-                found[0], expected, operation, exactly=True
+            if not same(references[operation], as_reference(results)):
+                yield f"{operation}: Go does {as_reference(results)}"
+            elif len(results) == 1 and agrees(
+                results[0], expected, operation, exactly=True
             ):
                 yield f"{operation}: no deviation from Go"
-        elif len(found) != 1 or not agrees(found[0], expected, operation):
-            yield f"{operation}: Go does {as_reference(found)}"
+        elif len(results) != 1 or not agrees(results[0], expected, operation):
+            yield f"{operation}: Go does {as_reference(results)}"
 
 
-def as_reference(found: list[JSONObject]) -> JSON:
+def as_reference(results: list[JSONObject]) -> JSON:
     """Write Go's answers as a ``reference`` does."""
-    return found[0] if len(found) == 1 else {"any_of": list[JSON](found)}
+    return results[0] if len(results) == 1 else {"any_of": list[JSON](results)}
 
 
 def recorded(go: Reference, case: SpecCase) -> JSONObject:
@@ -126,27 +126,29 @@ def recorded(go: Reference, case: SpecCase) -> JSONObject:
     for operation in computable(case):
         if operation in expected or failing & {"three_way", "two_way"}:
             continue
-        found = answers(go, case, operation)
-        if operation == "composed" and not _is_composition(go, case, found):
+        results = answers(go, case, operation)
+        if operation == "composed" and not _is_composition(go, case, results):
             continue
-        if len(found) != 1 or "value" not in found[0]:
-            raise UnrecordableError(f"{operation}: {as_reference(found)}")
+        if len(results) != 1 or "value" not in results[0]:
+            raise UnrecordableError(f"{operation}: {as_reference(results)}")
         if operation != "two_way_result" or not same(
-            found[0]["value"], as_go_prints(case.document["modified"])
+            results[0]["value"], as_go_prints(case.document["modified"])
         ):
-            members[operation] = found[0]["value"]
+            members[operation] = results[0]["value"]
     return members
 
 
 def _reference(go: Reference, case: SpecCase) -> JSONObject:
     """Return what Go does for each operation whose expectation is another one."""
-    found = {operation: answers(go, case, operation) for operation in comparable(case)}
+    results = {
+        operation: answers(go, case, operation) for operation in comparable(case)
+    }
     differing = {
-        operation: as_reference(found[operation])
+        operation: as_reference(results[operation])
         for operation, expected in comparable(case).items()
         if not all(
             agrees(answer, expected, operation, exactly=True)
-            for answer in found[operation]
+            for answer in results[operation]
         )
     }
     if not differing:
@@ -154,12 +156,12 @@ def _reference(go: Reference, case: SpecCase) -> JSONObject:
     return {} if same(case.object("reference"), differing) else {"reference": differing}
 
 
-def _is_composition(go: Reference, case: SpecCase, found: list[JSONObject]) -> bool:
+def _is_composition(go: Reference, case: SpecCase, results: list[JSONObject]) -> bool:
     """Tell whether Go's composition does what the patches do in turn.
 
     It does not always: it loses deletions, for example (deviation 14).
     """
-    composed = [{"result": answer.get("value")} for answer in found]
+    composed = [{"result": answer.get("value")} for answer in results]
     return same(
         list[JSON](_applied(go, case, case.document["live"], composed)),
         list[JSON](_result(go, case)),
@@ -167,31 +169,33 @@ def _is_composition(go: Reference, case: SpecCase, found: list[JSONObject]) -> b
 
 
 def _answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
-    given = case.document
+    document = case.document
     match operation:
         case "two_way":
-            found = _ask(
+            results = _ask(
                 go,
                 case,
                 "two_way",
-                original=given["original"],
-                modified=given["modified"],
+                original=document["original"],
+                modified=document["modified"],
             )
         case "two_way_result":
-            found = _applied(go, case, given["original"], _answers(go, case, "two_way"))
+            results = _applied(
+                go, case, document["original"], _answers(go, case, "two_way")
+            )
         case "three_way":
-            found = _three_way(go, case)
+            results = _three_way(go, case)
         case "composed":
-            found = _ask(go, case, "compose", patches=given["patches"])
-        case "conflicts" if "left" in given:
-            found = _ask(
-                go, case, "conflicts", left=given["left"], right=given["right"]
+            results = _ask(go, case, "compose", patches=document["patches"])
+        case "conflicts" if "left" in document:
+            results = _ask(
+                go, case, "conflicts", left=document["left"], right=document["right"]
             )
         case "conflicts":
-            found = [{"result": "error" in answer} for answer in _three_way(go, case)]
+            results = [{"result": "error" in answer} for answer in _three_way(go, case)]
         case _:
-            found = _result(go, case)
-    return found
+            results = _result(go, case)
+    return results
 
 
 def _three_way(go: Reference, case: SpecCase) -> list[JSONObject]:
@@ -231,22 +235,22 @@ def _result(go: Reference, case: SpecCase) -> list[JSONObject]:
 
 
 def _applied(
-    go: Reference, case: SpecCase, original: JSON, found: list[JSONObject]
+    go: Reference, case: SpecCase, original: JSON, results: list[JSONObject]
 ) -> list[JSONObject]:
     applied = (
         _ask(go, case, "apply", original=original, patch=answer["result"])
         if "result" in answer
         else [answer]
-        for answer in found
+        for answer in results
     )
     return _distinct(list(chain.from_iterable(applied)))
 
 
-def _distinct(found: list[JSONObject]) -> list[JSONObject]:
+def _distinct(results: list[JSONObject]) -> list[JSONObject]:
     return [
         answer
-        for at, answer in enumerate(found)
-        if not any(same(answer, other) for other in found[:at])
+        for at, answer in enumerate(results)
+        if not any(same(answer, other) for other in results[:at])
     ]
 
 
@@ -257,10 +261,10 @@ def _ask(go: Reference, case: SpecCase, op: str, **request: JSON) -> list[JSONOb
         if schema is None
         else {"lookup": "openapi", "schema": schema}
     )
-    found = go.ask(op, repeat=RUNS, **kind, **request)["results"]
+    results = go.ask(op, repeat=RUNS, **kind, **request)["results"]
     return (
-        [answer for answer in found if isinstance(answer, dict)]
-        if isinstance(found, list)
+        [answer for answer in results if isinstance(answer, dict)]
+        if isinstance(results, list)
         else []
     )
 

@@ -164,8 +164,8 @@ def record_chains(go: Reference, count: int) -> list[JSONObject]:
     """Record that many chains of patches for which the law of composition holds."""
     lines: list[JSONObject] = []
     for first in range(FIRST, FIRST + 6 * count, 500):
-        made = [composition.random_chain(seed) for seed in range(first, first + 500)]
-        for outcome in composition.outcomes(go, made):
+        chains = [composition.random_chain(seed) for seed in range(first, first + 500)]
+        for outcome in composition.outcomes(go, chains):
             if len(lines) == count:
                 return lines
             if outcome.verdict != composition.KEPT:

@@ -61,49 +61,56 @@ def compiled(discovery: Path) -> str:
 
 def _core(document: dict[str, Any]) -> Iterator[JSONObject]:
     """Read the core group, which is published in the older form."""
-    names = {one["name"] for one in document["resources"]}
-    for one in document["resources"]:
+    names = {resource["name"] for resource in document["resources"]}
+    for resource in document["resources"]:
         subresources = [
-            word for word in ("scale", "status") if f"{one['name']}/{word}" in names
+            word
+            for word in ("scale", "status")
+            if f"{resource['name']}/{word}" in names
         ]
-        if "/" not in one["name"] and _is_stored(one):
-            own = (one["kind"], one["name"], one["singularName"], one["namespaced"])
-            yield _row(("", "v1"), own, one, subresources)
+        if "/" not in resource["name"] and _is_stored(resource):
+            identity = (
+                resource["kind"],
+                resource["name"],
+                resource["singularName"],
+                resource["namespaced"],
+            )
+            yield _row(("", "v1"), identity, resource, subresources)
 
 
 def _groups(document: dict[str, Any]) -> Iterator[JSONObject]:
     for group in document["items"]:
         for version in group["versions"]:
-            for one in filter(_is_stored, version["resources"]):
+            for resource in filter(_is_stored, version["resources"]):
                 subresources = [
-                    each["subresource"] for each in one.get("subresources", ())
+                    each["subresource"] for each in resource.get("subresources", ())
                 ]
-                own = (
-                    one["responseKind"]["kind"],
-                    one["resource"],
-                    one["singularResource"],
-                    one["scope"] != "Cluster",
+                identity = (
+                    resource["responseKind"]["kind"],
+                    resource["resource"],
+                    resource["singularResource"],
+                    resource["scope"] != "Cluster",
                 )
                 yield _row(
                     (group["metadata"]["name"], version["version"]),
-                    own,
-                    one,
+                    identity,
+                    resource,
                     subresources,
                 )
 
 
-def _is_stored(one: dict[str, Any]) -> bool:
-    return {"create", "get", "update"} <= set(one["verbs"])
+def _is_stored(resource: dict[str, Any]) -> bool:
+    return {"create", "get", "update"} <= set(resource["verbs"])
 
 
 def _row(
     place: tuple[str, str],
-    own: tuple[str, str, str, bool],
+    identity: tuple[str, str, str, bool],
     published: dict[str, Any],
     subresources: list[str],
 ) -> JSONObject:
     group, version = place
-    kind, plural, singular, namespaced = own
+    kind, plural, singular, namespaced = identity
     row: JSONObject = {
         "group": group,
         "version": version,

@@ -291,7 +291,7 @@ def test_servers_on_one_store_serve_the_definitions_of_each_other(
     async def scenario() -> None:
         app = create_app(server.store, Settings())
         async with app.router.lifespan_context(app):
-            other = server.beside(app)
+            other = server.replica(app)
             await server.acall("POST", definitions, CRON_TABS)
             # The other server serves the objects at once, and lists them soon.
             created = await other.acall(

@@ -48,7 +48,7 @@ class InterruptedStore(MemoryStore):
 def test_servers_on_one_store_lose_no_patch() -> None:
     async def scenario(server: Served) -> None:
         app = create_app(server.store, Settings())
-        other = server.beside(app)
+        other = server.replica(app)
         await server.acall("POST", CONFIG_MAPS, config_map("a"))
         path = f"{CONFIG_MAPS}/a"
         calls = []
@@ -167,7 +167,7 @@ class ForgetfulStore(MemoryStore):
 def test_definitions_are_watched_again_after_a_failure(failure: Exception) -> None:
     async def scenario(server: Served) -> None:
         other = create_app(server.store, Settings())
-        await server.beside(other).acall("POST", DEFINITIONS, CRON_TABS)
+        await server.replica(other).acall("POST", DEFINITIONS, CRON_TABS)
         await until(lambda: lists(server, "stable.example.com"))
 
     async def lists(server: Served, group: str) -> bool:

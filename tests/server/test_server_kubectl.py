@@ -43,12 +43,12 @@ def test_the_exit_code_of_diff_shows_whether_apply_would_change_something(
 ) -> None:
     kubectl.apply(deployment())
     before = version_of(kubectl)
-    assert kubectl.run("diff", "-f", "-", given=manifest(deployment())).returncode == 0
-    changed = kubectl.run("diff", "-f", "-", given=manifest(deployment("nginx:1.26")))
+    assert kubectl.run("diff", "-f", "-", stdin=manifest(deployment())).returncode == 0
+    changed = kubectl.run("diff", "-f", "-", stdin=manifest(deployment("nginx:1.26")))
     assert changed.returncode == 1
     assert re.search(r"^-.*nginx:1.25\n\+.*nginx:1.26$", changed.stdout, re.MULTILINE)
     added = manifest(config_map("new", a="b"))
-    assert kubectl.run("diff", "-f", "-", given=added).returncode == 1
+    assert kubectl.run("diff", "-f", "-", stdin=added).returncode == 1
     assert version_of(kubectl) == before
     assert kubectl("get", "cm", "-o", "name") == ""
 
@@ -77,9 +77,9 @@ def test_manifests_that_kubectl_prints_are_unchanged_when_applied_again(
         kubectl("create", "deployment", "d", "--image=x", *dry),
     ]
     documents = "---\n".join(printed)
-    first = kubectl("apply", "-f", "-", given=documents)
+    first = kubectl("apply", "-f", "-", stdin=documents)
     assert first.count(" created\n") == len(printed)
-    second = kubectl("apply", "-f", "-", given=documents)
+    second = kubectl("apply", "-f", "-", stdin=documents)
     assert second.count(" unchanged\n") == len(printed)
 
 
@@ -97,7 +97,7 @@ def test_apply_prune_deletes_objects_that_are_no_longer_applied(
 
 def test_server_side_apply_is_refused_with_a_message(kubectl: Kubectl) -> None:
     objects = manifest(config_map("a"))
-    error = error_of(kubectl, "apply", "--server-side", "-f", "-", given=objects)
+    error = error_of(kubectl, "apply", "--server-side", "-f", "-", stdin=objects)
     message = (
         "Server-side apply not available on the server: "
         "(server-side apply is not supported"
@@ -223,15 +223,15 @@ def test_replace_of_an_old_version_is_a_conflict(kubectl: Kubectl) -> None:
     kubectl.apply(deployment())
     live = live_deployment(kubectl)
     replacement = manifest(deployment("nginx:4"))
-    replaced = kubectl("replace", "-f", "-", given=replacement)
+    replaced = kubectl("replace", "-f", "-", stdin=replacement)
     assert replaced == "deployment.apps/web replaced\n"
-    error = error_of(kubectl, "replace", "-f", "-", given=manifest(live))
+    error = error_of(kubectl, "replace", "-f", "-", stdin=manifest(live))
     assert "Error from server (Conflict)" in error
     assert "Operation cannot be fulfilled on deployments.apps" in error
     assert image_of(kubectl) == "nginx:4"
     uid = live_deployment(kubectl)["metadata"]["uid"]
     replacement = manifest(deployment("nginx:5"))
-    forced = kubectl("replace", "--force", "-f", "-", given=replacement)
+    forced = kubectl("replace", "--force", "-f", "-", stdin=replacement)
     assert forced.splitlines()[-1] == "deployment.apps/web replaced"
     assert live_deployment(kubectl)["metadata"]["uid"] != uid
 
@@ -240,13 +240,13 @@ def test_create_run_expose_and_delete(kubectl: Kubectl) -> None:
     assert kubectl("run", "pod", "--image=nginx", "--port=80") == "pod/pod created\n"
     assert kubectl("expose", "pod", "pod", "--port=80") == "service/pod exposed\n"
     twice = manifest(config_map("a"), config_map("a"))
-    error = error_of(kubectl, "create", "-f", "-", given=twice)
+    error = error_of(kubectl, "create", "-f", "-", stdin=twice)
     message = 'error when creating "STDIN": configmaps "a" already exists'
     assert f"Error from server (AlreadyExists): {message}" in error
     create = ("create", "-o", "name", "-f", "-")
-    assert kubectl(*create, given=manifest(config_map("x"))) == "configmap/x\n"
+    assert kubectl(*create, stdin=manifest(config_map("x"))) == "configmap/x\n"
     generated = {**config_map("x"), "metadata": {"generateName": "some-"}}
-    names = {kubectl(*create, given=manifest(generated)) for _ in range(2)}
+    names = {kubectl(*create, stdin=manifest(generated)) for _ in range(2)}
     assert len(names) == 2
     for name in names:
         assert re.fullmatch(r"configmap/some-[a-z0-9]{5}\n", name)

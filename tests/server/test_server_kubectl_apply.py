@@ -234,7 +234,7 @@ def test_the_stored_object_is_what_go_makes_of_the_patch(
     if situation.drift:
         server.patch(path, situation.drift, STRATEGIC)
     live = server.get(path)
-    run = kubectl.run("apply", "-v=9", "-f", "-", given=manifest(situation.after))
+    run = kubectl.run("apply", "-v=9", "-f", "-", stdin=manifest(situation.after))
     assert run.returncode == 0, run.stderr
     (quoted,) = REQUEST_BODY.findall(run.stderr)
     patch = json.loads(f'"{quoted}"')

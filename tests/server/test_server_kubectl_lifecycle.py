@@ -38,7 +38,7 @@ def test_a_finalizer_delays_the_deletion_of_its_namespace(kubectl: Kubectl) -> N
         live = kubectl.server.get(f"/api/v1/namespaces/{namespace}")
         assert live["status"]["phase"] == "Terminating"
         late = manifest(config_map("late"))
-        error = error_of(kubectl, "create", "-f", "-", given=late)
+        error = error_of(kubectl, "create", "-f", "-", stdin=late)
         assert "because it is being terminated" in error
         merge_patch(kubectl, "cm", "held", {"metadata": {"finalizers": None}})
         _, error = waiting.communicate(timeout=30)
@@ -131,9 +131,9 @@ def test_the_life_of_a_custom_resource_and_its_definition(kubectl: Kubectl) -> N
     assert "FIELDS:" in kubectl("explain", "widget.spec")
 
     apply = ("apply", "-f", "-")
-    error = error_of(kubectl, *apply, given=manifest(widget(group, size=0)))
+    error = error_of(kubectl, *apply, stdin=manifest(widget(group, size=0)))
     assert 'The Widget "w" is invalid: spec.size: Invalid value: 0' in error
-    error = error_of(kubectl, *apply, given=manifest(widget(group)))
+    error = error_of(kubectl, *apply, stdin=manifest(widget(group)))
     assert "spec.size: Required value" in error
 
     merge_patch(kubectl, "widget", "w", {"spec": {"replicas": 1}})

@@ -118,9 +118,9 @@ def test_explain_version_and_api_resources(kubectl: Kubectl) -> None:
 def test_errors_are_printed_as_those_of_an_api_server(kubectl: Kubectl) -> None:
     apply = ("apply", "-f", "-")
     bogus = manifest(deployment(bogus=1))
-    error = error_of(kubectl, *apply, given=bogus)
+    error = error_of(kubectl, *apply, stdin=bogus)
     assert 'strict decoding error: unknown field "spec.bogus"' in error
-    warned = kubectl.run(*apply, "--validate=warn", given=bogus)
+    warned = kubectl.run(*apply, "--validate=warn", stdin=bogus)
     assert 'Warning: unknown field "spec.bogus"' in warned.stderr
     assert warned.returncode == 0
     assert "bogus" not in live_deployment(kubectl)["spec"]
@@ -131,9 +131,9 @@ def test_errors_are_printed_as_those_of_an_api_server(kubectl: Kubectl) -> None:
     error = error_of(kubectl, "get", "deploy", "other")
     assert 'deployments.apps "other" not found' in error
     elsewhere = Kubectl(kubectl.server, kubectl.home, "nowhere")
-    error = error_of(elsewhere, "create", "-f", "-", given=manifest(config_map("a")))
+    error = error_of(elsewhere, "create", "-f", "-", stdin=manifest(config_map("a")))
     assert 'namespaces "nowhere" not found' in error
-    error = error_of(kubectl, *apply, given=manifest(config_map("Not_Valid")))
+    error = error_of(kubectl, *apply, stdin=manifest(config_map("Not_Valid")))
     assert 'The ConfigMap "Not_Valid" is invalid: metadata.name: Invalid value' in error
     assert 'Invalid value: "Not_Valid"' in error
     error = error_of(kubectl, "get", "wonders")

@@ -272,8 +272,8 @@ def test_ages_are_those_that_kubectl_computes(time: dict[str, float]) -> None:
     metadata: Any = obj["metadata"]
     ours: set[str] = set()
     for seconds in range(15):
-        moment = datetime.now(UTC) - timedelta(seconds=seconds)
-        ours.add(time_since(metadata["creationTimestamp"], moment))
+        now = datetime.now(UTC) - timedelta(seconds=seconds)
+        ours.add(time_since(metadata["creationTimestamp"], now))
     assert theirs in ours
 
 

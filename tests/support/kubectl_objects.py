@@ -35,8 +35,8 @@ def merge_patch(
     )
 
 
-def error_of(kubectl: Kubectl, *arguments: str, given: str | None = None) -> str:
+def error_of(kubectl: Kubectl, *arguments: str, stdin: str | None = None) -> str:
     """Run kubectl, which must fail, and return its error message."""
-    run = kubectl.run(*arguments, given=given)
+    run = kubectl.run(*arguments, stdin=stdin)
     assert run.returncode != 0
     return run.stderr

@@ -39,7 +39,7 @@ class Served:
     def __init__(self, app: Starlette, store: Store, runner: asyncio.Runner) -> None:
         self.app, self.store, self._runner = app, store, runner
 
-    def beside(self, app: Starlette) -> Served:
+    def replica(self, app: Starlette) -> Served:
         """Return another application on the same store, in the same loop."""
         return Served(app, self.store, self._runner)
 

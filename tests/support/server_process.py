@@ -115,13 +115,13 @@ class Kubectl:
     namespace: str = "default"
 
     def run(
-        self, *arguments: str, given: str | None = None, **environment: str
+        self, *arguments: str, stdin: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run it and accept every exit code."""
         return subprocess.run(
             self.command(*arguments),
             env={**self.environment, **environment},
-            input=given,
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
@@ -129,10 +129,10 @@ class Kubectl:
         )
 
     def __call__(
-        self, *arguments: str, given: str | None = None, **environment: str
+        self, *arguments: str, stdin: str | None = None, **environment: str
     ) -> str:
         """Run it and return what it printed; it must succeed."""
-        done = self.run(*arguments, given=given, **environment)
+        done = self.run(*arguments, stdin=stdin, **environment)
         assert done.returncode == 0, (
             f"kubectl {' '.join(arguments)}: {done.stdout}{done.stderr}"
         )
@@ -146,7 +146,7 @@ class Kubectl:
 
     def apply(self, *objects: Any, options: tuple[str, ...] = ()) -> str:
         """Apply objects."""
-        return self("apply", "-f", "-", *options, given=manifest(*objects))
+        return self("apply", "-f", "-", *options, stdin=manifest(*objects))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start it in the background."""

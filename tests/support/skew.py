@@ -45,11 +45,11 @@ class Structured:
     Its discriminator is a string, so that it also keeps values it does not know.
     """
 
-    known: frozenset[str]
+    fields: frozenset[str]
     sends_patches: bool = False
 
     def decode(self, received: JSONObject) -> JSONObject:
-        return {name: value for name, value in received.items() if name in self.known}
+        return {name: value for name, value in received.items() if name in self.fields}
 
     def encode(self, held: JSONObject) -> JSONObject:
         return {name: value for name, value in held.items() if value not in ("", None)}
@@ -142,9 +142,9 @@ def _pruned(value: JSONObject, type_: Type) -> JSONObject:
 
 
 OLD: Final = Structured(frozenset({"d", "a", "b", "type", "rollingUpdate"}))
-NEW: Final = Structured(OLD.known | {"n"})
+NEW: Final = Structured(OLD.fields | {"n"})
 # A client from before the union had a discriminator.
-BLIND: Final = Structured(OLD.known - {"d"})
+BLIND: Final = Structured(OLD.fields - {"d"})
 LOOSE: Final = Unstructured()
 ANY: Final = (OLD, NEW, LOOSE)
 AWARE: Final = (NEW, LOOSE)

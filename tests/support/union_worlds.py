@@ -142,11 +142,11 @@ class WorldMaker:
         return union
 
     def _object(self, document: JSONObject) -> JSONObject:
-        made: JSONObject = {}
+        result: JSONObject = {}
         for name, node in fields_of(document).items():
             if self._chance(0.5):
-                made[name] = self._value(name, node)
-        return made
+                result[name] = self._value(name, node)
+        return result
 
     def _value(self, name: str, node: JSON) -> JSON:
         node = _type_of_field(node)
@@ -170,22 +170,22 @@ class WorldMaker:
 
     def _changed(self, value: JSONObject, document: JSONObject) -> JSONObject:
         """Change some fields; what stays is the same object, as after a patch."""
-        made: JSONObject = {}
+        result: JSONObject = {}
         for name, node in fields_of(document).items():
             if self._chance(0.6) and name in value:
-                made[name] = self._changed_inside(value[name], node)
+                result[name] = self._changed_inside(value[name], node)
             elif self._chance(0.4):
-                made[name] = self._value(name, node)
-        return made
+                result[name] = self._value(name, node)
+        return result
 
     def _changed_inside(self, value: JSON, node: JSON) -> JSON:
         node = _type_of_field(node)
         if not isinstance(node, dict) or self._chance(0.3):
             return value
         if isinstance(value, list) and "items" in node:
-            made = [self._changed_element(e, _element_type(node)) for e in value]
-            self._random.shuffle(made)
-            return made
+            result = [self._changed_element(e, _element_type(node)) for e in value]
+            self._random.shuffle(result)
+            return result
         if isinstance(value, dict) and "values" in node:
             element_type = _element_type(node)
             return {k: self._changed_element(e, element_type) for k, e in value.items()}

@@ -33,7 +33,10 @@ POD = Schema.inline(
 def test_values_outside_their_enum_are_found(case: dict[str, Any]) -> None:
     before = copy.deepcopy(case["object"])
     found = validate_enums(case["object"], POD)
-    shown = [[str(one.path), one.path.pointer, one.message] for one in found]
+    shown = [
+        [str(violation.path), violation.path.pointer, violation.message]
+        for violation in found
+    ]
     assert shown == case["violations"]
     assert same(case["object"], before)
 
@@ -44,9 +47,11 @@ def test_in_responses_they_are_warnings(case: dict[str, Any]) -> None:
         validate_enums(case["object"], POD),
         validate_enums(case["object"], POD, lenient=True),
     )
-    assert [str(one) for one in lenient] == [str(one) for one in strict]
-    assert all(one.warning for one in lenient)
-    assert not any(one.warning for one in strict)
+    assert [str(violation) for violation in lenient] == [
+        str(violation) for violation in strict
+    ]
+    assert all(violation.warning for violation in lenient)
+    assert not any(violation.warning for violation in strict)
 
 
 def test_a_violation_says_what_a_status_needs() -> None:

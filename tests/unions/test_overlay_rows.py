@@ -158,8 +158,8 @@ def keys_of_elements(version: str) -> dict[str, set[str]]:
             if not isinstance(list_type, ListType):
                 continue
             if isinstance(list_type.items, ObjectType):
-                known = keys.setdefault(list_type.items.name, set())
-                known.update({field.merge_key, *list_type.map_keys} - {""})
+                key_names = keys.setdefault(list_type.items.name, set())
+                key_names.update({field.merge_key, *list_type.map_keys} - {""})
     return keys
 
 

@@ -1,6 +1,6 @@
 """Where unions are found: in objects, maps and lists, and how elements are paired.
 
-All profiles walk in the same way, so most tests use one that clears.
+All profiles walk in the same way, so most tests use first that clears.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ def test_a_change_names_the_rule_that_made_it() -> None:
         "1",
         ABSENT,
     )
-    one, other = normalize_unions(
+    first, other = normalize_unions(
         A, {"d": "A", "a": "1", "b": "1"}, Schema.inline(struct()), profile="kep2019"
     ).changes
-    assert (str(one.path), one.rule, one.new) == ("a", "K4", ABSENT)
+    assert (str(first.path), first.rule, first.new) == ("a", "K4", ABSENT)
     assert (str(other.path), other.rule, other.old, other.new) == ("d", "K4", "A", "B")
 
 

@@ -106,9 +106,9 @@ def test_deduction_has_several_spellings(word: str) -> None:
 def test_a_discriminator_is_the_property_that_carries_the_union() -> None:
     members: JSONObject = {"A": {"name": "a"}, "": None, "Recreate": None}
     d: JSONObject = {**STRING, "x-kubernetes-unions": {"fieldMembers": members}}
-    known = inline({"type": "object", "properties": {"a": STRING, "d": d}}).type
-    assert isinstance(known, ObjectType)
-    (group,) = known.unions
+    type_ = inline({"type": "object", "properties": {"a": STRING, "d": d}}).type
+    assert isinstance(type_, ObjectType)
+    (group,) = type_.unions
     assert (group.discriminator, group.members) == ("d", (Member("a", "A"),))
     assert (set(group.empty), set(group.none)) == ({"Recreate"}, {""})
     assert group.allowed == frozenset({"A", "", "Recreate"})

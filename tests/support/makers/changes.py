@@ -39,10 +39,10 @@ class ChangeMaker(ObjectMaker):
     def changed(self, value: JSONObject, schema: Schema) -> JSONObject:
         """Change an object here and there; one in fifty changes its identity, too."""
         self._left = self._size // 2
-        made = self._changed_object(value, schema.type, 0)
+        result = self._changed_object(value, schema.type, 0)
         if not schema.kind or self._chance(0.02):
-            return made
-        return _with_identity_of(value, made)
+            return result
+        return _with_identity_of(value, result)
 
     def extended(self, value: JSONObject, schema: Schema) -> JSONObject:
         """Add what servers and controllers add: defaults, sidecars, annotations."""
@@ -70,43 +70,45 @@ class ChangeMaker(ObjectMaker):
         return self._value(type_, depth) if self._chance(self.rate) else value
 
     def _changed_object(self, value: JSONObject, type_: Type, depth: int) -> JSONObject:
-        made: JSONObject = {}
+        result: JSONObject = {}
         for name, member in value.items():
             field = type_.field(name)
             if field is not None and not self._chance(self.rate * 0.3):
-                made[name] = self._changed(member, field, field.type, depth + 1)
+                result[name] = self._changed(member, field, field.type, depth + 1)
         if self._chance(self.rate) and isinstance(type_, ObjectType):
             for name, member in self._object(type_, depth).items():
-                made.setdefault(name, member)
-        return made
+                result.setdefault(name, member)
+        return result
 
     def _changed_atomic_list(self, value: JSONArray, type_: Type) -> JSONArray:
         kept = [element for element in value if not self._chance(self.rate * 0.3)]
         # New elements of an atomic list stay small, as if they were deep inside.
         depth = DEEPEST - 2
-        made = [self._changed(element, None, type_.items, depth) for element in kept]
+        result = [self._changed(element, None, type_.items, depth) for element in kept]
         if self._chance(self.rate):
-            place = self.random.randint(0, len(made))
-            made.insert(place, self._value(type_.items, depth))
-        return made
+            place = self.random.randint(0, len(result))
+            result.insert(place, self._value(type_.items, depth))
+        return result
 
     def _changed_merge_list(
         self, value: JSONArray, field: Field, depth: int
     ) -> JSONArray:
-        made = [element for element in value if not self._chance(self.rate * 0.4)]
+        result = [element for element in value if not self._chance(self.rate * 0.4)]
         if field.merge_key:
-            made = [self._changed_element(element, field, depth) for element in made]
+            result = [
+                self._changed_element(element, field, depth) for element in result
+            ]
         if self._chance(self.rate):
-            made += self._new_elements(made, field, depth)
+            result += self._new_elements(result, field, depth)
         if self._chance(self.rate * 0.7):
-            self.random.shuffle(made)
-        return made
+            self.random.shuffle(result)
+        return result
 
     def _changed_element(self, element: JSON, field: Field, depth: int) -> JSON:
         if not isinstance(element, dict) or field.merge_key not in element:
             return element
-        made = self._changed_object(element, field.type.items, depth + 1)
-        return {**made, field.merge_key: element[field.merge_key]}
+        result = self._changed_object(element, field.type.items, depth + 1)
+        return {**result, field.merge_key: element[field.merge_key]}
 
     def _new_elements(self, value: JSONArray, field: Field, depth: int) -> JSONArray:
         """Make elements that a merge list does not have yet."""
@@ -134,8 +136,8 @@ def _unchanged(value: JSONObject, _schema: Schema) -> JSONObject:
     return value
 
 
-def _with_identity_of(original: JSONObject, made: JSONObject) -> JSONObject:
-    metadata = made.get("metadata")
+def _with_identity_of(original: JSONObject, result: JSONObject) -> JSONObject:
+    metadata = result.get("metadata")
     named: JSONObject = {
         **(metadata if isinstance(metadata, dict) else {}),
         "name": "x",
@@ -143,21 +145,21 @@ def _with_identity_of(original: JSONObject, made: JSONObject) -> JSONObject:
     identity: JSONObject = {
         name: original[name] for name in ("apiVersion", "kind") if name in original
     }
-    return {**identity, **made, **identity, "metadata": named}
+    return {**identity, **result, **identity, "metadata": named}
 
 
 def _with_additions(value: JSONObject, extra: JSONObject, type_: Type) -> JSONObject:
     """Add the members of another object; what the first one has stays as it is."""
-    made = {**extra, **value}
+    result = {**extra, **value}
     for name in value.keys() & extra.keys():
         field, mine, other = type_.field(name), value[name], extra[name]
         if field is None:
             continue
         if isinstance(mine, dict) and isinstance(other, dict):
-            made[name] = _with_additions(mine, other, field.type)
+            result[name] = _with_additions(mine, other, field.type)
         elif isinstance(mine, list) and isinstance(other, list) and field.merges:
             taken = [identity_of(element, field) for element in mine]
             added = [e for e in other if not contains(taken, identity_of(e, field))]
             # An injected sidecar comes first, several additions come last.
-            made[name] = [*added, *mine] if len(added) == 1 else [*mine, *added]
-    return made
+            result[name] = [*added, *mine] if len(added) == 1 else [*mine, *added]
+    return result

@@ -48,12 +48,12 @@ class Maker(PatchMaker):
 
     def spoiled(self, value: JSONObject, schema: Schema, *, patch: bool) -> JSONObject:
         """Break a document in one to three places; a patch in its directives, too."""
-        made = copy.deepcopy(value)
+        result = copy.deepcopy(value)
         for _ in range(self.random.choice((1, 1, 2, 3))):
-            places = _objects_in(made, schema.type)
+            places = _objects_in(result, schema.type)
             fault = self.random.choice(_PATCH_FAULTS if patch else _FAULTS)
             fault(self, *self.random.choice(places))
-        return made if patch else _without_directives(made)
+        return result if patch else _without_directives(result)
 
     def arbitrary(self, depth: int = 0) -> JSON:
         """Make any JSON at all."""

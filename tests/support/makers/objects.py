@@ -92,10 +92,10 @@ class ObjectMaker:
     def object(self, schema: Schema) -> JSONObject:
         """Make a valid object."""
         self._left = self._size if schema.kind else self._size // 3
-        made = self._object(schema.type, 0)
+        result = self._object(schema.type, 0)
         if not schema.kind:
-            return made
-        metadata = made.get("metadata")
+            return result
+        metadata = result.get("metadata")
         named: JSONObject = {
             **(metadata if isinstance(metadata, dict) else {}),
             "name": "x",
@@ -103,7 +103,7 @@ class ObjectMaker:
         return {
             "apiVersion": schema.api_version,
             "kind": schema.kind,
-            **made,
+            **result,
             "metadata": named,
         }
 
@@ -130,14 +130,14 @@ class ObjectMaker:
         if not isinstance(type_, ObjectType):
             value = self._free_form(depth)
             return value if isinstance(value, dict) else {}
-        made: JSONObject = {}
+        result: JSONObject = {}
         for field in self._chosen_fields(type_, depth):
-            made[field.name] = self._field(field, depth + 1)
+            result[field.name] = self._field(field, depth + 1)
         # A map, such as labels: members of any name.
         if type_.others is not None and not isinstance(type_.others.type, AnyType):
             for name in self._some(NAMES, 3):
-                made[name] = self._value(type_.others.type, depth + 1)
-        return made
+                result[name] = self._value(type_.others.type, depth + 1)
+        return result
 
     def _chosen_fields(self, type_: ObjectType, depth: int) -> list[Field]:
         fields = _fields(type_)

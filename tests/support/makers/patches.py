@@ -14,29 +14,29 @@ class PatchMaker(ChangeMaker):
     def patch(self, live: JSONObject, schema: Schema) -> JSONObject:
         """Make a patch for this object."""
         self._left = self._size
-        made = self._object_patch(live, schema.type, 0, retain=self._chance(0.02))
+        result = self._object_patch(live, schema.type, 0, retain=self._chance(0.02))
         if schema.kind and self._chance(0.9):
             for name in ("apiVersion", "kind"):
-                made.pop(name, None)
-        return made
+                result.pop(name, None)
+        return result
 
     def _object_patch(
         self, live: JSON | Absent, type_: Type, depth: int, *, retain: bool = False
     ) -> JSONObject:
         live_members = live if isinstance(live, dict) else {}
-        made: JSONObject = {}
+        result: JSONObject = {}
         if isinstance(type_, ObjectType):
             for field in self._patched_fields(live_members, type_, depth):
                 live_member = live_members.get(field.name, ABSENT)
-                self._patch_field(made, live_member, field, depth + 1)
+                self._patch_field(result, live_member, field, depth + 1)
             if type_.others is not None:
                 for name in self._some(NAMES, 2):
-                    made[name] = self.random.choice(("a", "b", None))
+                    result[name] = self.random.choice(("a", "b", None))
         if self._chance(0.03):
-            made["$patch"] = self.random.choice(("replace", "delete"))
+            result["$patch"] = self.random.choice(("replace", "delete"))
         if retain or self._chance(0.02):
-            made["$retainKeys"] = self._retained_keys(made, live_members)
-        return made
+            result["$retainKeys"] = self._retained_keys(result, live_members)
+        return result
 
     def _patched_fields(
         self, live: JSONObject, type_: ObjectType, depth: int
@@ -57,33 +57,33 @@ class PatchMaker(ChangeMaker):
             fields += self._chosen_fields(type_, depth)
         return list(dict.fromkeys(fields))
 
-    def _retained_keys(self, made: JSONObject, live: JSONObject) -> JSONArray:
+    def _retained_keys(self, result: JSONObject, live: JSONObject) -> JSONArray:
         # The directive has to list what the patch sets: Go refuses it otherwise.
         names = {
             name
-            for name, value in made.items()
+            for name, value in result.items()
             if value is not None and not name.startswith("$")
         }
         return [*sorted({*names, *self._some(list(live), 2)})]
 
     def _patch_field(
-        self, made: JSONObject, live: JSON | Absent, field: Field, depth: int
+        self, result: JSONObject, live: JSON | Absent, field: Field, depth: int
     ) -> None:
         if self._chance(0.1):
-            made[field.name] = None
+            result[field.name] = None
         elif isinstance(field.type, ListType) and field.merges:
             elements = live if isinstance(live, list) else []
-            self._patch_list(made, elements, field, depth)
+            self._patch_list(result, elements, field, depth)
         elif isinstance(field.type, ObjectType) and self._chance(0.9):
             retain = field.retain_keys and self._chance(0.6)
-            made[field.name] = self._object_patch(
+            result[field.name] = self._object_patch(
                 live, field.type, depth, retain=retain
             )
         else:
-            made[field.name] = self._field(field, depth)
+            result[field.name] = self._field(field, depth)
 
     def _patch_list(
-        self, made: JSONObject, live: JSONArray, field: Field, depth: int
+        self, result: JSONObject, live: JSONArray, field: Field, depth: int
     ) -> None:
         deleted: JSONArray = []
         if field.merge_key:
@@ -93,15 +93,15 @@ class PatchMaker(ChangeMaker):
             if self._chance(0.4):
                 candidates = [*live, *merged[:1], "zz"]
                 directive = f"$deleteFromPrimitiveList/{field.name}"
-                made[directive] = self._some(candidates, 2)
+                result[directive] = self._some(candidates, 2)
         if self._chance(0.35):
             order = self._order(live, merged, deleted, field)
             directive = f"$setElementOrder/{field.name}"
-            made[directive] = [identity_of(element, field) for element in order]
+            result[directive] = [identity_of(element, field) for element in order]
             # The elements stand in the order of the directive, as kubectl sends them.
             merged = [e for e in order if any(e is element for element in merged)]
         if merged or deleted or self._chance(0.3):
-            made[field.name] = self._with_deletions(merged, deleted)
+            result[field.name] = self._with_deletions(merged, deleted)
 
     def _patched_elements(
         self, live: JSONArray, field: Field, depth: int
@@ -145,12 +145,12 @@ class PatchMaker(ChangeMaker):
 
     def _with_deletions(self, merged: JSONArray, deleted: JSONArray) -> JSONArray:
         # Deletion markers mostly come last, as kubectl sends them.
-        made = [*merged]
+        result = [*merged]
         for element in deleted:
             at_end = self._chance(0.7)
-            place = len(made) if at_end else self.random.randint(0, len(made))
-            made.insert(place, element)
-        return made
+            place = len(result) if at_end else self.random.randint(0, len(result))
+            result.insert(place, element)
+        return result
 
 
 def _retaining_key(element: JSONObject, key: str) -> JSONObject:
