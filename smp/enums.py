@@ -83,7 +83,7 @@ class EnumRule(Rule):
         )
         if declared and isinstance(value, str) and not value:
             return
-        if self._ratchet and same(value, old):
+        if self._ratchet and (same(value, old) or place.shared):
             return
         self.violations.append(
             unsupported(place.path / step, value, facts.enum, warning=self._lenient)

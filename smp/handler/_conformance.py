@@ -59,7 +59,9 @@ class ConformanceInterest(Interest):
         return FREE_FORM
 
 
-CONFORMANCE: Final = Interests(ConformanceInterest())
+# Values are compared with types here, not with each other: what the new object shares
+# with the old one is found by its identity, or at its place.
+CONFORMANCE: Final = Interests(ConformanceInterest(), merge_keys=False, map_keys=False)
 
 
 def conforming(

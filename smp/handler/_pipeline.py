@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED
 from smp.handler._conformance import ConformanceRule, Misfit, conforming
@@ -28,6 +30,7 @@ from smp.unions import Change, acts_unasked
 from smp.update import updated
 from smp.values import ABSENT, JSONObject, same
 from smp.violations import Violation
+from smp.wire.partial import decoded
 
 # Bytes of a stored object, from which on it may pay to decode only a part of it.
 _MIN_STORED: int = 1 << 12
@@ -222,9 +225,12 @@ def _judged(
         )
         new = update.object
         changes = update.changes
-        warnings.extend([str(warning) for warning in update.warnings])
+        if draft.undecoded:
+            changes = tuple([_decoded_change(change) for change in changes])
         if update.violations:
             raise InvalidError(update.violations)
+        # They are about a normalization, so a refused request has none of them.
+        warnings.extend([str(warning) for warning in update.warnings])
     if old is None:
         return Accepted(
             new,
@@ -242,4 +248,11 @@ def _judged(
         warnings=tuple(warnings),
         changes=changes,
         dry_run=options.dry_run,
+    )
+
+
+def _decoded_change(change: Change) -> Change:
+    """Return a change whose values are decoded, for those who read it."""
+    return msgspec.structs.replace(
+        change, old=decoded(change.old), new=decoded(change.new)
     )

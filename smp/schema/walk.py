@@ -110,9 +110,14 @@ class Interests:
     """The interests of rules that share a walk, in the order of the rules.
 
     A catalog keeps one plan for each ``name``, so they are made once, not per walk.
+    Without ``merge_keys``, or ``map_keys``, a walk does not identify elements by these.
     """
 
-    def __init__(self, *interests: Interest) -> None:
+    def __init__(
+        self, *interests: Interest, merge_keys: bool = True, map_keys: bool = True
+    ) -> None:
+        self.merge_keys = merge_keys
+        self.map_keys = map_keys
         self.all = list(interests)
         self.name = " ".join([interest.name for interest in interests])
         self.everything = any(interest.everything for interest in interests)
@@ -197,7 +202,12 @@ class Plan:
             return None
         if isinstance(type_, ListType):
             # The patch merge key is the field's, so each field has its own node.
-            return Node(self, type_, identities(type_, field))
+            keys = identities(
+                type_,
+                field if self.interests.merge_keys else None,
+                map_keys=self.interests.map_keys,
+            )
+            return Node(self, type_, keys)
         if type_ not in self._objects:
             self._objects[type_] = Node(self, type_, [])
         return self._objects[type_]
@@ -278,7 +288,9 @@ def following_types(current: Type) -> list[Type]:
     return following
 
 
-def identities(type_: Type, field: Field | None) -> list[tuple[str, ...]]:
+def identities(
+    type_: Type, field: Field | None, *, map_keys: bool = True
+) -> list[tuple[str, ...]]:
     """Return what may identify an element of a list, the first choice first.
 
     The patch merge key comes first: it is what patches go by. The map keys are those
@@ -287,9 +299,9 @@ def identities(type_: Type, field: Field | None) -> list[tuple[str, ...]]:
     keys: list[tuple[str, ...]] = []
     if field is not None and field.merges and field.merge_key:
         keys.append((field.merge_key,))
-    if isinstance(type_, ListType) and type_.list_type == "map" and type_.map_keys:
+    if map_keys and isinstance(type_, ListType) and type_.list_type == "map":
         keys.append(type_.map_keys)
-    return keys
+    return [names for names in keys if names]
 
 
 class Place:
@@ -325,6 +337,20 @@ class Place:
     def former(self) -> JSON | Absent:
         """The old value where it is certain which one that was; else ABSENT."""
         return ABSENT if self.guessed else self.old
+
+    @property
+    def shared(self) -> bool:
+        """Whether the value, or one that it is in, is the old object's own.
+
+        The elements of a shared list may have no counterpart, as where two of them have
+        one key; they are shared all the same.
+        """
+        place: Place | None = self
+        while place is not None:
+            if place.new is place.old:
+                return True
+            place = place.parent
+        return False
 
     @property
     def path(self) -> Path:
@@ -464,10 +490,16 @@ class Walk:
             return self._list(place, node, new)
         return new
 
-    def visit(self, place: Place) -> None:
-        """Visit one more object: for a rule that pairs elements in its own way."""
+    def visit(self, place: Place) -> JSON:
+        """Visit one more object or list; return what the rules make of it.
+
+        It is for a rule that pairs values in its own way.
+        """
         if isinstance(place.new, dict):
-            self._object(place, place.node, place.new)
+            return self._object(place, place.node, place.new)
+        if place.node.form == LIST and isinstance(place.new, list):
+            return self._list(place, place.node, place.new)
+        return place.new
 
     def _object(self, place: Place, node: Node, new: JSONObject) -> JSON:
         if not self._levels:

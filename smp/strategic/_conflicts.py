@@ -37,7 +37,9 @@ class EveryType(Interest):
         return type_
 
 
-EVERY_TYPE: Final = Interests(EveryType())
+# Go: strategicpatch goes by the patch merge key alone. A list map without one is a list
+# that is replaced as a whole, and compared by index.
+EVERY_TYPE: Final = Interests(EveryType(), map_keys=False)
 
 
 def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Conflict]:

@@ -116,6 +116,9 @@ class NormalizationRule(Rule):
         row = first_rule(profile, now)
         if row.action is Action.LEAVE:
             return new
+        if place.shared and not may_act_unasked(facts.union, profile):
+            # The update did not touch it, wherever the walk came through.
+            return new
         if row.action is Action.REFUSE:
             self.problems.append(_refused(row, now, place.path))
             return new
@@ -133,12 +136,13 @@ class NormalizationRule(Rule):
         Only its return is recorded as a change, as it came back.
         """
         node = place.node.member(name)
-        if node is None or not isinstance(restored, dict):
+        if node is None:
             return restored
         rule = NormalizationRule(
             self._plan, ABSENT, clear_conflicts=self._clear_conflicts
         )
-        result = Walk(self._plan, [rule], whole=True).run(restored, restored, node.type)
+        here = Place(place, name, -1, node, restored, restored, guessed=place.guessed)
+        result = Walk(self._plan, [rule]).visit(here)
         self.warnings.extend(rule.warnings)
         self.problems.extend(rule.problems)
         return result

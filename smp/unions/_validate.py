@@ -84,7 +84,7 @@ class ValidationRule(Rule):
     def _union(self, place: Place, new: JSONObject, facts: UnionFacts) -> None:
         type_ = place.node.type
         violations = violations_of(facts, new, type_)
-        if not violations:
+        if not violations or (self._ratchet and place.shared):
             return
         old = place.former
         if self._ratchet and isinstance(old, dict):
@@ -122,7 +122,7 @@ class ContradictionRule(Rule):
             return True
         if isinstance(facts, ValidatedUnions) and isinstance(new, dict):
             for union in facts.unions:
-                if contradictions_of(union, new):
+                if contradictions_of(union, new) and not place.shared:
                     desired = self._configuration.at(place)
                     if isinstance(desired, dict):
                         for violation in contradictions_of(union, desired):

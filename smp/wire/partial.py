@@ -11,9 +11,10 @@ from typing import Final
 
 import msgspec
 
+from smp.codec import encode
 from smp.raw import RawJSON
 from smp.schema.model import Schema, Type
-from smp.values import JSON, JSONArray, JSONObject
+from smp.values import JSON, Absent, JSONArray, JSONObject
 from smp.wire._lazy import decoded_along
 
 # Bytes. A scalar of a schema with a rule is much shorter: a discriminator, an enum.
@@ -40,6 +41,17 @@ def decoded_for(
     return tree
 
 
+def decoded(value: JSON | Absent) -> JSON | Absent:
+    """Return a value without undecoded parts."""
+    if isinstance(value, RawJSON):
+        whole: JSON = _decode(value)
+        return whole
+    if isinstance(value, (dict, list)):
+        parts: JSON = _decode(encode(value))
+        return parts
+    return value
+
+
 class _AmbiguousKeyError(Exception):
     """Several elements of a list have one key: it takes all of them to pair them."""
 
@@ -48,7 +60,8 @@ def _decode_members(members: JSONObject, patch: JSONObject, type_: Type) -> None
     """Decode the short members of an object; the object is this module's own."""
     for name, value in members.items():
         if isinstance(value, RawJSON):
-            if len(value) < _SHORT:
+            # What the patch sets is compared with the value that was there.
+            if len(value) < _SHORT or name in patch:
                 members[name] = _decode(value)
             continue
         change = patch.get(name)

@@ -184,3 +184,34 @@ def test_an_apply_over_bytes_has_the_same_result() -> None:
         smp.wire.three_way_apply(None, b"{", live_text, SCHEMA)
     with pytest.raises(smp.ObjectError):
         smp.wire.three_way_apply(None, b"[]", live_text, SCHEMA)
+
+
+def test_a_list_without_a_patch_merge_key_is_compared_by_index() -> None:
+    items: JSONObject = {"fields": {"name": "string", "n": "integer"}}
+    schema = smp.Schema.inline(
+        {"fields": {"list": {"items": items, "list_type": "map", "map_keys": ["name"]}}}
+    )
+    with pytest.raises(smp.ConflictError) as caught:
+        smp.three_way_patch(
+            {"list": [{"name": "a", "n": 1}]},
+            {"list": [{"name": "b", "n": 1}]},
+            {"list": [{"name": "c", "n": 1}]},
+            schema,
+            overwrite=False,
+        )
+    (conflict,) = caught.value.conflicts
+    assert str(conflict.path) == "list[0].name"
+    assert (conflict.ours, conflict.theirs, conflict.base) == ("b", "c", "a")
+
+
+def test_without_ratchet_all_is_judged_and_only_changes_are_normalized() -> None:
+    union: JSONObject = {
+        "fields-to-discriminateBy": {"a": "A", "b": "B"},
+        "profile": "kep1027-draft",
+        "members": {"a": "A", "b": "B"},
+    }
+    items: JSONObject = {"fields": {"a": "string", "b": "string"}, "unions": [union]}
+    schema = smp.Schema.inline({"fields": {"list": {"items": items}, "x": "string"}})
+    live: JSONObject = {"list": [{"a": "1", "b": "1"}]}
+    result = smp.three_way_apply({}, {"x": "y"}, live, schema, ratchet=False)
+    assert result.object == {**live, "x": "y"}

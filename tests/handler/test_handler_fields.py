@@ -10,7 +10,9 @@ import pytest
 from smp import handler
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
+from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
+from smp.values import JSONObject
 from tests.support.handler_objects import (
     DECODING_ERROR,
     DEPLOYMENT,
@@ -226,3 +228,48 @@ def test_an_inline_schema_need_not_know_metadata() -> None:
     body = b'{"a":"y","metadata":1}'
     outcome = accepted(handler.patch({"a": "x"}, body, MERGE, schema))
     assert outcome.object == {"a": "y"}
+
+
+def test_an_unchanged_element_may_be_wrong_whatever_its_keys_are() -> None:
+    schema = Schema.inline(
+        {
+            "fields": {
+                "list": {
+                    "items": {"fields": {"name": "string", "n": "integer"}},
+                    "list_type": "map",
+                    "map_keys": ["name"],
+                }
+            },
+            "any": True,
+        }
+    )
+    stored: JSONObject = {"list": [{"name": "a", "n": "wrong"}]}
+    body = b'[{"op": "remove", "path": "/list/0/name"}]'
+    outcome = handler.patch(stored, body, JSON_PATCH, schema)
+    assert isinstance(outcome, handler.Accepted)
+    assert outcome.object == {"list": [{"n": "wrong"}]}
+
+
+def test_elements_of_a_shared_list_are_not_judged_where_two_have_one_key() -> None:
+    union: JSONObject = {"fields-to-discriminateBy": {"a": "A", "b": "B"}}
+    deduced: JSONObject = {
+        "discriminator": "d",
+        "fields": [{"fieldName": "c", "discriminatorValue": "C"}],
+    }
+    names = ("name", "a", "b", "c", "d")
+    level: JSONObject = {"type": "string", "enum": ["low", "high"]}
+    fields: JSONObject = {**dict.fromkeys(names, "string"), "level": level}
+    items: JSONObject = {"fields": fields, "unions": [union, deduced]}
+    schema = Schema.inline(
+        {
+            "fields": {
+                "list": {"items": items, "list_type": "map", "map_keys": ["name"]}
+            },
+            "any": True,
+        }
+    )
+    wrong: JSONObject = {"name": "x", "a": "1", "b": "1", "level": "bogus"}
+    stored: JSONObject = {"list": [wrong, {**wrong}]}
+    outcome = handler.patch(stored, b'{"x": "y"}', MERGE, schema)
+    assert isinstance(outcome, handler.Accepted)
+    assert outcome.object == {**stored, "x": "y"}

@@ -131,3 +131,35 @@ def test_a_small_patch_leaves_most_of_a_long_object_undecoded(row: Row) -> None:
     expected = handler.patch(json.loads(live), patch, handler.STRATEGIC, schema)
     assert isinstance(expected, handler.Accepted)
     assert same(outcome.object, expected.object)
+
+
+def test_the_values_of_changes_are_decoded() -> None:
+    selected: JSONObject = {"value": "B", "optional": True}
+    union: JSONObject = {"discriminator": "d", "members": {"a": "A", "b": selected}}
+    map_: JSONObject = {"values": "string"}
+    fields: JSONObject = {"d": "string", "a": map_, "b": map_, "more": map_}
+    schema = Schema.inline({"fields": fields, "unions": [union], "any": True})
+    for text in ("short", "long" * 2000):
+        stored: JSONObject = {"d": "A", "a": {"k": text}, "more": {"k": "x" * 20_000}}
+        outcome = handler.patch(
+            json.dumps(stored).encode(), b'{"d": "B"}', handler.STRATEGIC, schema
+        )
+        assert isinstance(outcome, handler.Accepted)
+        (change,) = outcome.changes
+        assert change.old == {"k": text}
+
+
+def test_a_long_text_that_stays_as_it_is_changes_nothing() -> None:
+    stored: JSONObject = {
+        **LIVE,
+        "metadata": {"name": "web", "annotations": {"a": "x" * 5000, "b": "y" * 40000}},
+    }
+    patch: JSONObject = {"metadata": {"annotations": {"a": "x" * 5000}}}
+    outcome = handler.patch(
+        json.dumps(stored).encode(),
+        json.dumps(patch).encode(),
+        handler.STRATEGIC,
+        DEPLOYMENT,
+    )
+    assert isinstance(outcome, handler.Accepted)
+    assert not outcome.changed

@@ -182,3 +182,33 @@ def test_a_restored_member_is_a_change_of_its_own_rule() -> None:
         A, {"d": "A"}, Schema.inline(struct()), profile="kep1027-draft"
     ).changes
     assert (change.rule, change.old, change.new) == ("L4", ABSENT, "1")
+
+
+def test_a_problem_in_a_restored_member_has_its_whole_path() -> None:
+    inside = struct({**D2019, "exactly_one": True})
+    members: list[tuple[JSONObject, str]] = [(inside, "a"), ({"items": inside}, "a[0]")]
+    for member, path in members:
+        document: JSONObject = {
+            "fields": {"d": "string", "a": member, "b": "string"},
+            "unions": [D2019],
+        }
+        lost: JSON = {"a": "1", "b": "1"}
+        old: JSONObject = {"d": "A", "a": lost if path == "a" else [lost]}
+        with pytest.raises(UnionError, match="the discriminator is required") as caught:
+            normalize_unions(
+                old, {"d": "A"}, Schema.inline(document), profile="kep1027-draft"
+            )
+        assert str(caught.value.path) == path
+
+
+def test_a_shared_list_in_a_restored_member_is_left_alone() -> None:
+    element = struct({"fields-to-discriminateBy": {"a": "A", "b": "B"}})
+    document: JSONObject = {
+        "fields": {"d": "string", "a": {"fields": {"l": {"items": element}}}},
+        "unions": [{"discriminator": "d", "fields-to-discriminateBy": {"a": "A"}}],
+    }
+    old: JSONObject = {"d": "A", "a": {"l": [{"a": "1", "b": "1"}]}}
+    result = normalize_unions(
+        old, {"d": "A"}, Schema.inline(document), profile="kep1027-draft"
+    )
+    assert result.object == old
