@@ -1,6 +1,6 @@
 """Where unions are found: in objects, maps and lists, and how elements are paired.
 
-All profiles walk in the same way, so most tests use first that clears.
+All profiles walk in the same way, so most tests use one that clears.
 """
 
 from __future__ import annotations
