@@ -3,7 +3,7 @@
 Everything comes from the schemas under test (``subjects``) and from one integer. A
 ``Maker`` draws from ``random.Random(seed)``, which is a thousand times faster than
 composed Hypothesis strategies; ``tests.support.strategies`` lets Hypothesis draw the
-seed. Values come from small pools, so that names, ports and strings that are result
+seed. Values come from small pools, so that names, ports and strings that are made
 independently often turn out equal: only then do merge keys match and deletions hit.
 
 Recorded data and the seeds in failure messages depend on the order of the random draws.
