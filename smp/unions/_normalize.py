@@ -120,7 +120,7 @@ class NormalizationRule(Rule):
             # The update did not touch it, wherever the walk came through.
             return new
         if row.action is Action.REFUSE:
-            self.problems.append(_refused(row, now, place.path))
+            self.problems.append(_union_error(row, now, place.path))
             return new
         intent = self._intents.at(place)
         wanted = outcome(row.action, now, profile, as_object(old), new, intent)
@@ -253,7 +253,7 @@ def _discriminator_for(
     return {}
 
 
-def _refused(row: Row, now: Situation, path: Path) -> UnionError:
+def _union_error(row: Row, now: Situation, path: Path) -> UnionError:
     names = now.added if len(now.added) > 1 else now.members
     problem = f"{row.reason}: {', '.join(names)}" if names else row.reason
     return UnionError(problem, path=path)
