@@ -156,6 +156,7 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     return {**modified, "metadata": {**metadata, "annotations": applied}}
 
 
+@bounded("the patch")
 def unknown_field_warnings(
     patch: JSONObject, schema: Schema
 ) -> tuple[ApplyWarning, ...]:

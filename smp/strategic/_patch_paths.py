@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smp.paths import Path, Step
-from smp.schema.model import AnyType, Field, ListType, Schema
+from smp.schema.model import AnyType, Field, Schema
 from smp.schema.walk import Node, Place, Rule, Walk, plan_of
 from smp.strategic._conflicts import EVERY_TYPE
 from smp.strategic._directives import is_directive
@@ -48,11 +48,18 @@ class UnknownFieldRule(Rule):
         return True
 
     def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
-        """Record the members of an object that stands where a scalar belongs."""
-        if isinstance(value, dict) and not isinstance(node.type, ListType):
+        """Record what is inside a value of another type than the schema's."""
+        if node.type.others is None:
+            self._record_members(value, place.path / step)
+
+    def _record_members(self, value: JSON, path: Path) -> None:
+        if isinstance(value, list):
+            for index, element in enumerate(value):
+                self._record_members(element, path / index)
+        elif isinstance(value, dict):
             for name, member in value.items():
-                if isinstance(member, dict | list):
-                    self.paths.append(place.path / step / name)
+                if isinstance(member, dict | list) and not is_directive(name):
+                    self.paths.append(path / name)
 
 
 class LeafRule(Rule):

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import smp
-from smp.three_way import LAST_APPLIED
+from smp.three_way import LAST_APPLIED, unknown_field_warnings
 from smp.values import JSONObject, same
 from tests.support.kubectl import capture_apply, needs_kubectl
 
@@ -215,3 +215,27 @@ def test_without_ratchet_all_is_judged_and_only_changes_are_normalized() -> None
     live: JSONObject = {"list": [{"a": "1", "b": "1"}]}
     result = smp.three_way_apply({}, {"x": "y"}, live, schema, ratchet=False)
     assert result.object == {**live, "x": "y"}
+
+
+def test_a_value_of_another_type_may_hold_unknown_fields() -> None:
+    schema = smp.Schema.inline(
+        {"fields": {"text": "string", "list": {"items": "string"}, "free": "any"}}
+    )
+    for patch, paths in [
+        ({"text": {"$setElementOrder/x": [], "y": {}, "z": 1}}, ["text.y"]),
+        ({"text": [{"y": {}}]}, ["text[0].y"]),
+        ({"list": {"y": []}}, ["list.y"]),
+        ({"free": [{"y": {}}]}, []),
+    ]:
+        as_json: JSONObject = json.loads(json.dumps(patch))
+        warnings = unknown_field_warnings(as_json, schema)
+        assert [str(warning.path) for warning in warnings] == paths
+
+
+def test_unknown_fields_of_a_deep_patch_are_bounded() -> None:
+    schema = smp.Schema.inline("#T", {"T": {"fields": {"t": "#T"}}})
+    patch: JSONObject = {}
+    for _ in range(1000):
+        patch = {"t": patch}
+    with pytest.raises(smp.DepthError):
+        unknown_field_warnings(patch, schema)
