@@ -49,7 +49,8 @@ class UnknownFieldRule(Rule):
 
     def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
         """Record what is inside a value of another type than the schema's."""
-        if node.type.others is None:
+        directive = isinstance(step, str) and is_directive(step)
+        if node.type.others is None and not directive:
             self._record_members(value, place.path / step)
 
     def _record_members(self, value: JSON, path: Path) -> None:

@@ -219,13 +219,17 @@ def test_without_ratchet_all_is_judged_and_only_changes_are_normalized() -> None
 
 def test_a_value_of_another_type_may_hold_unknown_fields() -> None:
     schema = smp.Schema.inline(
-        {"fields": {"text": "string", "list": {"items": "string"}, "free": "any"}}
+        {
+            "fields": {"text": "string", "list": {"items": "string"}, "free": "any"},
+            "values": "string",
+        }
     )
     for patch, paths in [
         ({"text": {"$setElementOrder/x": [], "y": {}, "z": 1}}, ["text.y"]),
         ({"text": [{"y": {}}]}, ["text[0].y"]),
         ({"list": {"y": []}}, ["list.y"]),
         ({"free": [{"y": {}}]}, []),
+        ({"$setElementOrder": {"y": {}}}, []),
     ]:
         as_json: JSONObject = json.loads(json.dumps(patch))
         warnings = unknown_field_warnings(as_json, schema)
