@@ -136,7 +136,7 @@ PATCHES: Final[dict[str, tuple[object, tuple[str, ...], str]]] = {
         {"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}},
         (),
         (
-            f"{BAD_REQUEST}spec.template.spec.containers[0]: the element lacks its "
+            f"{BAD_REQUEST}spec.template.spec.containers[0]: the element does not contain its "
             "merge key 'name' ('name' identifies the elements of this list)"
         ),
     ),
