@@ -136,8 +136,8 @@ PATCHES: Final[dict[str, tuple[object, tuple[str, ...], str]]] = {
         {"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}},
         (),
         (
-            f"{BAD_REQUEST}spec.template.spec.containers[0]: the element does not contain its "
-            "merge key 'name' ('name' identifies the elements of this list)"
+            f"{BAD_REQUEST}spec.template.spec.containers[0]: the element does not "
+            "contain its merge key 'name' ('name' identifies the elements of this list)"
         ),
     ),
     "another name": (
