@@ -58,6 +58,7 @@ from smp.schema.model import (
     ListType,
     ObjectType,
     ScalarType,
+    Schema,
     Type,
     Types,
 )
@@ -194,6 +195,7 @@ class Plan:
         self.everything = interests.everything
         self._leads: dict[Type, bool] = {}
         self._acts_unchanged: dict[Type, bool] = {}
+        self._roots: dict[str, bool] = {}
         self._objects: dict[Type, Node] = {}
 
     def node(self, type_: Type, field: Field | None) -> Node | None:
@@ -224,6 +226,20 @@ class Plan:
         acts = self._acts_unchanged.get(start)
         if acts is None:
             return self._search(start, self._acts_unchanged, unchanged=True)
+        return acts
+
+    def acts_on_unchanged(self, schema: Schema) -> bool:
+        """Tell the same of the objects of a schema; a named type is not linked again.
+
+        It is all that is asked about an object that did not change.
+        """
+        document = schema.document
+        if not isinstance(document, str):
+            return self.acts_unchanged(schema.type)
+        acts = self._roots.get(document)
+        if acts is None:
+            acts = self.acts_unchanged(schema.type)
+            self._roots[document] = acts
         return acts
 
     def _search(
@@ -274,6 +290,11 @@ def plan_of(types: Types, interests: Interests) -> Plan:
         plan = Plan(interests)
         types.plans[interests.name] = plan
     return plan
+
+
+def acts_on_unchanged(schema: Schema, interests: Interests) -> bool:
+    """Tell whether an interest acts on objects of a schema that did not change."""
+    return plan_of(schema.types, interests).acts_on_unchanged(schema)
 
 
 def following_types(current: Type) -> list[Type]:

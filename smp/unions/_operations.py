@@ -7,7 +7,13 @@ from typing import Final, Literal, TypeAlias
 
 from smp.errors import ObjectError, bounded
 from smp.schema.model import Schema
-from smp.schema.walk import Interest, Interests, Walk, plan_of
+from smp.schema.walk import (
+    Interest,
+    Interests,
+    Walk,
+    acts_on_unchanged,
+    plan_of,
+)
 from smp.unions._normalize import (
     NormalizationInterest,
     NormalizationRule,
@@ -59,13 +65,15 @@ def normalize_unions(
     what a profile refuses (all at once), SchemaError for unions that contradict
     themselves. KEP-1027, Normalization.
     """
+    interests = _NORMALIZATION.get(profile)
+    unchanged = new is old and isinstance(new, dict)
+    if unchanged and interests and not acts_on_unchanged(schema, interests):
+        return Normalization(new)
     _require_object(new)
     chosen = profile_named(profile)
     if not chosen.rules:
         return Normalization(new)
     plan = plan_of(schema.types, _NORMALIZATION[profile])
-    if new is old and not plan.acts_unchanged(schema.type):
-        return Normalization(new)
     rule = NormalizationRule(
         plan,
         ABSENT if patch is None else patch,
@@ -90,8 +98,10 @@ def validate_unions(
     tolerated, and what ``new`` shares with ``old`` is not looked at. KEP-1027,
     Validation.
     """
+    if ratchet and new is old and profile in PROFILES and isinstance(new, dict):
+        return ()
     _require_object(new)
-    if profile_named(profile) is OFF or (ratchet and new is old):
+    if profile_named(profile) is OFF:
         return ()
     rule = ValidationRule(ratchet=ratchet)
     walk = Walk(plan_of(schema.types, _VALIDATION[profile]), [rule], whole=not ratchet)
@@ -103,8 +113,7 @@ def acts_unasked(schema: Schema, profile: str) -> bool:
     """Tell whether a profile may normalize an object though nothing in it changed."""
     if not profile_named(profile).rules:
         return False
-    plan = plan_of(schema.types, _NORMALIZATION[profile])
-    return plan.acts_unchanged(schema.type)
+    return acts_on_unchanged(schema, _NORMALIZATION[profile])
 
 
 def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]:
