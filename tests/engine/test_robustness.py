@@ -139,7 +139,7 @@ def test_broken_objects_give_a_result_or_an_error_of_this_library(
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
-@given(document=json_values(), one=json_values(), other=json_values())
+@given(document=json_values(), first=json_values(), second=json_values())
 def test_any_schema_document_gives_a_schema_or_an_error_of_this_library(
     document: JSON, first: JSON, second: JSON
 ) -> None:

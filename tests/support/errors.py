@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from smp.errors import SmpError
-from smp.paths import Path
-from smp.values import JSON
+from smp.paths import Step
+from smp.values import ABSENT, JSON, as_list, as_object, same
 
 _CODE: Final = re.compile(r"[a-z]+(-[a-z0-9]+)+|conflict")
 _STATUSES: Final = {400, 409, 413, 415, 422}
@@ -29,8 +29,8 @@ def assert_reported(error: SmpError, *documents: JSON) -> None:
     if error.path.steps:
         assert str(error).startswith(f"{error.path}: ")
     if documents:
-        parent = Path(error.path.steps[:-1]).pointer
-        assert any(_leads_into(document, parent) for document in documents), error
+        parents = error.path.steps[:-1]
+        assert any(_leads_into(document, parents) for document in documents), error
 
 
 @contextmanager
@@ -42,16 +42,23 @@ def only_reported_errors() -> Iterator[None]:
         assert_reported(error)
 
 
-def _leads_into(document: JSON, pointer: str) -> bool:
-    """Tell whether a JSON Pointer (RFC 6901) leads to a value of a document."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(document, dict) and name in document:
-            document = document[name]
-        elif isinstance(document, list) and name.isdigit():
-            if int(name) >= len(document):
-                return False
-            document = document[int(name)]
-        else:
-            return False
-    return True
+def _leads_into(document: JSON, steps: tuple[Step, ...]) -> bool:
+    """Tell whether a path leads to a value of a document.
+
+    An element with a patch merge key is found by it: its index is that in the merged
+    list, which may be longer than the lists of the documents.
+    """
+    if not steps:
+        return True
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, str):
+        members = as_object(document)
+        return step in members and _leads_into(members[step], rest)
+    elements = as_list(document)
+    if isinstance(step, int):
+        return step < len(elements) and _leads_into(elements[step], rest)
+    for element in elements:
+        key = as_object(element).get(step.merge_key, ABSENT)
+        if same(key, step.value) and _leads_into(element, rest):
+            return True
+    return False

@@ -64,8 +64,10 @@ class Etcd:
         shutil.rmtree(self._directory / "data")
 
     def pause(self) -> None:
-        """Let it hang: it accepts connections and says nothing."""
+        """Let it hang: it accepts connections and does not answer."""
         self._signal(signal.SIGSTOP)
+        # Its threads stop one after the other; until then it may answer.
+        time.sleep(0.05)
 
     def resume(self) -> None:
         """Let it go on after ``pause``."""
