@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from smp.errors import DepthError, DocumentError
-from smp.values import JSON
+from smp.errors import DepthError, DocumentError, ObjectError
+from smp.values import JSON, JSONObject, type_name
 
 
 def decode(data: bytes | str) -> JSON:
@@ -25,6 +25,19 @@ def decode(data: bytes | str) -> JSON:
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise DocumentError(f"not JSON: {error}", code="invalid-json") from None
     return value
+
+
+def decode_object(data: bytes) -> JSONObject:
+    """Parse the JSON of an object.
+
+    Raises ObjectError for another value, and what ``decode`` raises.
+    """
+    value = decode(data)
+    if isinstance(value, dict):
+        return value
+    raise ObjectError(
+        f"an object is expected, not {type_name(value)}", code="not-an-object"
+    )
 
 
 def encode(value: JSON) -> bytes:

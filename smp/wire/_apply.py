@@ -5,12 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from smp import three_way
-from smp.codec import decode, encode
-from smp.errors import ApplyWarning, ObjectError
+from smp.codec import decode_object, encode
+from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import Change
-from smp.values import JSONObject, type_name
 from smp.violations import Violation
 
 
@@ -49,9 +48,9 @@ def three_way_apply(
     Raises what that raises, DocumentError for what is not JSON, and DepthError.
     """
     result = three_way.three_way_apply(
-        None if last_applied is None else _object(last_applied),
-        _object(modified),
-        _object(live),
+        None if last_applied is None else decode_object(last_applied),
+        decode_object(modified),
+        decode_object(live),
         schema,
         profile=profile,
         overwrite=overwrite,
@@ -65,13 +64,4 @@ def three_way_apply(
         result.warnings,
         result.violations,
         result.unmet,
-    )
-
-
-def _object(data: bytes) -> JSONObject:
-    value = decode(data)
-    if isinstance(value, dict):
-        return value
-    raise ObjectError(
-        f"an object is expected, not {type_name(value)}", code="not-an-object"
     )

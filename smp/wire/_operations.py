@@ -11,10 +11,9 @@ double, and, below the members of spec and the like, byte by byte.
 from __future__ import annotations
 
 from smp import strategic
-from smp.codec import decode, encode
-from smp.errors import ObjectError
+from smp.codec import decode_object, encode
 from smp.schema.model import Schema
-from smp.values import JSONObject, type_name
+from smp.values import JSONObject
 from smp.wire._lazy import decoded_along, decoded_together
 
 
@@ -41,7 +40,7 @@ def three_way_patch(
         objects = _objects(documents, schema)
     else:
         # A conflict carries the values of all sides, so all of them are decoded.
-        objects = [_object(data) for data in documents]
+        objects = [decode_object(data) for data in documents]
     base = None if last_applied is None else objects[0]
     patch = strategic.three_way_patch(
         base, objects[-1], objects[-2], schema, overwrite=overwrite
@@ -51,10 +50,10 @@ def three_way_patch(
 
 def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
     """Apply a strategic merge patch; see smp.apply_patch."""
-    change = _object(patch)
+    change = decode_object(patch)
     live = decoded_along(change, original, schema, length=len(patch))
     if live is None:
-        live = _object(original)
+        live = decode_object(original)
     return encode(strategic.apply_patch(live, change, schema))
 
 
@@ -62,15 +61,5 @@ def _objects(documents: list[bytes], schema: Schema) -> list[JSONObject]:
     """Decode objects to be compared, the modified one last."""
     objects = decoded_together(documents, schema)
     if objects is None:
-        objects = [_object(data) for data in documents]
+        objects = [decode_object(data) for data in documents]
     return objects
-
-
-def _object(data: bytes) -> JSONObject:
-    """Decode an object. Raises ObjectError for another value, DocumentError."""
-    value = decode(data)
-    if isinstance(value, dict):
-        return value
-    raise ObjectError(
-        f"an object is expected, not {type_name(value)}", code="not-an-object"
-    )

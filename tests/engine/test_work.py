@@ -130,7 +130,7 @@ def test_an_operation_decodes_little_of_a_long_document(name: str, most: float) 
     schema = smp.kubernetes().schema(measured.api_version, measured.kind)
     with (
         mock.patch.object(lazy, "_decode", wraps=decode) as values_decoded,
-        mock.patch("smp.wire._operations.decode", wraps=decode) as objects_decoded,
+        mock.patch("smp.codec.decode", wraps=decode) as objects_decoded,
     ):
         WIRE[measured.operation](*measured.texts, schema)
     calls_of_both = [*values_decoded.call_args_list, *objects_decoded.call_args_list]
