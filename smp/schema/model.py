@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, Self, TypeAlias
 
-from msgspec import Struct, structs
+import msgspec
 
 from smp.errors import Option, SchemaError, UnknownFieldError
 from smp.paths import Path
@@ -50,7 +50,7 @@ Loader: TypeAlias = "Callable[[str], TypeDocument | None]"
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-string"})
 
 
-class Strategy(Struct, frozen=True):
+class Strategy(msgspec.Struct, frozen=True):
     """A patch strategy: how the list or object in a field is patched.
 
     ``merge`` or ``replace`` may be combined with ``retain_keys``, which lets patches
@@ -300,7 +300,7 @@ class ObjectType(Type):
             groups = []
             for group in read_unions(self._published_unions, enums, declared):
                 profile = group.profile or self._profile
-                groups.append(structs.replace(group, profile=profile))
+                groups.append(msgspec.structs.replace(group, profile=profile))
             self._unions = tuple(groups)
         return self._unions
 
@@ -416,12 +416,13 @@ class Types:
         return self._other_policy
 
 
-class Schema(Struct, frozen=True):
+class Schema(msgspec.Struct, frozen=True):
     """A schema to compute and apply patches by.
 
     ``document`` is the type document of the whole object, ``types`` has the types that
     it refers to. ``api_version`` and ``kind`` are empty for a schema without a kind;
-    ``source`` names the catalog that it comes from.
+    ``source`` names the catalog that it comes from. ``at_rest`` remembers the union
+    profiles that are known to leave an unchanged object of this schema as it is.
     """
 
     document: TypeDocument
@@ -429,6 +430,7 @@ class Schema(Struct, frozen=True):
     api_version: str = ""
     kind: str = ""
     source: str = "inline"
+    at_rest: set[str] = msgspec.field(default_factory=set)
 
     @classmethod
     def inline(

@@ -65,13 +65,14 @@ def normalize_unions(
     what a profile refuses (all at once), SchemaError for unions that contradict
     themselves. KEP-1027, Normalization.
     """
-    interests = _NORMALIZATION.get(profile)
-    unchanged = new is old and isinstance(new, dict)
-    if unchanged and interests and not acts_on_unchanged(schema, interests):
+    unchanged = new is old
+    if unchanged and type(new) is dict and profile in schema.at_rest:
         return Normalization(new)
     _require_object(new)
-    chosen = profile_named(profile)
-    if not chosen.rules:
+    if unchanged and not acts_unasked(schema, profile):
+        schema.at_rest.add(profile)
+        return Normalization(new)
+    if not profile_named(profile).rules:
         return Normalization(new)
     plan = plan_of(schema.types, _NORMALIZATION[profile])
     rule = NormalizationRule(
@@ -98,7 +99,7 @@ def validate_unions(
     tolerated, and what ``new`` shares with ``old`` is not looked at. KEP-1027,
     Validation.
     """
-    if ratchet and new is old and profile in PROFILES and isinstance(new, dict):
+    if ratchet and new is old and type(new) is dict and profile in PROFILES:
         return ()
     _require_object(new)
     if profile_named(profile) is OFF:
