@@ -430,7 +430,8 @@ class Schema(msgspec.Struct, frozen=True):
     api_version: str = ""
     kind: str = ""
     source: str = "inline"
-    at_rest: set[str] = msgspec.field(default_factory=set)
+    # msgspec makes an empty set for each schema. mypyc takes no msgspec.field here.
+    at_rest: set[str] = set()
 
     @classmethod
     def inline(

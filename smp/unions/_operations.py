@@ -99,7 +99,7 @@ def validate_unions(
     tolerated, and what ``new`` shares with ``old`` is not looked at. KEP-1027,
     Validation.
     """
-    if ratchet and new is old and type(new) is dict and profile in PROFILES:
+    if new is old and ratchet and type(new) is dict and profile in PROFILES:
         return ()
     _require_object(new)
     if profile_named(profile) is OFF:

@@ -22,7 +22,7 @@ class Change(msgspec.Struct, frozen=True):
     new: JSON | Absent
 
 
-class Normalization(msgspec.Struct, frozen=True):
+class Normalization(msgspec.Struct, frozen=True, gc=False):
     """The normalized object, what was changed in it, and what to warn of."""
 
     object: JSONObject
