@@ -22,6 +22,7 @@ from smp.unions import (
     Change,
     ContradictionRule,
     NormalizationRule,
+    OnConflict,
     ValidationRule,
     contradictions,
     profile_named,
@@ -69,11 +70,13 @@ def updated(
     profile: str,
     ratchet: bool,
     patch: JSONObject | None = None,
+    on_conflict: OnConflict = "error",
     configuration: JSONObject | None = None,
 ) -> Update:
     """Normalize the unions of an object by a profile, and validate it.
 
-    ``patch`` is what led to the new object, ``configuration`` the modified
+    ``patch`` is what led to the new object, ``on_conflict`` says what to do where it
+    sets a member and asks for another one, ``configuration`` is the modified
     configuration of an apply. With ``ratchet``, what the new object shares with the old
     one is not looked at, and what was wrong before for the same reason is tolerated.
     Raises UnionError where a profile refuses, or where the configuration contradicts
@@ -90,7 +93,9 @@ def updated(
         # No union and no enum can be reached: a ConfigMap, a Secret.
         return Update(new)
     normalization = NormalizationRule(
-        plan, ABSENT if patch is None else patch, clear_conflicts=False
+        plan,
+        ABSENT if patch is None else patch,
+        clear_conflicts=on_conflict == "clear",
     )
     validation = ValidationRule(ratchet=ratchet)
     enums = EnumRule(ratchet=ratchet)

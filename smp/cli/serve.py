@@ -63,6 +63,20 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @profile_option
 @click.option(
+    "--on-conflict",
+    type=click.Choice(["clear", "error"]),
+    default="clear",
+    show_default=True,
+    help="What to do with a union member that a strategic merge patch sets beside"
+    " another choice: clear it with a warning, or refuse the patch.",
+)
+@click.option(
+    "--ratchet/--no-ratchet",
+    default=True,
+    show_default=True,
+    help="Tolerate values that were invalid before and did not change.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
@@ -96,7 +110,13 @@ def command(**options: Any) -> None:
         click.echo(f"smp: serving Kubernetes {catalog.version} at {url}")
 
     server.serve(
-        settings.Settings(token=token, catalog=catalog, profile=options["profile"]),
+        settings.Settings(
+            token=token,
+            catalog=catalog,
+            profile=options["profile"],
+            on_conflict=options["on_conflict"],
+            ratchet=options["ratchet"],
+        ),
         settings.Listener(
             host=options["host"],
             port=options["port"],

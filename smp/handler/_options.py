@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from smp.handler._status import InvalidError
 from smp.json_patch import MAX_OPERATIONS
 from smp.paths import Path
+from smp.unions import OnConflict
 from smp.values import JSONObject
 from smp.violations import Violation, unsupported
 
@@ -52,12 +53,18 @@ class Admission(msgspec.Struct, frozen=True):
 class Options(msgspec.Struct, frozen=True):
     """How to treat a request.
 
-    ``profile`` is that of unions. ``prune`` drops what a typed server drops when it
-    decodes: unknown fields, and nulls. ``custom`` says that the object is of a custom
-    resource: its type errors are 422 with a cause for each, its nulls stay, and
-    strategic patches are refused unless ``strategic`` says otherwise. ``resource`` is
-    the plural name that messages use, ``deployments.apps``; without it, it is guessed
-    from the kind.
+    ``profile`` is that of unions. ``on_conflict`` says what to do where a strategic
+    merge patch gives a value to a member of a union and asks for another one: the
+    member is cleared with a warning, as it is after every other request, or the patch
+    is refused. With ``ratchet`` what was wrong in the stored object and was not changed
+    does not refuse a request; without it, every request has to lead to a valid object
+    (KEP-1027, Ratcheting Validation: "the naive solution" of alpha).
+
+    ``prune`` drops what a typed server drops when it decodes: unknown fields, and
+    nulls. ``custom`` says that the object is of a custom resource: its type errors are
+    422 with a cause for each, its nulls stay, and strategic patches are refused unless
+    ``strategic`` says otherwise. ``resource`` is the plural name that messages use,
+    ``deployments.apps``; without it, it is guessed from the kind.
 
     The hooks ``default`` and ``admit`` return the object to go on with, and never
     change the one they get, which shares its parts with the stored one. What they raise
@@ -65,6 +72,8 @@ class Options(msgspec.Struct, frozen=True):
     """
 
     profile: str = "kep1027"
+    on_conflict: OnConflict = "clear"
+    ratchet: bool = True
     field_validation: FieldValidation = "Warn"
     dry_run: bool = False
     limits: Limits = Limits()

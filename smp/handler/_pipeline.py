@@ -79,10 +79,10 @@ def create_outcome(body: bytes, schema: Schema | None, options: Options) -> Outc
 def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
     """Tell whether only what the patch touches has to be looked at.
 
-    Hooks get whole objects, and some unions are normalized though nothing in their
-    object changed.
+    Hooks get whole objects, without ratcheting all of the object is judged, and some
+    unions are normalized though nothing in their object changed.
     """
-    if options.default or options.admit or options.custom:
+    if options.default or options.admit or options.custom or not options.ratchet:
         return False
     return not acts_unasked(schema, options.profile)
 
@@ -213,15 +213,17 @@ def _judged(
     """
     old = draft.old
     changes: tuple[Change, ...] = ()
-    # A request that changes nothing is not judged: what is stored was accepted.
-    if new is not old:
+    # A request that changes nothing is not judged: what is stored was accepted. The
+    # naive rule of KEP-1027 fails "all modifying requests" while it is invalid.
+    if new is not old or not options.ratchet:
         update = updated(
             old,
             new,
             schema,
             profile=options.profile,
-            ratchet=True,
+            ratchet=options.ratchet,
             patch=draft.patch,
+            on_conflict=options.on_conflict,
         )
         new = update.object
         changes = update.changes

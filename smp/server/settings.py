@@ -11,6 +11,7 @@ import msgspec
 from smp.errors import SmpError
 from smp.handler import Limits
 from smp.schema.catalog import Catalog, kubernetes
+from smp.unions import OnConflict
 
 # Addresses that mean every address of the machine, and the one to reach them from here.
 _CLIENT_HOSTS: Final = {
@@ -30,13 +31,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server behaves; times are in seconds.
 
     Without a ``token`` there is no authentication, and only requests addressed to this
-    machine are answered. ``max_in_flight`` bounds the requests answered at one time,
+    machine are answered. ``profile``, ``on_conflict`` and ``ratchet`` are those of the
+    handler's options. ``max_in_flight`` bounds the requests answered at one time,
     watches excepted. A watch whose client reads nothing for ``send_timeout`` ends.
     """
 
     token: str = ""
     catalog: Catalog = msgspec.field(default_factory=kubernetes)
     profile: str = "kep1027"
+    on_conflict: OnConflict = "clear"
+    ratchet: bool = True
     limits: Limits = msgspec.field(default_factory=Limits)
     max_in_flight: int = 400
     body_timeout: float = 30

@@ -46,11 +46,12 @@ class PatchIntent:
         return self._elements.of(key_of(element, keys), replaced=self.replaced)
 
     def sets(self, name: str) -> bool:
-        """Tell whether the patch sets a field, or retains it by ``$retainKeys``."""
-        here = self.object
-        if here.fields.get(name) is not None:
-            return True
-        return isinstance(here.retained, list) and name in here.retained
+        """Tell whether the patch gives a field a value.
+
+        A name in ``$retainKeys`` is no wish: kubectl lists every field of its object
+        there, also those that it did not change (Go: strategicpatch.diffMaps).
+        """
+        return self.object.fields.get(name) is not None
 
     def removes(self, name: str) -> bool:
         """Tell whether the patch removes a field, so that nothing may restore it."""

@@ -162,17 +162,27 @@ class NormalizationRule(Rule):
         }
         if not changed:
             return new
-        if not self._clear_conflicts:
-            # The patch asks for two things at once: it is not for us to choose.
-            for name, value in changed.items():
-                if value is ABSENT and intent.sets(name):
-                    self.problems.append(_conflict(name, place.path))
-                    return new
         path = place.path
+        # The patch gives a value to a member, and asks for another one.
+        conflicting = [
+            name
+            for name, value in changed.items()
+            if value is ABSENT and intent.sets(name)
+        ]
+        if conflicting and not self._clear_conflicts:
+            self.problems.append(_conflict(conflicting[0], path))
+            return new
         result = dict(new)
         for name, value in changed.items():
             cleared = isinstance(value, Absent)
             sentence = why(row.action, cleared=cleared)
+            if name in conflicting:
+                # KEP-1027 of 2019, Future Work: normalizing "will either clear the
+                # value sent if the discriminator changes", or the discriminator.
+                message = f"the patch sets this field; {sentence}"
+                self.warnings.append(
+                    ApplyWarning("union-conflict", path / name, message)
+                )
             former = new.get(name, ABSENT)
             self.changes.append(Change(path / name, row.name, sentence, former, value))
             if isinstance(value, Absent):

@@ -60,10 +60,10 @@ def normalize_unions(
     """Clear the members of unions that an update left behind, as a profile decides.
 
     ``old`` is the object before the update, None for a create; ``new`` is it after
-    patch and defaulting. With ``patch``, clearing what the patch itself sets or retains
-    is a UnionConflictError, unless ``on_conflict`` is ``clear``. Raises UnionError for
-    what a profile refuses (all at once), SchemaError for unions that contradict
-    themselves. KEP-1027, Normalization.
+    patch and defaulting. With ``patch``, clearing what the patch itself gives a value
+    is a UnionConflictError, or with ``on_conflict="clear"`` a warning. Raises
+    UnionError for what a profile refuses (all at once), SchemaError for unions that
+    contradict themselves. KEP-1027, Normalization.
     """
     unchanged = new is old
     if unchanged and type(new) is dict and profile in schema.at_rest:

@@ -11,7 +11,8 @@ import pytest
 from smp import handler
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
-from smp.values import JSON, JSONObject
+from smp.unions import OnConflict
+from smp.values import JSON, JSONObject, as_object, same
 from tests.support.handler_objects import (
     DEPLOYMENT,
     REPLICAS,
@@ -150,12 +151,79 @@ def test_the_old_member_of_a_union_is_cleared() -> None:
     ]
 
 
-def test_a_member_that_a_strategic_patch_sets_is_refused_and_not_cleared() -> None:
-    body = {
-        "spec": {"strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 2}}}
+LISTED: JSONObject = {"$retainKeys": ["rollingUpdate", "type"], "type": "Recreate"}
+
+
+@pytest.mark.parametrize("on_conflict", ["clear", "error"])
+def test_a_name_in_retain_keys_is_no_wish(on_conflict: OnConflict) -> None:
+    # What `kubectl edit` sends, and `kubectl apply` of a manifest with a member that
+    # the new type excludes. A PUT of the same object leads to the same.
+    options = Options(on_conflict=on_conflict)
+    outcome = accepted(patch_web({"spec": {"strategy": LISTED}}, options=options))
+    assert value_at(outcome.object, "spec", "strategy") == {"type": "Recreate"}
+    assert outcome.warnings == ()
+
+    strategy = as_object(value_at(WEB, "spec", "strategy"))
+    body = dump(web_with(strategy={**strategy, "type": "Recreate"}))
+    put = handler.replace(WEB, body, DEPLOYMENT, options)
+    assert same(accepted(put).object, outcome.object)
+
+
+def test_a_member_added_beside_another_one_that_is_listed_clears_it() -> None:
+    # kubectl edit: a hostPath was added, the emptyDir stayed.
+    volume = {
+        "$retainKeys": ["emptyDir", "hostPath", "name"],
+        "name": "data",
+        "hostPath": {"path": "/data"},
     }
+    body = {"spec": {"template": {"spec": {"volumes": [volume]}}}}
+    outcome = accepted(patch_web(body))
+    assert value_at(outcome.object, "spec", "template", "spec", "volumes") == [
+        {"name": "data", "hostPath": {"path": "/data"}}
+    ]
+
+
+CONTRADICTION: JSONObject = {
+    "spec": {"strategy": {"type": "Recreate", "rollingUpdate": {"maxSurge": 2}}}
+}
+
+
+def test_a_member_that_the_patch_sets_is_cleared_with_a_warning() -> None:
+    # KEP-1027 of 2019, Future Work: such a patch is normalized after it was applied.
+    outcome = accepted(patch_web(CONTRADICTION))
+    assert value_at(outcome.object, "spec", "strategy") == {"type": "Recreate"}
+    assert outcome.warnings == (
+        (
+            "spec.strategy.rollingUpdate: the patch sets this field; cleared: the"
+            " discriminator selects no member"
+        ),
+    )
+
+
+BROKEN: JSONObject = web_with(
+    strategy={"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}
+)
+
+
+@pytest.mark.parametrize("stored", [BROKEN, dump(BROKEN)], ids=["dict", "bytes"])
+@pytest.mark.parametrize("body", [{}, REPLICAS])
+def test_without_ratcheting_an_invalid_object_has_to_be_made_valid(
+    stored: bytes | JSONObject, body: JSONObject
+) -> None:
+    # KEP-1027: "we require that all modifying requests (update/patch) fail unless the
+    # data passes union validation".
+    accepted(handler.patch(stored, dump(body), MERGE, DEPLOYMENT))
+    naive = Options(ratchet=False)
+    outcome = handler.patch(stored, dump(body), MERGE, DEPLOYMENT, naive)
+    assert [field for _, field, _ in causes(outcome)] == ["spec.strategy.rollingUpdate"]
+    repair = dump({"spec": {"strategy": {"rollingUpdate": None}}})
+    accepted(handler.patch(stored, repair, MERGE, DEPLOYMENT, naive))
+
+
+def test_a_member_that_the_patch_sets_can_be_refused() -> None:
     message = "the patch sets this member of a union and asks for another one"
-    assert causes(patch_web(body)) == [
+    outcome = patch_web(CONTRADICTION, options=Options(on_conflict="error"))
+    assert causes(outcome) == [
         ("FieldValueInvalid", "spec.strategy.rollingUpdate", message)
     ]
 

@@ -19,7 +19,6 @@ from tests.support.union_schemas import (
     LISTS,
     SWITCHED,
     A,
-    cleared,
     named,
     schema_with,
     struct,
@@ -38,13 +37,13 @@ def test_clearing_what_the_patch_sets_is_a_conflict() -> None:
     assert "on_conflict" in caught.value.hint
 
 
-def test_clearing_what_the_patch_retains_is_a_conflict() -> None:
-    # The discriminator vanishes with the keys that are not retained, which looks like a
-    # request to clear.
-    patch: JSONObject = {"u": {"$retainKeys": ["a"]}}
-    with pytest.raises(UnionConflictError):
-        normalize_unions({"u": A}, {"u": {"a": "1"}}, CLOSED, patch=patch)
-    assert cleared({"u": A}, {"u": {"a": "1"}}, CLOSED) == ["u.a"]
+@pytest.mark.parametrize("retained", [["a"], ["a", "d"], ["a", "b", "d"]])
+def test_clearing_what_the_patch_only_retains_is_not_a_conflict(
+    retained: list[JSON],
+) -> None:
+    patch: JSONObject = {"u": {"$retainKeys": retained}}
+    new: JSONObject = {"u": {"a": "1"}}
+    assert normalize_unions({"u": A}, new, CLOSED, patch=patch).object == {"u": {}}
 
 
 def test_on_conflict_clear_lets_the_discriminator_win() -> None:
@@ -53,6 +52,9 @@ def test_on_conflict_clear_lets_the_discriminator_win() -> None:
         {"u": A}, {"u": {"d": "B", "a": "2"}}, CLOSED, patch=patch, on_conflict="clear"
     )
     assert result.object == {"u": {"d": "B"}}
+    assert [(w.code, str(w.path)) for w in result.warnings] == [
+        ("union-conflict", "u.a")
+    ]
 
 
 @pytest.mark.parametrize(

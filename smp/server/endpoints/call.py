@@ -55,6 +55,8 @@ class Call:
             default = partial(with_schema_defaults, schema=defined.schema)
         options = Options(
             profile=settings.profile,
+            on_conflict=settings.on_conflict,
+            ratchet=settings.ratchet,
             limits=settings.limits,
             default=default,
             custom=defined is not None,
