@@ -84,10 +84,26 @@ class SmpError(Exception):
         where = f"{self.path}: " if self.path.steps else ""
         return f"{where}{self.problem}" + (f" ({self.hint})" if self.hint else "")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy the attributes, without a call of ``__init__``.
+
+        Python would call it with the message alone, which is not what the subclasses
+        take.
+        """
+        return _without_attributes, (type(self), self.args), vars(self)
+
     def __repr__(self) -> str:
         facts = {"code": self.code, "path": str(self.path), "problem": self.problem}
         listing = ", ".join(f"{name}={fact!r}" for name, fact in facts.items())
         return f"{type(self).__name__}({listing})"
+
+
+def _without_attributes(
+    error_class: type[SmpError], arguments: tuple[object, ...]
+) -> SmpError:
+    """Make an error of a class; what unpickles or copies it sets the attributes."""
+    # A UnionError is one of its own problems, so the attributes come after the object.
+    return error_class.__new__(error_class, *arguments)
 
 
 class DocumentError(SmpError):

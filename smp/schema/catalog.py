@@ -24,7 +24,7 @@ from smp.paths import Path
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
-from smp.schema.sources.openapi import Kind, compile_documents, resolve_alias
+from smp.schema.sources.openapi import Kind, compile_documents
 from smp.values import ABSENT, JSON, Absent, type_name
 
 # A wheel is installed as files, so the folder can be opened by its path.
@@ -50,7 +50,7 @@ class Catalog:
     ) -> None:
         self._kinds = kinds
         self.load = load
-        self._types = Types(partial(resolve_alias, load))
+        self._types = Types(load)
         self.source = source
         self.version = version
 
@@ -72,15 +72,7 @@ class Catalog:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
         compiled = compile_documents(crd.to_openapi(documents))
-
-        def load_metadata(name: str) -> TypeDocument | None:
-            # Names of other packages stay undefined: the schema in a CRD cannot refer
-            # to types, only the metadata that a server adds does.
-            if not name.startswith("io.k8s.apimachinery."):
-                return None
-            return kubernetes().load(name)
-
-        load = _chained(compiled.types.get, load_metadata)
+        load = _chained(compiled.types.get, _load_metadata)
         return cls(compiled.kinds, load, source="CustomResourceDefinition")
 
     @classmethod
@@ -103,6 +95,18 @@ class Catalog:
         compiled = compile_documents(document)
         load = _chained(compiled.types.get, kubernetes().load)
         return cls(compiled.kinds, load, source="Go")
+
+    # A loader is a function of a module, with its arguments, so that it can be pickled.
+    # A copy is the catalog itself, because it is immutable.
+    def __reduce__(self) -> tuple[object, ...]:
+        make = partial(Catalog, source=self.source, version=self.version)
+        return make, (self._kinds, self.load)
+
+    def __copy__(self) -> Catalog:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Catalog:
+        return self
 
     def kinds(self) -> tuple[Kind, ...]:
         """Return every (apiVersion, kind), sorted."""
@@ -228,8 +232,20 @@ def versions() -> tuple[str, ...]:
 
 
 @cache
-def _as_published(minor: str) -> Catalog:
+def _bundled(minor: str) -> Catalog:
     return read_compiled(_read(f"{minor}{_SUFFIX}"), version=minor)
+
+
+def _load_bundled(minor: str, name: str) -> TypeDocument | None:
+    return _bundled(minor).load(name)
+
+
+@cache
+def _as_published(minor: str) -> Catalog:
+    catalog = _bundled(minor)
+    # This loader is pickled as the version, not as the texts of all types.
+    load = partial(_load_bundled, minor)
+    return Catalog(catalog._kinds, load, source=catalog.source, version=minor)  # noqa: SLF001  # a class of this module
 
 
 @cache
@@ -285,14 +301,16 @@ def read_compiled(data: bytes, *, version: str = "") -> Catalog:
     except (zlib.error, msgspec.DecodeError, ValueError, KeyError, TypeError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
 
-    def load(name: str) -> TypeDocument | None:
-        text = texts.get(name)
-        if text is None:
-            return None
-        document: TypeDocument = msgspec.json.decode(text)
-        return document
-
+    load = partial(_load_text, texts)
     return Catalog(kinds, load, source=source, version=version)
+
+
+def _load_text(texts: Mapping[str, str], name: str) -> TypeDocument | None:
+    text = texts.get(name)
+    if text is None:
+        return None
+    document: TypeDocument = msgspec.json.decode(text)
+    return document
 
 
 def _compact(value: JSON) -> str:
@@ -304,12 +322,20 @@ def _compact(value: JSON) -> str:
 
 def _chained(first: Loader, second: Loader) -> Loader:
     """Make a loader that asks the second for what the first does not know."""
+    return partial(_load_chained, first, second)
 
-    def load(name: str) -> TypeDocument | None:
-        document = first(name)
-        return second(name) if document is None else document
 
-    return load
+def _load_chained(first: Loader, second: Loader, name: str) -> TypeDocument | None:
+    document = first(name)
+    return second(name) if document is None else document
+
+
+def _load_metadata(name: str) -> TypeDocument | None:
+    # Names of other packages stay undefined: the schema in a CRD cannot refer to types,
+    # only the metadata that a server adds does.
+    if not name.startswith("io.k8s.apimachinery."):
+        return None
+    return kubernetes().load(name)
 
 
 def _required_text(obj: JSON, name: str) -> str:

@@ -372,23 +372,52 @@ class Types:
         # What walks along these types keep, by the name of their interests.
         self.plans: dict[str, object] = {}
 
+    # What was linked is not pickled: it is linked again where it is asked for. A copy
+    # is the object itself: nothing ever changes in it but what was linked.
+    def __reduce__(self) -> tuple[object, ...]:
+        return Types, (self._load, self.unknown_fields)
+
+    def __copy__(self) -> Types:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Types:
+        return self
+
     def named(self, name: str) -> Type:
         """Return the type of that name.
 
-        Raises SchemaError (code dangling-reference) where the source does not define
-        it.
+        Raises SchemaError where the source does not define it (code dangling-reference)
+        and where it only refers to itself (code circular-reference).
         """
         if name not in self._named:
-            document = self._load(name)
+            target, document = self._resolved(name)
+            if target not in self._named:
+                # Linking a type links none of its fields, so that types which refer to
+                # each other in a circle end here.
+                self._named[target] = self.link(document, target)
+            self._named[name] = self._named[target]
+        return self._named[name]
+
+    def _resolved(self, name: str) -> tuple[str, TypeDocument]:
+        """Return the name that a name is an alias of, or itself, and its document."""
+        seen: set[str] = set()
+        target = name
+        while True:
+            seen.add(target)
+            document = self._load(target)
             if document is None:
                 raise SchemaError(
-                    f"type {name!r} is referenced but not defined",
+                    f"type {target!r} is referenced but not defined",
                     code="dangling-reference",
                 )
-            # Linking a type links none of its fields, so that types which refer to each
-            # other in a circle end here.
-            self._named[name] = self.link(document, name)
-        return self._named[name]
+            if not isinstance(document, str) or not document.startswith("#"):
+                return target, document
+            target = document[1:]
+            if target in seen:
+                raise SchemaError(
+                    f"type {target!r} refers to itself and describes nothing",
+                    code="circular-reference",
+                )
 
     def link(self, document: TypeDocument, name: str = "") -> Type:
         """Turn a type document into a type, which gets the name if it is an object."""
@@ -439,10 +468,23 @@ class Schema(msgspec.Struct, frozen=True):
         document: TypeDocument,
         definitions: Mapping[str, TypeDocument] | None = None,
     ) -> Schema:
-        """Make a schema of a type document and the named types that it refers to."""
+        """Make a schema of a type document and the named types that it refers to.
+
+        Raises SchemaError for what is not a type document, here or where it is reached.
+        """
+        if not isinstance(definitions, Mapping | None):
+            raise SchemaError(
+                f"definitions are an object, not {type_name(definitions)}",
+                path=Path(("definitions",)),
+            )
+        named: dict[str, TypeDocument] = {}
+        for name, definition in (definitions or {}).items():
+            try:
+                named[name] = _type_document(definition)
+            except SchemaError as error:
+                raise error.at(Path(("definitions", str(name)))) from None
         # The root gets the empty name, so that it is linked once, as a named type is.
-        named = dict(definitions or {})
-        named[""] = document
+        named[""] = _type_document(document)
         return cls("#", Types(named.get))
 
     @property

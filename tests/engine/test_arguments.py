@@ -57,3 +57,36 @@ def test_an_old_value_that_is_not_an_object_is_as_if_there_was_none(value: Any) 
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 def test_any_value_has_enums(value: Any) -> None:
     assert smp.validate_enums(value, POD) == ()
+
+
+CIRCLES: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
+    "the root": ("#", {}),
+    "one type": ("#A", {"A": "#A"}),
+    "two types below a field": ({"fields": {"a": "#A"}}, {"A": "#B", "B": "#A"}),
+}
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_a_type_that_only_refers_to_itself_is_an_error(name: str) -> None:
+    schema = smp.Schema.inline(*CIRCLES[name])
+    with pytest.raises(smp.SchemaError) as caught:
+        smp.two_way_patch({"a": {}}, {"a": {"b": 1}}, schema)
+    assert caught.value.code == "circular-reference"
+
+
+def test_a_chain_of_a_hundred_thousand_aliases_is_followed() -> None:
+    last = 100_000
+    definitions: dict[str, Any] = {f"T{n}": f"#T{n + 1}" for n in range(last)}
+    definitions[f"T{last}"] = {"fields": {"b": "integer"}}
+    schema = smp.Schema.inline({"fields": {"a": "#T0"}}, definitions)
+    patch = smp.two_way_patch({"a": {"b": 1}}, {"a": {}}, schema)
+    assert patch == {"a": {"b": None}}
+
+
+@pytest.mark.parametrize("junk", [1, None, [], 1.5, {1}], ids=repr)
+def test_what_is_not_a_type_document_is_a_schema_error(junk: Any) -> None:
+    for arguments in [(junk,), ({"fields": {}}, {"A": junk}), ("any", junk)]:
+        if arguments == ("any", None):
+            continue  # there need not be definitions
+        with pytest.raises(smp.SchemaError):
+            smp.Schema.inline(*arguments)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
 from smp.errors import SchemaError, SmpError, bounded
 from smp.paths import Path
-from smp.schema.model import SCALARS, Loader, Schema, TypeDocument, Types
+from smp.schema.model import SCALARS, Schema, TypeDocument, Types
 from smp.schema.sources import extensions
 from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
 from smp.values import JSON, JSONArray, JSONObject, as_list, same, type_name
@@ -75,32 +74,7 @@ def inline(document: JSON) -> Schema:
     named = _compile_names(_object(document, "a schema")).types
     # A reference to the empty name cannot be written, so it is free for the root.
     named[""] = _type(document)
-    return Schema("#", Types(partial(resolve_alias, named.get)))
-
-
-def resolve_alias(load: Loader, name: str) -> TypeDocument | None:
-    """Load a type document; where it only refers to another type, load that one.
-
-    Raises SchemaError for references in a circle (code circular-reference) and to a
-    name that is not defined (code dangling-reference).
-    """
-    seen = {name}
-    document = load(name)
-    while isinstance(document, str) and document.startswith("#"):
-        target = document[1:]
-        if target in seen:
-            raise SchemaError(
-                f"type {name!r} refers to itself and describes nothing",
-                code="circular-reference",
-            )
-        seen.add(target)
-        document = load(target)
-        if document is None:
-            raise SchemaError(
-                f"type {target!r} is referenced but not defined",
-                code="dangling-reference",
-            )
-    return document
+    return Schema("#", Types(named.get))
 
 
 def _compile_names(document: JSONObject) -> Compiled:

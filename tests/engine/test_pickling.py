@@ -1,0 +1,284 @@
+"""Everything public pickles, and copies, also where the engine is compiled."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+import pytest
+
+import smp
+from smp import handler, wire
+from smp.cases import CaseOutcome, Difference, SpecCase
+from smp.cases import Failure as CaseFailure
+from smp.documents import Document
+from smp.errors import Conflict, Option
+from smp.handler import Accepted, Admission, Limits, Options
+from smp.values import JSONObject
+
+PUBLIC_MODULES: Final = ("smp", "smp.cases", "smp.documents", "smp.handler", "smp.wire")
+PATH: Final = smp.Path(("spec", 0))
+POD: Final = smp.kubernetes().schema("v1", "Pod")
+OBJECT: Final[JSONObject] = {"apiVersion": "v1", "kind": "Pod", "spec": {"x": [1]}}
+CONFLICT: Final = Conflict(PATH, 1, smp.ABSENT)
+VIOLATION: Final = smp.Violation("c", PATH, "FieldValueRequired", "m", {"a": 1})
+WARNING: Final = smp.ApplyWarning("c", PATH, "m")
+CHANGE: Final = smp.Change(PATH, "K2", "why", 1, smp.ABSENT)
+CASE_FAILURE: Final = CaseFailure("c", "spec")
+
+
+def undecoded() -> Accepted:
+    """Return the outcome of a patch of a long object, which is decoded in part."""
+    stored: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a"},
+        "data": {"k": "v" * 10_000},
+    }
+    schema = smp.kubernetes().schema("v1", "ConfigMap")
+    body = b'{"metadata":{"labels":{"a":"b"}}}'
+    outcome = handler.patch(wire.encode(stored), body, handler.STRATEGIC, schema)
+    assert isinstance(outcome, Accepted)
+    return outcome
+
+
+def spec_case() -> SpecCase:
+    return SpecCase(index=0, document={"description": "n"}, source="s", line=1)
+
+
+# A value of each public class that is not an error: a class without one fails.
+VALUES: Final[dict[str, Callable[[], object]]] = {
+    "Accepted": undecoded,
+    "Admission": lambda: Admission("UPDATE", None, OBJECT, dry_run=True),
+    "ApplyResult": lambda: smp.three_way_apply(None, OBJECT, OBJECT, POD),
+    "ApplyWarning": lambda: WARNING,
+    "CaseOutcome": lambda: CaseOutcome(spec_case(), ("result",), ()),
+    "Catalog": smp.kubernetes,
+    "Change": lambda: CHANGE,
+    "Conflict": lambda: CONFLICT,
+    "Difference": lambda: Difference("result", CASE_FAILURE, OBJECT, "text"),
+    "Document": lambda: Document(OBJECT, "source", 0),
+    "Failure": lambda: CASE_FAILURE,
+    "Limits": Limits,
+    "Normalization": lambda: smp.Normalization(OBJECT, (CHANGE,), (WARNING,)),
+    "Options": Options,
+    "Path": lambda: PATH,
+    "Refused": lambda: handler.to_status([VIOLATION]),
+    "Schema": lambda: POD,
+    "SpecCase": spec_case,
+    "Violation": lambda: VIOLATION,
+}
+# The arguments of errors that do not take a text; all others get PROBLEM.
+PROBLEM: Final = "a problem"
+ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
+    "ClosedError": (),
+    "ConflictError": ((CONFLICT,),),
+    "Expired": (7,),
+    "FutureRevisionError": (7, 6),
+    "InvalidError": ([VIOLATION],),
+}
+
+
+def public_names() -> Iterator[tuple[str, object]]:
+    for module_name in PUBLIC_MODULES:
+        module = importlib.import_module(module_name)
+        for name in module.__all__:
+            yield f"{module_name}.{name}", getattr(module, name)
+
+
+def error_classes() -> list[type[smp.SmpError]]:
+    """Return every error class of the package, those of the server included."""
+    for module in walk_packages(smp.__path__, "smp."):
+        importlib.import_module(module.name)
+    found: list[type[smp.SmpError]] = [smp.SmpError]
+    for error_class in found:
+        found += [new for new in error_class.__subclasses__() if new not in found]
+    return [error for error in found if error.__module__.startswith("smp.")]
+
+
+def error_of(error_class: type[smp.SmpError]) -> smp.SmpError:
+    arguments = ARGUMENTS.get(error_class.__name__, (PROBLEM,))
+    error = error_class(*arguments)
+    error.path = PATH
+    error.advice = "advice"
+    error.option = Option("overwrite", value=True, effect="helps")
+    return error
+
+
+def pickled(value: Any) -> Any:
+    """Return what comes back from another process."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301  # our own bytes
+
+
+COPIES: Final[dict[str, Callable[[Any], Any]]] = {
+    "pickle": pickled,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+every_copy = pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES.keys())
+
+
+def facts(error: smp.SmpError) -> dict[str, object]:
+    """Return all that an error says; a UnionError is one of its own problems."""
+    attributes = {**vars(error)}
+    problems = attributes.pop("problems", ())
+    return {
+        **attributes,
+        "problems": [str(problem) for problem in problems],
+        "text": (str(error), repr(error), error.hint, error.args),
+        "code": (error.code, error.status, error.path),
+    }
+
+
+@every_copy
+@pytest.mark.parametrize("error_class", error_classes(), ids=lambda each: each.__name__)
+def test_every_error_can_be_copied(
+    copied: Callable[[Any], Any], error_class: type[smp.SmpError]
+) -> None:
+    if error_class.__name__ == "ParentNotFoundError":
+        # It is made of a request, and never leaves the process of the server.
+        error: smp.SmpError = error_of(handler.NotFoundError)
+    else:
+        error = error_of(error_class)
+    again = copied(error)
+    assert type(again) is type(error)
+    assert facts(again) == facts(error)
+
+
+@every_copy
+def test_the_problems_of_a_union_error_are_copied(copied: Callable[[Any], Any]) -> None:
+    single = smp.UnionError("single")
+    assert single.problems == (single,)
+    # A copy is one of its own problems as well, where it is not shallow.
+    again = copied(single)
+    assert again.problems[0] is (single if copied is copy.copy else again)
+    several = smp.UnionError("2 problems", problems=(single, smp.UnionError("other")))
+    assert [each.problem for each in copied(several).problems] == ["single", "other"]
+
+
+def test_every_public_class_has_a_value_here() -> None:
+    for name, value in public_names():
+        if inspect.isclass(value) and not issubclass(value, smp.SmpError):
+            made = VALUES[value.__name__]()
+            assert isinstance(made, value) or value is wire.ApplyResult, name
+
+
+@every_copy
+@pytest.mark.parametrize("name", VALUES)
+def test_every_value_can_be_copied(copied: Callable[[Any], Any], name: str) -> None:
+    value = VALUES[name]()
+    again = copied(value)
+    assert type(again) is type(value)
+    assert repr(again) == repr(value)
+    if isinstance(value, msgspec.Struct) and not isinstance(value, smp.Schema):
+        assert again == value
+
+
+@every_copy
+def test_the_results_over_bytes_can_be_copied(copied: Callable[[Any], Any]) -> None:
+    data = wire.encode(OBJECT)
+    result = wire.three_way_apply(None, data, data, POD)
+    assert copied(result) == result
+
+
+def test_functions_and_constants_are_pickled() -> None:
+    for _, value in public_names():
+        if isinstance(value, ModuleType) or hasattr(value, "__origin__"):
+            continue  # a module has a name instead, and so has a type alias
+        if inspect.isroutine(value) or isinstance(value, str | int | tuple):
+            assert pickled(value) == value
+    assert pickled(smp.ABSENT) is smp.ABSENT
+    assert copy.deepcopy(smp.ABSENT) is smp.ABSENT
+
+
+SPREAD: Final[JSONObject] = {
+    "fields": {"list": {"is": {"items": "#E"}, "strategy": "merge", "key": "k"}}
+}
+CRD: Final[JSONObject] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "as.x.io"},
+    "spec": {
+        "group": "x.io",
+        "names": {"kind": "A", "plural": "as"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+            }
+        ],
+    },
+}
+
+
+def schemas() -> dict[str, smp.Schema]:
+    """Return a schema of each source, linked in part."""
+    bundled = smp.kubernetes("1.33")
+    crd = smp.Catalog.from_crd(CRD)
+    overlaid = bundled.with_overlay({"types": {"New": {"fields": {"a": "string"}}}})
+    return {
+        "bundled": bundled.schema("v1", "Pod"),
+        "bundled, lenient": bundled.schema("v1", "Pod").with_unknown_fields("merge"),
+        "published": smp.kubernetes("1.33", overlay=None).schema("v1", "Pod"),
+        "overlaid": overlaid.schema("v1", "Pod"),
+        "joined": (bundled | crd).schema("v1", "Pod"),
+        "crd": crd.schema("x.io/v1", "A"),
+        "inline": smp.Schema.inline(SPREAD, {"E": {"fields": {"k": "string"}}}),
+    }
+
+
+def patched(schema: smp.Schema) -> JSONObject:
+    """Compute a patch along a schema: a worker calls it with its copy."""
+    before: JSONObject = {"metadata": {"finalizers": ["a"]}, "list": [{"k": "a"}]}
+    after: JSONObject = {"metadata": {"finalizers": ["b"]}, "list": [{"k": "b"}]}
+    name = "metadata" if schema.kind else "list"
+    return smp.two_way_patch({name: before[name]}, {name: after[name]}, schema)
+
+
+@every_copy
+@pytest.mark.parametrize("name", schemas())
+def test_a_copied_schema_gives_the_same_patches(
+    copied: Callable[[Any], Any], name: str
+) -> None:
+    schema = schemas()[name]
+    expected = patched(schema)
+    assert "$setElementOrder" in repr(expected)
+    assert patched(copied(schema)) == expected
+
+
+def test_a_bundled_schema_is_pickled_by_its_version() -> None:
+    # Its types are in the installation at the other end: about a megabyte of text.
+    assert len(pickle.dumps(smp.kubernetes("1.33").schema("v1", "Pod"))) < 10_000
+
+
+def fail(schema: smp.Schema) -> None:
+    """Raise a conflict: what a worker does with the error is to send it back."""
+    smp.three_way_patch({}, {"kind": "a"}, {"kind": "b"}, schema, overwrite=False)
+
+
+def test_a_schema_goes_to_a_worker_process_and_results_and_errors_come_back() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        made = list(pool.map(patched, schemas().values()))
+        assert made == [patched(schema) for schema in schemas().values()]
+        with pytest.raises(smp.ConflictError) as caught:
+            pool.submit(fail, POD).result()
+        # The pool still works: a worker ends where its error cannot be read.
+        assert pool.submit(patched, POD).result() == patched(POD)
+    (conflict,) = caught.value.conflicts
+    assert (conflict.path, conflict.ours, conflict.theirs) == (
+        smp.Path(("kind",)),
+        "a",
+        "b",
+    )
