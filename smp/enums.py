@@ -6,13 +6,12 @@ from typing import Final
 
 from smp.errors import SchemaError, bounded
 from smp.paths import Path, Step
+from smp.schema.enum_listing import HEADER
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
 from smp.schema.rewrite import rewrite_named
 from smp.schema.walk import Interest, Interests, Place, Rule, Walk, plan_of
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
 from smp.violations import Violation, unsupported
-
-_HEADER: Final = "Possible enum values:"
 
 
 @bounded("the object")
@@ -108,9 +107,9 @@ def without_enums(document: JSON) -> JSONObject:
 
 def _before_enums(node: JSONObject) -> JSONObject:
     text = node.get("description")
-    if isinstance(text, str) and _HEADER in text:
+    if isinstance(text, str) and HEADER in text:
         # The listing is the end of a description. An empty description is left out.
-        text = text.partition(_HEADER)[0].strip()
+        text = text.partition(HEADER)[0].strip()
     elif "enum" not in node:
         return node
     changed: JSONObject = {}

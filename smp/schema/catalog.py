@@ -223,6 +223,27 @@ def bundled_overlay() -> JSON:
 
 
 @cache
+def published_enums(version: str) -> dict[str, dict[str, str]]:
+    """Return the enums that a minor version of Kubernetes publishes, by place.
+
+    A place is ``TYPE.FIELD``, with ``[]`` or ``{}`` behind it where the elements of a
+    list or the values of a map have the enum. The values of an enum have what their Go
+    constants say of them. The bundled types lack those of the enums whose values an API
+    server does not check. There are none for a version that is not bundled.
+    """
+    found: dict[str, dict[str, str]] = {}
+    if version not in versions():
+        return found
+    number = versions().index(version)
+    for enum in msgspec.json.decode(_read("enums.json"))["enums"]:
+        for versions_, places in enum["places"].items():
+            first, _, last = versions_.partition("-")
+            if versions().index(first) <= number <= versions().index(last or first):
+                found.update(dict.fromkeys(places, enum["values"]))
+    return found
+
+
+@cache
 def versions() -> tuple[str, ...]:
     """Return the bundled minor versions of Kubernetes, such as 1.33, oldest first."""
     names = [entry.name for entry in os.scandir(_DATA)]

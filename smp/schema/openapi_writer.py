@@ -16,9 +16,10 @@ For example, the field ``{"is": {"items": "#Port", "list_type": "map", "map_keys
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from smp.schema.enum_listing import listing
 from smp.schema.model import Loader, TypeDocument
 from smp.values import JSON, JSONObject, as_object
 
@@ -54,6 +55,46 @@ def write_schemas(names: Iterable[str], load: Loader) -> dict[str, JSONObject]:
             documents[name] = document
             pending += _references(document)
     return {name: write_schema(documents[name]) for name in sorted(documents)}
+
+
+def with_enums(
+    schemas: Mapping[str, JSONObject], enums: Mapping[str, Mapping[str, str]]
+) -> dict[str, JSONObject]:
+    """Return schemas with the enums of places such as ``TYPE.FIELD``.
+
+    Each enum has its values, and what they mean, which becomes the description of the
+    field as an API server publishes it (KEP-2887). The places are those of
+    ``smp.schema.catalog.published_enums``. A place that no schema has is skipped, and
+    so is one that has an enum of its own with other values.
+    """
+    changed = {**schemas}
+    for place, meanings in enums.items():
+        path = place.rstrip("[]{}")
+        steps = place[len(path) :]
+        type_name, _, field = path.rpartition(".")
+        fields = as_object(changed.get(type_name, {}).get("properties"))
+        schema = fields.get(field)
+        if not isinstance(schema, dict):
+            continue
+        schema = _with_enum(schema, steps, [*meanings])
+        # Only the enum of the field itself is listed, not that of elements or values
+        # (Go: kube-openapi's generateProperty).
+        if not steps and schema.get("enum") == [*meanings]:
+            schema = {**schema, "description": "\n".join(listing(meanings))}
+        properties = {**fields, field: schema}
+        changed[type_name] = {**changed[type_name], "properties": properties}
+    return changed
+
+
+def _with_enum(schema: JSONObject, steps: str, values: list[JSON]) -> JSONObject:
+    """Add an enum to a schema, or to that of its elements or values."""
+    if not steps:
+        return {"enum": values, **schema}
+    word = "items" if steps.startswith("[]") else "additionalProperties"
+    inner = schema.get(word)
+    if not isinstance(inner, dict):
+        return schema
+    return {**schema, word: _with_enum(inner, steps[2:], values)}
 
 
 def write_schema(document: JSON) -> JSONObject:

@@ -27,6 +27,7 @@ from smp.schema.model import (
 )
 from smp.values import JSON, JSONObject
 from tests.support.errors import only_reported_errors
+from tests.record.enums import published, with_enums
 from tests.support.schema_documents import nested, schema_documents
 
 ALL = tuple(f"1.{minor}" for minor in range(25, 38))
@@ -64,19 +65,6 @@ def elements(value: JSONObject, name: str) -> list[JSONObject]:
     member = value.get(name, [])
     assert isinstance(member, list)
     return [element for element in member if isinstance(element, dict)]
-
-
-@cache
-def published(minor: str) -> JSONObject:
-    """Read the definitions that the bundle is compiled from."""
-    path = (
-        files("kubernetes_validate")
-        / "kubernetes-json-schema"
-        / f"v{minor}.0-local"
-        / "_definitions.json"
-    )
-    document: JSONObject = json.loads(path.read_text())
-    return document
 
 
 @cache
@@ -142,9 +130,9 @@ def test_the_bundle_is_what_the_published_definitions_compile_to(minor: str) -> 
     """Texts are compared: builds of zlib differ in how they compress one text."""
     source = f"Kubernetes {minor}"
     bundled = (files("smp.schema") / "bundled" / f"{minor}.types").read_bytes()
-    assert zlib.decompress(
-        compile_openapi(published(minor), source=source)
-    ) == zlib.decompress(bundled)
+    document = with_enums(published(minor), minor)
+    compiled = compile_openapi(document, source=source)
+    assert zlib.decompress(compiled) == zlib.decompress(bundled)
     assert kubernetes(minor).source == source
     assert len(bundled) < 30_000
 
@@ -377,7 +365,9 @@ def test_converted_enums_of_api_version_and_kind_are_dropped() -> None:
     assert not [
         path
         for path, field in bundled_fields("1.37").items()
-        if isinstance(field, dict) and "enum" in field
+        if path.endswith((".apiVersion", ".kind")) and field != "string"
+        # The kind of a disk is no kind of object.
+        and path != "io.k8s.api.core.v1.AzureDiskVolumeSource.kind"
     ]
 
 

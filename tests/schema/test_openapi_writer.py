@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
-from smp.schema.catalog import kubernetes, versions
+from smp.enums import without_enums
+from smp.schema.catalog import kubernetes, published_enums, versions
 from smp.schema.model import TypeDocument
-from smp.schema.openapi_writer import write_schema, write_schemas
+from smp.schema.openapi_writer import with_enums, write_schema, write_schemas
 from smp.schema.sources.openapi import compile_documents
 from smp.values import JSON, JSONObject
+from tests.record.enum_answers import answers
 
 PORT_LIST: JSON = {"items": "#Port", "list_type": "map", "map_keys": ["port"]}
 UNIONS: JSON = [{"discriminator": "type", "fields-to-discriminateBy": {"a": "A"}}]
@@ -124,3 +127,64 @@ def test_written_types_compile_to_the_same_types(minor: str) -> None:
     compiled = compile_documents({"components": {"schemas": {**schemas}}})
     assert len(schemas) > 500
     assert compiled.types == {name: catalog.load(name) for name in schemas}
+
+
+PROTOCOLS = {"TCP": "is TCP.", "UDP": ""}
+
+
+def test_a_published_enum_is_listed_in_the_description_of_its_field() -> None:
+    schemas = write_schemas(["Port"], {"Port": {"fields": {"protocol": "string"}}}.get)
+    assert with_enums(schemas, {"Port.protocol": PROTOCOLS}) == {
+        "Port": {
+            "type": "object",
+            "properties": {
+                "protocol": {
+                    "type": "string",
+                    "enum": ["TCP", "UDP"],
+                    "description": (
+                        'Possible enum values:\n - `"TCP"` is TCP.\n - `"UDP"`'
+                    ),
+                }
+            },
+        }
+    }
+    listed: JSON = {"definitions": {**with_enums(schemas, {"Port.protocol": PROTOCOLS})}}
+    assert without_enums(listed) == {"definitions": schemas}
+
+
+def test_a_published_enum_of_elements_and_of_values_is_not_listed() -> None:
+    type_: TypeDocument = {"fields": {"a": {"items": {"values": "string"}}}}
+    schemas = write_schemas(["T"], {"T": type_}.get)
+    values: JSON = {"type": "string", "enum": ["TCP", "UDP"]}
+    assert with_enums(schemas, {"T.a[]{}": PROTOCOLS})["T"]["properties"] == {
+        "a": {
+            "type": "array",
+            "items": {"type": "object", "additionalProperties": values},
+        }
+    }
+
+
+def test_a_published_enum_of_what_the_schemas_lack_is_skipped() -> None:
+    own: TypeDocument = {"fields": {"a": {"type": "string", "enum": ["X"]}}}
+    schemas = write_schemas(["T"], {"T": own}.get)
+    places = ("T.a", "T.b", "T.a[]", "U.a")
+    assert with_enums(schemas, dict.fromkeys(places, PROTOCOLS)) == schemas
+
+
+def test_enums_are_published_as_an_api_server_does() -> None:
+    """The enums and listings of all 122 places, in the words of the server."""
+    catalog = kubernetes("1.36")
+    names = {answer["place"].rpartition(".")[0] for answer in answers()}
+    schemas = with_enums(
+        write_schemas(names, catalog.load), published_enums(catalog.version)
+    )
+    assert len(answers()) == 122
+    for answer in answers():
+        type_name, _, field = answer["place"].rstrip("[]{}").rpartition(".")
+        node: Any = schemas[type_name]["properties"]
+        node = node[field]
+        assert node.get("description", "") == answer["listing"]
+        for step, word in (("[]", "items"), ("{}", "additionalProperties")):
+            if answer["place"].endswith(step):
+                node = node[word]
+        assert node["enum"] == answer["values"], answer["place"]

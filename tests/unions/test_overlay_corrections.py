@@ -6,6 +6,7 @@ import copy
 
 import pytest
 
+from smp.errors import SchemaError
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.unions import PROFILES, normalize_unions, validate_unions
@@ -82,11 +83,11 @@ def test_a_profile_that_is_no_longer_local_loses_its_file(profile: str) -> None:
     assert result.object == {"type": "RuntimeDefault"}
 
 
-def test_without_the_overlay_the_published_map_breaks_a_valid_profile() -> None:
+def test_without_the_overlay_the_published_map_contradicts_the_enum() -> None:
     # Otherwise the tests above would show nothing.
     published = Schema(
         f"#{CORE}SeccompProfile", kubernetes(overlay=None).schema("v1", "Pod").types
     )
     confined: JSONObject = {"type": "Localhost", "localhostProfile": "a"}
-    result = normalize_unions(confined, confined, published, profile="kep2019")
-    assert result.object == {"type": "LocalhostProfile", "localhostProfile": "a"}
+    with pytest.raises(SchemaError, match="'LocalhostProfile' is not in the enum"):
+        normalize_unions(confined, confined, published, profile="kep2019")

@@ -9,14 +9,13 @@ import json
 from typing import Final
 
 from smp.errors import DocumentError
+from smp.schema.enum_listing import listing, quoted
 from smp.schema.sources.golang._markers import Markers
 from smp.schema.sources.golang._packages import BasicType, DeclaredType, Packages
 from smp.schema.sources.golang._problems import Problems
 from smp.schema.sources.golang._syntax import GoType, PointerType
 from smp.values import JSON
 
-# Go: kube-openapi's enumTypeDescriptionHeader.
-_HEADER: Final = "Possible enum values:"
 KUBEBUILDER_ENUM: Final = "kubebuilder:validation:Enum"
 
 
@@ -42,7 +41,7 @@ class GoEnum:
     def values(self) -> list[str]:
         """The values, sorted as their quoted literals are."""
         # Go: enumType.ValueStrings. Quotes sort differently from the end of a string.
-        return sorted(self._constants, key=_quoted)
+        return sorted(self._constants, key=quoted)
 
     def description(self) -> list[str]:
         """List the values as lines for the description of a field (KEP-2887).
@@ -51,12 +50,12 @@ class GoEnum:
         """
         if not self._constants:
             return []
-        lines: list[str] = []
+        meanings: dict[str, str] = {}
         for value, (constant, comment) in self._constants.items():
             # By convention a comment opens with the name of its constant.
-            meaning = " ".join(comment.strip().removeprefix(constant).split())
-            lines.append(f" - `{_quoted(value)}` {meaning}")
-        return ["", _HEADER, *sorted(lines)]
+            words = comment.strip().removeprefix(constant).split()
+            meanings[value] = " ".join(words)
+        return ["", *listing(meanings)]
 
 
 class Enums:
@@ -143,10 +142,6 @@ class Enums:
 
 def _without_pointer(type_: GoType) -> GoType:
     return type_.to if isinstance(type_, PointerType) else type_
-
-
-def _quoted(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _listed_values(text: str) -> list[JSON]:

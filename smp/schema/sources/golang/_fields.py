@@ -117,6 +117,10 @@ class FieldReader:
             if name not in markers:
                 continue
             marker = markers[name][0]
+            # A scalar is atomic, so the marker says nothing new. k8s.io/api has it on a
+            # string (kube-openapi only logs that).
+            if isinstance(resolved, BasicType) and marker.value == "atomic":
+                continue
             if not isinstance(resolved, types):
                 problem = f"+{name} is for {type_name}"
                 self._problems.misuse(at, marker, problem)

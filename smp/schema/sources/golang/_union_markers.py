@@ -101,7 +101,8 @@ def union_of_fields(struct: GoStruct, problems: Problems) -> Iterator[GoUnion]:
         GoUnionMember(field, field.field.name)
         for field in struct.fields_with("unionDeprecated")
     )
-    if discriminator or members:
+    # Go: parseUnionMembers returns no union for a discriminator without members.
+    if members:
         yield GoUnion(discriminator, members)
 
 
@@ -225,9 +226,12 @@ def _grouped(
         else:
             groups.setdefault(name or only, []).append(member)
     for name, group in groups.items():
-        yield GoUnion(
-            discriminators.get(name), tuple(group), labelled=name not in unlabelled
-        )
+        # k8s.io/api marks discriminators of unions that are described in words only. A
+        # discriminator without members is no union (Go: parseUnionMembers).
+        if group:
+            yield GoUnion(
+                discriminators.get(name), tuple(group), labelled=name not in unlabelled
+            )
 
 
 def _checked_values(

@@ -192,6 +192,7 @@ class UnionReader:
             ]
             for name in repeated:
                 self._problems.misuse_on(field, name, f"+{name} twice")
+            self._check_discriminator(field)
             # Go: kube-openapi's parseUnionMembers raises the same error.
             if "union" in field.markers:
                 problem = "+union marks a struct, not a field"
@@ -208,17 +209,21 @@ class UnionReader:
                 problem = "markers of two generations in one struct"
                 self._problems.misuse_on(field, "unionMember", problem)
 
+    def _check_discriminator(self, field: JSONField) -> None:
+        """Check that a discriminator is a string, whether its union has members."""
+        for name in ("unionDiscriminator", "k8s:unionDiscriminator"):
+            if name not in field.markers:
+                continue
+            if self._packages.value_type(field.field.type) != BasicType("string"):
+                problem = "a discriminator is a string"
+                self._problems.misuse_on(field, name, problem)
+
     def _check_union(self, struct: GoStruct, union: GoUnion) -> None:
-        """Check one union: a discriminator of strings, and members.
+        """Check one union and its members.
 
         Go: kube-openapi's union.isValid.
         """
         discriminator = union.discriminator
-        if discriminator is not None:
-            type_ = self._packages.value_type(discriminator.field.type)
-            if type_ != BasicType("string"):
-                problem = "a discriminator is a string"
-                self._problems.misuse_on(discriminator, "unionDiscriminator", problem)
         if not union.members:
             problem = "a union without members"
             if discriminator is not None:
