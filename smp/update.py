@@ -119,8 +119,20 @@ def updated(
         obj,
         tuple(normalization.changes),
         tuple(normalization.warnings),
-        (*validation.violations, *enums.violations),
+        _joined(validation.violations, enums.violations),
     )
+
+
+def _joined(
+    of_unions: list[Violation], of_enums: list[Violation]
+) -> tuple[Violation, ...]:
+    """Join what the rules found; a value that both refuse is reported once.
+
+    A discriminator may have an enum of its own: a server refuses a value of it once.
+    """
+    known = [(violation.code, violation.path) for violation in of_unions]
+    others = [each for each in of_enums if (each.code, each.path) not in known]
+    return (*of_unions, *others)
 
 
 def _broken_enums(

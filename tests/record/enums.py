@@ -106,12 +106,8 @@ def _with_enum(schema: dict[str, Any], suffix: str, values: list[str]) -> Any:
 
 def sources(module: str, version: str, folder: str) -> dict[str, str]:
     """Download a Go module, and read its sources below a folder."""
-    done = subprocess.run(
-        ["go", "mod", "download", "-json", f"{module}@{version}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["go", "mod", "download", "-json", f"{module}@{version}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return read_sources([Path(json.loads(done.stdout)["Dir"]) / folder])
 
 

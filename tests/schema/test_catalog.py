@@ -26,8 +26,8 @@ from smp.schema.model import (
     TypeDocument,
 )
 from smp.values import JSON, JSONObject
-from tests.support.errors import only_reported_errors
 from tests.record.enums import published, with_enums
+from tests.support.errors import only_reported_errors
 from tests.support.schema_documents import nested, schema_documents
 
 ALL = tuple(f"1.{minor}" for minor in range(25, 38))
@@ -365,7 +365,8 @@ def test_converted_enums_of_api_version_and_kind_are_dropped() -> None:
     assert not [
         path
         for path, field in bundled_fields("1.37").items()
-        if path.endswith((".apiVersion", ".kind")) and field != "string"
+        if path.endswith((".apiVersion", ".kind"))
+        and field != "string"
         # The kind of a disk is no kind of object.
         and path != "io.k8s.api.core.v1.AzureDiskVolumeSource.kind"
     ]

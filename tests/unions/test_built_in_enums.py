@@ -1,0 +1,83 @@
+"""The enums of Kubernetes' built-in kinds, beside the answers of a real API server.
+
+tests/data/enums/answers.jsonl has them for kube-apiserver 1.36.3: for each place that
+has an enum, what it says of an object with a wrong value there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import smp
+from smp.values import JSONObject
+from tests.record.enum_answers import accepted, answers
+
+SERVER = smp.kubernetes("1.36")
+
+
+def written(path: list[str]) -> str:
+    """Write the path of a record as a server does."""
+    text = ".".join(path).replace(".[]", "[0]")
+    return text.replace(".{}", ".storage")
+
+
+@pytest.mark.parametrize("answer", answers(), ids=lambda answer: answer["place"])
+def test_what_a_server_refuses_is_reported_and_nothing_else(
+    answer: dict[str, Any],
+) -> None:
+    found = smp.validate_enums(answer["object"], SERVER.schema_of(answer["object"]))
+    wrong = [(str(each.path.by_index), each.value) for each in found]
+    if answer["place"] in accepted():
+        assert wrong == []
+    else:
+        assert wrong == [(written(answer["path"]), "Bogus")]
+
+
+def test_values_that_a_server_accepts_are_those_of_statuses() -> None:
+    """But for one: the API server drops a stopSignal while its feature gate is off."""
+    spec = {place for place in accepted() if "Status." not in place}
+    assert spec == {"io.k8s.api.core.v1.Lifecycle.stopSignal"}
+    assert len(accepted()) == 10
+    assert len(answers()) == 122
+
+
+def supported(message: str) -> list[str]:
+    return re.findall(r'"[^"]*"', message.partition("supported values: ")[2])
+
+
+def test_the_messages_are_those_of_a_server() -> None:
+    """Where a server's differ, its own validation lists values in another order, knows
+    fewer than it publishes (NoneOnDryRun), names the parent, or has words of its own.
+    """
+    kinds: Counter[str] = Counter()
+    for answer in answers():
+        found = smp.validate_enums(answer["object"], SERVER.schema_of(answer["object"]))
+        for violation in found:
+            kinds[difference(violation, answer["causes"])] += 1
+    assert kinds == {
+        "none": 76,
+        "order": 11,
+        "fewer values": 5,
+        "field": 17,
+        "words": 3,
+    }
+
+
+def difference(violation: smp.Violation, causes: list[JSONObject]) -> str:
+    """Name how the causes of a server differ from ours."""
+    cause = violation.cause
+    if cause in causes:
+        return "none"
+    texts = [str(each["message"]) for each in causes if each["field"] == cause["field"]]
+    ours = supported(violation.message)
+    for text in texts:
+        if text.startswith('Unsupported value: "Bogus"'):
+            if sorted(supported(text)) == ours:
+                return "order"
+            if {*supported(text)} < {*ours}:
+                return "fewer values"
+    return "words" if texts else "field"
