@@ -51,6 +51,17 @@ class Path(msgspec.Struct, frozen=True):
         ]
         return Path(tuple(steps))
 
+    @property
+    def decoded(self) -> str:
+        """The path as a strict decoder of an API server prints it.
+
+        No name is in brackets. Go: sigs.k8s.io/json, internal/golang/encoding/json,
+        decodeState.appendStrictFieldStackKey.
+        """
+        steps = self.by_index.steps
+        texts = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps]
+        return "".join(texts).removeprefix(".")
+
     def __str__(self) -> str:
         """Render as ``spec.containers[name=app].env``; the root is the empty string."""
         return "".join(_readable(step) for step in self.steps).removeprefix(".")

@@ -15,7 +15,7 @@ from smp.errors import ApplyWarning, DocumentError, SmpError, bounded
 from smp.paths import Path
 from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
-from smp.unions import Change
+from smp.unions import Change, stock_server_warnings
 from smp.update import updated
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 from smp.violations import Violation
@@ -27,14 +27,19 @@ _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 class ApplyResult(msgspec.Struct, frozen=True):
     """What a three-way apply led to.
 
-    ``object`` is what a server would store, ``patch`` what a client would send;
-    ``changes`` is what the normalization of unions did to the patched object,
-    ``violations`` what a server would reject in it; ``unmet`` are the paths of the
-    modified configuration that do not hold, ``converged`` whether there is none.
+    ``object`` is the live object with ``patch`` applied, on any API server: what the
+    normalization of unions changed is in the patch, and no directive of it is in a
+    value that is new to live. ``kubectl_patch`` is what kubectl would send; it is the
+    same, but for these two, and what a server makes of it then is in ``warnings``.
+    ``changes`` is what the normalization changed, ``violations`` what a server would
+    reject in the object. ``unmet`` are the paths at which the object is not what the
+    configuration asks for: it lacks something, or has what the configuration no longer
+    has or nulls. ``converged`` says that there is none.
     """
 
     object: JSONObject
     patch: JSONObject
+    kubectl_patch: JSONObject
     changes: tuple[Change, ...]
     warnings: tuple[ApplyWarning, ...]
     violations: tuple[Violation, ...]
@@ -42,7 +47,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
     @property
     def converged(self) -> bool:
-        """Whether the object has all that the modified configuration asks for."""
+        """Whether the object is all that the modified configuration asks for."""
         return not self.unmet
 
 
@@ -70,7 +75,7 @@ def three_way_apply(
     of a union.
     """
     lenient = schema.with_unknown_fields(unknown_fields)
-    patch = strategic.three_way_patch(
+    patches = strategic.compute_patches(
         last_applied,
         modified,
         live,
@@ -78,6 +83,7 @@ def three_way_apply(
         overwrite=overwrite,
         preconditions=KUBECTL_PRECONDITIONS,
     )
+    patch = patches.strict
     # What an API server does with it: apply, normalize, validate.
     patched = strategic.apply_patch(live, patch, lenient)
     update = updated(
@@ -90,17 +96,52 @@ def three_way_apply(
         configuration=modified,
     )
     result = update.object
-    # What the result lacks is found by a second diff, for every kind of patch.
-    unmet = strategic.leaf_paths(strategic.missing(modified, result, lenient), lenient)
-    warnings = update.warnings
-    if unknown_fields == "merge":
-        warnings = (*unknown_field_warnings(patch, schema), *warnings)
+    if update.changes:
+        # Servers of today normalize nothing, so the patch has to do it.
+        patch = strategic.amended_patch(patch, live, patched, result, lenient)
+        result = strategic.apply_patch(live, patch, lenient)
+    unmet = strategic.unmet_paths(
+        # Where nothing is deleted, nothing can be left.
+        last_applied if last_applied and patches.deletes else {},
+        modified,
+        result,
+        lenient,
+    )
+    warnings: list[ApplyWarning] = []
     if last_applied is None:
         # Without it nothing is known to be removed from the configuration.
-        warnings = (_NOTHING_PRUNED, *warnings)
+        warnings.append(_NOTHING_PRUNED)
+    if unknown_fields == "merge":
+        warnings.extend(unknown_field_warnings(patch, schema))
+    if patches.kubectl is not patches.strict:
+        warnings.extend(_strict_warnings(live, patches.kubectl, lenient))
+    warnings.extend(stock_server_warnings(update.changes, lenient))
     return ApplyResult(
-        result, patch, update.changes, warnings, update.violations, tuple(unmet)
+        result,
+        patch,
+        patches.kubectl,
+        update.changes,
+        (*warnings, *update.warnings),
+        update.violations,
+        unmet,
     )
+
+
+def _strict_warnings(
+    live: JSONObject, patch: JSONObject, schema: Schema
+) -> list[ApplyWarning]:
+    """Warn of the directives that a server finds in the object after a patch."""
+    result = strategic.apply_patch(live, patch, schema)
+    left = strategic.leftover_directives(live, patch, result, schema)
+    return [
+        ApplyWarning(
+            "strict-decoding",
+            path,
+            "kubectl's patch has a directive in a new value, which a server refuses:"
+            f' strict decoding error: unknown field "{path.decoded}"',
+        )
+        for path in left
+    ]
 
 
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"

@@ -14,7 +14,7 @@ from smp.strategic import apply_patch
 from smp.three_way import three_way_apply, unknown_field_warnings
 from smp.values import JSON, JSONObject, same
 
-_UNMET: Final = "set in the new configuration, but not in the result"
+_UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
 
 
@@ -22,7 +22,7 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     """One object before and after: ``before`` is None for an object to be created.
 
     ``notes`` say what the outcome is based on, ``warnings`` what a user should look at.
-    ``unmet`` are the paths of the new configuration that the result lacks. An apply
+    ``unmet`` are the paths at which the result is not what was asked for. An apply
     prunes what is in ``last_applied`` and not in ``configuration``.
     """
 

@@ -67,8 +67,7 @@ class Row(msgspec.Struct, frozen=True):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 1 where the result lacks something that the new configuration "
-    "asks for.",
+    help="Exit with 1 where the result is not what the new configuration asks for.",
 )
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
@@ -89,8 +88,8 @@ def command(
     with the live ones by group, kind, namespace and name; one without a live object is
     printed as it would be created. The annotation with the last-applied configuration
     is updated where the live object has it. -o jsonpatch prints what changes the live
-    object (RFC 6902), -o patch what kubectl would send, -o report what changes and why.
-    Only the report masks the values of Secrets.
+    object (RFC 6902), -o patch what to send to a server, -o report what changes and
+    why. Only the report masks the values of Secrets.
     """
     inputs = Inputs()
     new_objects = inputs.objects(new_paths)

@@ -156,7 +156,7 @@ def _decoded(
         raise _wrong_types(rule.misfits[:MAX_REPORTED], new, options)
     faults = [*draft.faults]
     unknown_fields = rule.unknown_fields[:MAX_REPORTED]
-    faults += [f'unknown field "{path}"' for path in unknown_fields]
+    faults += [f'unknown field "{path.decoded}"' for path in unknown_fields]
     # KEP-2885, server-side field validation: Ignore, Warn, Strict.
     if faults and options.field_validation == "Strict":
         prefix = "" if draft.partial else _cannot_be_handled(new)

@@ -88,10 +88,12 @@ def patched(
             tree = decoded_for(patch, stored, lenient, length=len(body))
             if tree is not None:
                 new = strategic.apply_patch(tree, patch, lenient)
+                faults += _leftovers(body, tree, patch, new, lenient, options)
                 return Draft(tree, new, faults, patch=patch, undecoded=True)
         old = stored_object(stored)
         # A field that the schema does not know is judged later, with all others.
         new = strategic.apply_patch(old, patch, lenient)
+        faults += _leftovers(body, old, patch, new, lenient, options)
         return Draft(old, new, faults, patch=patch)
     old = stored_object(stored)
     if chosen == MERGE:
@@ -162,6 +164,26 @@ def _object(value: JSON, what: str) -> JSONObject:
             f"{what} is a JSON object, not {type_name(value)}", code="not-an-object"
         )
     return value
+
+
+def _leftovers(
+    body: bytes,
+    old: JSONObject,
+    patch: JSONObject,
+    new: JSONObject,
+    schema: Schema,
+    options: Options,
+) -> tuple[str, ...]:
+    """Return the strict errors for directives in values that are new to the object.
+
+    Go merges them like fields, which the decoder does not know then.
+    """
+    # Most patches have none, and a search of their text tells ("\\u0024" is a dollar).
+    has_dollar = b"$" in body or b"\\u" in body
+    if options.field_validation == "Ignore" or not has_dollar:
+        return ()
+    paths = strategic.leftover_directives(old, patch, new, schema)
+    return tuple([f'unknown field "{path.decoded}"' for path in paths[:MAX_REPORTED]])
 
 
 def _faults(

@@ -8,14 +8,18 @@ patch it deletes the field; an absent field leaves it alone. Every error is a Sm
 from smp.strategic._diff import Diff
 from smp.strategic._directives import REPLACE, PatchObject, is_directive, read_object
 from smp.strategic._operations import (
+    Patches,
+    amended_patch,
     apply_patch,
     compose_patches,
+    compute_patches,
     find_conflicts,
-    missing,
+    leftover_directives,
     three_way_patch,
     two_way_patch,
+    unmet_paths,
 )
-from smp.strategic._patch_paths import leaf_paths, unknown_paths
+from smp.strategic._patch_paths import unknown_paths
 from smp.strategic._preconditions import (
     KUBECTL_PRECONDITIONS,
     Precondition,
@@ -27,16 +31,19 @@ __all__ = [
     "REPLACE",
     "Diff",
     "PatchObject",
+    "Patches",
     "Precondition",
+    "amended_patch",
     "apply_patch",
     "compose_patches",
+    "compute_patches",
     "find_conflicts",
     "is_directive",
-    "leaf_paths",
-    "missing",
+    "leftover_directives",
     "read_object",
     "three_way_patch",
     "two_way_patch",
     "unchanged",
     "unknown_paths",
+    "unmet_paths",
 ]

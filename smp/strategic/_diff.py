@@ -53,6 +53,7 @@ from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import (
     RETAIN_KEYS,
+    cleaned,
     delete_element,
     deletions_from,
     order_of,
@@ -81,11 +82,27 @@ class Diff:
     """The walk over three objects that the docstring of this module explains.
 
     ``orders=False`` leaves out order directives, as Go does (SetElementOrder: false)
-    where it looks for conflicts.
+    where it looks for conflicts. ``new_as_is=True`` takes values that are new to live
+    as the modified configuration has them: it deletes nothing in them, as there is
+    nothing to delete. ``only_unmet=True`` leaves out each deletion of what live does
+    not have.
+
+    Afterwards ``deletes`` tells whether there was anything to delete, and
+    ``deletes_in_new`` whether something of it was in a value that is new to live.
     """
 
-    def __init__(self, *, orders: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        orders: bool = True,
+        new_as_is: bool = False,
+        only_unmet: bool = False,
+    ) -> None:
         self._orders = orders
+        self._new_as_is = new_as_is
+        self._only_unmet = only_unmet
+        self.deletes = False
+        self.deletes_in_new = False
 
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, type_: Type
@@ -140,14 +157,18 @@ class Diff:
             ):
                 # Go: "Key was added", "Types have changed", and
                 # replacePatchFieldIfNotEqual for scalars of one type.
+                if value is None and live_value is ABSENT and self._only_unmet:
+                    # The null asks for an absence, which there is.
+                    continue
                 patch[name] = value
         live_has_more = len(live) > common
         # Go: updatePatchIfMissing. Null for each name that base has and modified lacks.
         # The conditions exclude the cases in which there cannot be such a name.
         if base is not modified and (base is not live or live_has_more):
             for name in base:
-                if name not in modified:
+                if name not in modified and (name in live or not self._only_unmet):
                     patch[name] = None
+                    self.deletes = True
         # Go: "Insert the retainKeysList iff there are values present in the
         # retainKeysList and [..] the patch is not empty [or] there are additional
         # field in original that need to be cleared"; original is live here.
@@ -187,10 +208,17 @@ class Diff:
         if field.replaces:
             # The strategy replace: the whole value, but only if it differs
             # (docs/deviations.md, 5).
-            return ABSENT if live is modified else modified
+            return ABSENT if self._is_whole(live, modified) else modified
         return self._nested(
             base, live, modified, field.type, levels - 1, retain_keys=field.retain_keys
         )
+
+    def _is_whole(self, live: Value, modified: JSON) -> bool:
+        """Tell whether live has a value that a patch replaces as a whole."""
+        if live is modified:
+            return True
+        # What a null asks for is met by what a patch makes of it.
+        return self._only_unmet and same(live, cleaned(modified))
 
     def _nested(
         self,
@@ -216,6 +244,9 @@ class Diff:
             base_object, modified, modified, type_, levels, retain_keys=retain_keys
         )
         if not deletions:
+            return modified
+        self.deletes_in_new = True
+        if self._new_as_is:
             return modified
         return self._object(
             base_object, {}, modified, type_, levels, retain_keys=retain_keys
@@ -247,7 +278,7 @@ class Diff:
             return {name: modified}
         if not field.merges:
             # An atomic list. Go: replacePatchFieldIfNotEqual.
-            return {} if live is modified else {name: modified}
+            return {} if self._is_whole(live, modified) else {name: modified}
         base_list = as_list(base)
         in_live = isinstance(live, list)
         if live and isinstance(live, list):
@@ -263,6 +294,10 @@ class Diff:
             )
         if not deletes:
             return {} if in_live and not modified else {name: modified}
+        if not in_live and field.merge_key:
+            self.deletes_in_new = True
+            if self._new_as_is:
+                return {name: modified}
         patch = self._list(name, base_list, [], modified, field, levels)
         return patch if in_live else {name: modified, **patch}
 
@@ -303,14 +338,21 @@ class Diff:
         # Go: diffListsOfMaps, which sorts both lists by merge key to pair the elements.
         paired_base, removed = aligned(base, base_keys, keys)
         paired_base = share_equal(paired_base, modified)
-        paired_live = paired_base
+        paired_live, unpaired_live = paired_base, removed
         if live is not base:
-            paired_live = share_equal(aligned(live, live_keys, keys)[0], modified)
+            paired_live, unpaired_live = aligned(live, live_keys, keys)
+            paired_live = share_equal(paired_live, modified)
         elements = self._elements(paired_base, paired_live, modified, field, levels)
         # Go: "append the deletions to the end of the patch list".
         removed_keys = [as_object(element)[merge_key] for element in removed]
+        if self._only_unmet and removed:
+            still_there = keys_of(unpaired_live, merge_key)
+            removed_keys = [
+                value for value in removed_keys if scalar_key(value) in still_there
+            ]
         for value in sorted(removed_keys, key=printed):
             elements.append(delete_element(merge_key, value))
+            self.deletes = True
         order: JSONArray = []
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes".
@@ -370,6 +412,11 @@ class Diff:
         removed: dict[ScalarKey, JSON] = {}
         for value in _surplus(base, modified):
             removed[scalar_key(value)] = value
+        if removed:
+            self.deletes = True
+        if self._only_unmet and removed:
+            still_there = {scalar_key(value) for value in _surplus(live, modified)}
+            removed = {k: v for k, v in removed.items() if k in still_there}
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes"; of the lists as they are written (docs/deviations.md, 10).
         order: JSONArray = []

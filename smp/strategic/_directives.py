@@ -83,6 +83,12 @@ def deletions_from(name: str) -> str:
     return f"{_DELETIONS}/{name}"
 
 
+def list_deleted_from(name: str) -> str:
+    """Return the list that a directive deletes from; empty for any other key."""
+    directive, _, target = name.partition("/")
+    return target if directive == _DELETIONS else ""
+
+
 def is_directive(name: str) -> bool:
     """Tell whether a key is a directive and not a field."""
     if not name or name[0] != "$":

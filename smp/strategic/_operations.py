@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from smp.errors import (
     CompositionError,
     Conflict,
@@ -12,13 +14,30 @@ from smp.errors import (
     PatchError,
     bounded,
 )
+from smp.paths import Path
 from smp.schema.model import Schema
+from smp.strategic._amend import amend
 from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
+from smp.strategic._leftovers import leftovers
+from smp.strategic._patch_paths import leaf_paths
 from smp.strategic._preconditions import Precondition, check_preconditions
 from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type_name
+
+
+class Patches(msgspec.Struct, frozen=True):
+    """One three-way patch in two forms.
+
+    ``kubectl`` is what the reference computes. ``strict`` is the same object, or where
+    the reference deletes inside a value that is new to live, a patch without such
+    deletions. ``deletes`` tells whether they delete anything.
+    """
+
+    kubectl: JSONObject
+    strict: JSONObject
+    deletes: bool
 
 
 @bounded("the object")
@@ -54,12 +73,41 @@ def three_way_patch(
     undo a change made to live since; PreconditionError where a precondition does not
     hold for the patch. Go: strategicpatch.CreateThreeWayMergePatch.
     """
+    return compute_patches(
+        last_applied,
+        modified,
+        live,
+        schema,
+        overwrite=overwrite,
+        preconditions=preconditions,
+    ).kubectl
+
+
+@bounded("the object")
+def compute_patches(
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    overwrite: bool = True,
+    preconditions: Iterable[Precondition] = (),
+) -> Patches:
+    """Compute the three-way patch as the reference does, and for strict servers.
+
+    Raises what three_way_patch raises.
+    """
     base = {} if last_applied is None else last_applied
     _require_objects(last_applied=base, modified=modified, live=live)
-    patch = Diff().objects(base, live, modified, schema.type)
+    diff = Diff()
+    patch = diff.objects(base, live, modified, schema.type)
+    strict = patch
+    if diff.deletes_in_new:
+        strict = Diff(new_as_is=True).objects(base, live, modified, schema.type)
+    patches = Patches(patch, strict, deletes=diff.deletes)
     check_preconditions(patch, preconditions)
     if overwrite:
-        return patch
+        return patches
     # Go: "a conflict occurs if modified changes any key in a way that is different
     # from how it is changed in current": the patch against the changes made to live.
     changed = Diff(orders=False).objects(base, base, live, schema.type)
@@ -68,7 +116,7 @@ def three_way_patch(
     ]
     if in_conflict:
         raise ConflictError(_sorted(in_conflict))
-    return patch
+    return patches
 
 
 @bounded("the object")
@@ -126,13 +174,45 @@ def find_conflicts(
 
 
 @bounded("the object")
-def missing(modified: JSONObject, live: JSONObject, schema: Schema) -> JSONObject:
-    """Return what of the modified configuration does not hold in the live object.
+def amended_patch(
+    patch: JSONObject,
+    live: JSONObject,
+    patched: JSONObject,
+    result: JSONObject,
+    schema: Schema,
+) -> JSONObject:
+    """Return a patch that leads from live to a result that differs from the patched.
 
-    The result is a patch of additions and changes only, ``{}`` where all holds.
+    It is the patch, with what makes the difference.
     """
-    _require_objects(modified=modified, live=live)
-    return Diff(orders=False).objects({}, live, modified, schema.type)
+    return amend(patch, live, patched, result, schema.type)
+
+
+@bounded("the patch")
+def leftover_directives(
+    live: JSONObject, patch: JSONObject, result: JSONObject, schema: Schema
+) -> list[Path]:
+    """Return where an API server finds directives of an applied patch in the result.
+
+    They are in values that are new to the live object (docs/deviations.md, 1). The
+    paths have the indices of elements.
+    """
+    return leftovers(live, patch, result, schema.type)
+
+
+@bounded("the object")
+def unmet_paths(
+    last_applied: JSONObject, modified: JSONObject, result: JSONObject, schema: Schema
+) -> tuple[Path, ...]:
+    """Return the paths at which a result is not what the configuration asks for.
+
+    The result lacks what the modified configuration has, or still has what only the
+    last-applied configuration has or what the modified one has as null.
+    """
+    _require_objects(last_applied=last_applied, modified=modified, result=result)
+    diff = Diff(orders=False, new_as_is=True, only_unmet=True)
+    unmet = diff.objects(last_applied, result, modified, schema.type)
+    return tuple(leaf_paths(unmet, result, schema))
 
 
 def _require_objects(**values: object) -> None:

@@ -6,8 +6,8 @@ from smp.paths import Path, Step
 from smp.schema.model import AnyType, Field, Schema
 from smp.schema.walk import Node, Place, Rule, Walk, plan_of
 from smp.strategic._conflicts import EVERY_TYPE
-from smp.strategic._directives import is_directive
-from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp.strategic._directives import is_directive, list_deleted_from
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 
 
 def unknown_paths(patch: JSONObject, schema: Schema) -> list[Path]:
@@ -17,16 +17,16 @@ def unknown_paths(patch: JSONObject, schema: Schema) -> list[Path]:
     return rule.paths
 
 
-def leaf_paths(patch: JSONObject, schema: Schema) -> list[Path]:
-    """Return the paths of all that a patch sets: its scalars, and its whole lists.
+def leaf_paths(patch: JSONObject, obj: JSONObject, schema: Schema) -> list[Path]:
+    """Return the paths of what a patch would change in an object.
 
-    A null is left out, as it only asks for absence, and so is the merge key of an
-    element that sets something else.
+    These are its scalars, its whole lists, and what it would delete. The merge key of
+    an element that changes something else is left out.
     """
     if not patch:
         return []
     rule = LeafRule()
-    Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(ABSENT, patch, schema.type)
+    Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(obj, patch, schema.type)
     return rule.paths
 
 
@@ -64,7 +64,7 @@ class UnknownFieldRule(Rule):
 
 
 class LeafRule(Rule):
-    """Finds the leaves of a patch that only adds."""
+    """Finds the leaves of a patch, beside the object that it would change."""
 
     leaves = True
 
@@ -75,9 +75,10 @@ class LeafRule(Rule):
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Go into what merges; what is replaced as a whole is a leaf."""
-        if is_directive(place.name):
-            return False
         parent = place.parent
+        if parent is not None and is_directive(place.name):
+            self._directive(parent, place.name)
+            return False
         field: Field | None = None
         if parent is not None and place.index < 0:
             field = parent.node.type.field(place.name)
@@ -122,9 +123,28 @@ class LeafRule(Rule):
 
     def unknown(self, place: Place, name: str, value: JSON) -> bool:
         """Record a member that the schema does not know."""
-        if value is not None:
+        if is_directive(name):
+            self._directive(place, name)
+        elif value is not None:
             self.scalar(place, name, value, ABSENT, ABSENT)
+        else:
+            self._deletion(place, name)
         return True
+
+    def null(self, place: Place, name: str, node: Node) -> bool:  # noqa: ARG002
+        """Record a deletion of what the object has."""
+        self._deletion(place, name)
+        return True
+
+    def _deletion(self, place: Place, name: str) -> None:
+        # In a value that the object lacks there is nothing to delete.
+        if name in as_object(place.old):
+            self.paths.append(place.path / name)
+
+    def _directive(self, place: Place, name: str) -> None:
+        """Record a list of scalars from which values would be deleted."""
+        if list_deleted_from(name):
+            self.paths.append(place.path / list_deleted_from(name))
 
 
 def _merges(place: Place, field: Field) -> bool:

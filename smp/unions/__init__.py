@@ -21,6 +21,7 @@ from smp.unions._operations import (
 )
 from smp.unions._profiles import OFF, PROFILES, profile_named
 from smp.unions._results import Change, Normalization
+from smp.unions._servers import stock_server_warnings
 from smp.unions._validate import ContradictionRule, ValidationRule
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "normalize_unions",
     "profile_named",
     "raise_problems",
+    "stock_server_warnings",
     "validate_unions",
 ]

@@ -14,13 +14,14 @@ from smp.violations import Violation
 
 
 class ApplyResult(msgspec.Struct, frozen=True):
-    """What a three-way apply led to; the object and the patch are JSON.
+    """What a three-way apply led to; the object and the patches are JSON.
 
     The other attributes are those of smp.ApplyResult.
     """
 
     object: bytes
     patch: bytes
+    kubectl_patch: bytes
     changes: tuple[Change, ...]
     warnings: tuple[ApplyWarning, ...]
     violations: tuple[Violation, ...]
@@ -28,7 +29,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
     @property
     def converged(self) -> bool:
-        """Whether the object has all that the modified configuration asks for."""
+        """Whether the object is all that the modified configuration asks for."""
         return not self.unmet
 
 
@@ -57,9 +58,14 @@ def three_way_apply(
         ratchet=ratchet,
         unknown_fields=unknown_fields,
     )
+    patch = encode(result.patch)
+    kubectl_patch = patch
+    if result.kubectl_patch is not result.patch:
+        kubectl_patch = encode(result.kubectl_patch)
     return ApplyResult(
         encode(result.object),
-        encode(result.patch),
+        patch,
+        kubectl_patch,
         result.changes,
         result.warnings,
         result.violations,

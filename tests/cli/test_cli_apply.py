@@ -208,6 +208,24 @@ def test_strict_exits_with_1_when_the_result_lacks_something() -> None:
     command = ("apply", "-f", "one.yaml", *earlier)
     ran = run(*command)
     assert ran.exit_code == 0
-    assert "but not in the result" in ran.stderr
+    assert "the result is not what the new configuration asks for" in ran.stderr
     assert run(*command, "--strict").exit_code == 1
     assert run(*APPLY, "--strict").exit_code == 0
+
+
+def test_a_null_that_clears_a_field_is_no_cause_for_a_warning() -> None:
+    def deployment(strategy: object) -> str:
+        metadata = {"name": "web"}
+        spec = {"strategy": strategy}
+        document = {"apiVersion": "apps/v1", "kind": "Deployment"}
+        return json.dumps({**document, "metadata": metadata, "spec": spec})
+
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
+    Path("live.yaml").write_text(deployment(rolling))
+    Path("last.yaml").write_text(deployment(rolling))
+    Path("new.yaml").write_text(deployment({"type": "Recreate", "rollingUpdate": None}))
+    files = ("-f", "new.yaml", "--live", "live.yaml", "--last-applied", "last.yaml")
+    ran = run("apply", *files, "--strict", "-o", "json")
+    assert ran.exit_code == 0
+    assert ran.stderr == ""
+    assert json.loads(ran.stdout)["spec"] == {"strategy": {"type": "Recreate"}}

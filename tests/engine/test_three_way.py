@@ -8,8 +8,9 @@ import json
 import pytest
 
 import smp
+from smp import strategic
 from smp.three_way import LAST_APPLIED, unknown_field_warnings
-from smp.values import JSONObject, same
+from smp.values import JSON, JSONObject, same
 from tests.support.kubectl import capture_apply, needs_kubectl
 
 SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
@@ -94,6 +95,117 @@ def test_a_change_that_an_apply_cannot_make_is_reported_as_unmet() -> None:
     )
     assert not result.converged
     assert [str(path) for path in result.unmet] == ["spec.ports[port=53].name"]
+
+
+POD = smp.kubernetes().schema("v1", "Pod")
+
+
+def pod(*containers: JSONObject) -> JSONObject:
+    return {"spec": {"containers": [*containers]}}
+
+
+def test_what_live_lost_comes_back_without_what_the_configuration_dropped() -> None:
+    # Another client removed the container p, and the new manifest its variable B.
+    env: list[JSON] = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
+    last = pod(container("a"), container("p", env=env))
+    modified = pod(container("a"), container("p", env=env[:1]))
+    result = smp.three_way_apply(last, modified, pod(container("a")), POD)
+    assert result.object == modified
+    assert result.converged
+    spec: JSONObject = {
+        "$setElementOrder/containers": [{"name": "a"}, {"name": "p"}],
+        "containers": [container("p", env=env[:1])],
+    }
+    assert result.patch == {"spec": spec}
+    assert [(w.code, w.path.decoded) for w in result.warnings] == [
+        ("strict-decoding", "spec.containers[1].$setElementOrder/env"),
+        ("strict-decoding", "spec.containers[1].env[1].$patch"),
+    ]
+    assert result.warnings[0].message == (
+        "kubectl's patch has a directive in a new value, which a server refuses: strict"
+        ' decoding error: unknown field "spec.containers[1].$setElementOrder/env"'
+    )
+    # The patch of kubectl brings back an element that is nothing but its merge key.
+    stored = smp.apply_patch(pod(container("a")), result.kubectl_patch, POD)
+    assert stored == pod(container("a"), container("p", env=[*env[:1], container("B")]))
+
+
+def test_what_is_deleted_and_still_there_is_unmet() -> None:
+    schema = smp.Schema.inline(
+        {
+            "fields": {
+                "a": "string",
+                "list": {"is": {"items": "string"}, "strategy": "merge"},
+            }
+        }
+    )
+    last: JSONObject = {"a": "1", "list": ["x", "y"]}
+    unmet = strategic.unmet_paths(last, {"list": ["x"]}, last, schema)
+    assert [str(path) for path in unmet] == ["list", "a"]
+    element: JSONObject = {"fields": {"name": "string", "x": "string"}}
+    schema = smp.Schema.inline(
+        {
+            "fields": {
+                "l": {"is": {"items": element}, "strategy": "merge", "key": "name"}
+            }
+        }
+    )
+    last = {"l": [{"name": "a", "x": "1"}, {"name": "b"}]}
+    modified: JSONObject = {"l": [{"name": "a"}]}
+    unmet = strategic.unmet_paths(last, modified, last, schema)
+    assert [str(path) for path in unmet] == ["l[name=a].x", "l[name=b]"]
+
+
+@pytest.mark.parametrize(
+    "modified",
+    [
+        {"strategy": {"type": "Recreate", "rollingUpdate": None}},
+        {"replicas": None},
+        {"template": {"metadata": {"labels": {"gone": None, "none": None}}}},
+        {"template": {"spec": {"containers": [{"name": "new", "image": None}]}}},
+        {"template": {"spec": {"containers": [{"name": "app", "env": None}]}}},
+        {"template": {"spec": {"affinity": {"nodeAffinity": None}}}},
+        {
+            "template": {
+                "spec": {
+                    "containers": [{"name": "app"}],
+                    "tolerations": [{"key": "a", "value": None}],
+                }
+            }
+        },
+    ],
+)
+def test_a_null_that_does_what_it_asks_for_is_met(modified: JSONObject) -> None:
+    live: JSONObject = {
+        "spec": {
+            "replicas": 3,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
+            "template": {
+                "metadata": {"labels": {"gone": "1", "kept": "2"}},
+                "spec": {"containers": [container("app", env=[container("A")])]},
+            },
+        }
+    }
+    result = smp.three_way_apply(live, {"spec": modified}, live, SCHEMA)
+    assert result.unmet == ()
+
+
+def test_a_null_for_a_field_that_is_still_there_is_unmet() -> None:
+    # The profile writes the discriminator that the null takes away.
+    schema = smp.kubernetes().schema("apps/v1", "StatefulSet")
+    strategy: JSONObject = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    live: JSONObject = {"spec": {"updateStrategy": strategy}}
+    modified: JSONObject = {
+        "spec": {"updateStrategy": {"type": None, "rollingUpdate": {"partition": 2}}}
+    }
+    result = smp.three_way_apply({}, modified, live, schema, profile="kep2019")
+    assert [str(path) for path in result.unmet] == ["spec.updateStrategy.type"]
+    assert smp.apply_patch(live, result.patch, schema) == result.object
+    (warning,) = result.warnings
+    assert warning.message == (
+        "kubectl's patch leaves this field as it is, and so does a server that does not"
+        " normalize unions"
+    )
 
 
 def test_unknown_fields_merge_on_request_and_are_reported() -> None:
