@@ -20,6 +20,12 @@ class Element(msgspec.Struct, frozen=True):
         return f"[{self.merge_key}={_key_text(self.value)}]"
 
 
+class Key(str):
+    """The name of a step that is always in brackets, a key (Go: field.Path.Key)."""
+
+    __slots__ = ()
+
+
 Step: TypeAlias = str | int | Element
 
 
@@ -70,7 +76,7 @@ class Path(msgspec.Struct, frozen=True):
 def _readable(step: Step) -> str:
     if isinstance(step, Element):
         return str(step)
-    if isinstance(step, int):
+    if isinstance(step, int | Key):
         return f"[{step}]"
     # A name with dots or brackets (an annotation) is bracketed, so that the path stays
     # readable.

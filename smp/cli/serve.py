@@ -12,6 +12,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._options import profile_option
 from smp.errors import SmpError
 from smp.schema.catalog import kubernetes
+from smp.values import JSON
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -59,7 +60,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--overlay",
     type=_FILE,
-    help="Overlay of unions and corrections, on top of the bundled one.",
+    help="Overlay of unions and corrections of built-in kinds and custom resources, on "
+    "top of the bundled one.",
 )
 @profile_option
 @click.option(
@@ -75,6 +77,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default=True,
     show_default=True,
     help="Tolerate values that were invalid before and did not change.",
+)
+@click.option(
+    "--feature-gates",
+    metavar="NAME=BOOL,...",
+    default="",
+    help="Switch off APIUnions (unions are not normalized and validated) or "
+    "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
 )
 @click.option(
     "--log-level",
@@ -94,11 +103,13 @@ def command(**options: Any) -> None:
     settings = _import_server("settings")
     _import_server("logs").configure(options["log_level"])
 
-    # An overlay adds to the unions of the bundled types, or corrects them.
     catalog = kubernetes(options["kubernetes"])
+    overlay: JSON = {}
     if options["overlay"]:
-        overlay = Inputs().document(str(options["overlay"]))
-        catalog = catalog.with_overlay(overlay.value)
+        overlay = Inputs().document(str(options["overlay"])).value
+        # Raises for what is not an overlay.
+        catalog.with_overlay(overlay)
+    gates = settings.FeatureGates.parse(options["feature_gates"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token and not options["tls_cert"]:
         click.echo(
@@ -113,6 +124,8 @@ def command(**options: Any) -> None:
         settings.Settings(
             token=token,
             catalog=catalog,
+            overlay=overlay,
+            feature_gates=gates,
             profile=options["profile"],
             on_conflict=options["on_conflict"],
             ratchet=options["ratchet"],

@@ -25,7 +25,7 @@ from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
 from smp.schema.sources.openapi import Kind, compile_documents
-from smp.values import ABSENT, JSON, Absent, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, type_name
 
 # A wheel is installed as files, so the folder can be opened by its path.
 _DATA: Final = f"{smp.schema.__path__[0]}/bundled"
@@ -156,6 +156,14 @@ class Catalog:
         an overlay.
         """
         return self._overlaid(document, source=f"{self.source} + overlay")
+
+    def without_enums(self) -> Catalog:
+        """Return a catalog whose types allow every value, as before KEP-2887.
+
+        It is what ``smp.without_enums`` makes of the OpenAPI document.
+        """
+        load = partial(_load_without_enums, self.load)
+        return Catalog(self._kinds, load, source=self.source, version=self.version)
 
     def _overlaid(self, document: JSON, *, source: str) -> Catalog:
         overlay = Overlay.read(document, self.version)
@@ -339,6 +347,31 @@ def _compact(value: JSON) -> str:
     import json  # noqa: PLC0415  # see above
 
     return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _load_without_enums(load: Loader, name: str) -> TypeDocument | None:
+    document = load(name)
+    return None if document is None else _without_enums(document)
+
+
+def _without_enums(document: TypeDocument) -> TypeDocument:
+    """Return a type document, or that of a field, in which no scalar has an enum."""
+    if isinstance(document, str):
+        return document
+    # Only a scalar has a member of this name: {"type": "string", "enum": [..]}.
+    if "type" in document:
+        return str(document["type"])
+    changed = {**document}
+    for name in ("is", "items", "values"):
+        inner = document.get(name)
+        if isinstance(inner, dict):
+            changed[name] = _without_enums(inner)
+    fields: JSONObject = {}
+    for name, field in as_object(document.get("fields")).items():
+        fields[name] = _without_enums(field) if isinstance(field, dict) else field
+    if fields:
+        changed["fields"] = fields
+    return changed
 
 
 def _chained(first: Loader, second: Loader) -> Loader:

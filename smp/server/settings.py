@@ -12,12 +12,18 @@ from smp.errors import SmpError
 from smp.handler import Limits
 from smp.schema.catalog import Catalog, kubernetes
 from smp.unions import OnConflict
+from smp.values import JSONObject
 
 # Addresses that mean every address of the machine, and the one to reach them from here.
 _CLIENT_HOSTS: Final = {
     "": "127.0.0.1",
     "0.0.0.0": "127.0.0.1",  # noqa: S104 - compared with, not bound to
     "::": "::1",
+}
+# What Go's strconv.ParseBool reads.
+_BOOLEANS: Final = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 
 
@@ -27,17 +33,64 @@ class SettingsError(SmpError):
     default_code = "invalid-settings"
 
 
+class FeatureGates(msgspec.Struct, frozen=True):
+    """Features that can be switched off, as with those of a kube-apiserver.
+
+    Without ``APIUnions`` unions are neither normalized nor validated, and those that
+    CustomResourceDefinitions declare are stored as they are (KEP-1027). Without
+    ``OpenAPIEnums`` the built-in kinds have no enums (KEP-2887). The enums of custom
+    resources are part of their structural schemas, and stay.
+    """
+
+    APIUnions: bool = True
+    OpenAPIEnums: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> FeatureGates:
+        """Read gates as ``OpenAPIEnums=false,APIUnions=true``.
+
+        Raises SettingsError. Go: k8s.io/component-base, featuregate.Set.
+        """
+        states: dict[str, bool] = {}
+        for entry in text.split(","):
+            name, equals, value = entry.partition("=")
+            name, value = name.strip(), value.strip()
+            if not entry:
+                continue
+            if not equals:
+                raise SettingsError(
+                    f"missing bool value for {name}",
+                    hint=f"{name}=true or {name}=false",
+                )
+            if name not in cls.__struct_fields__:
+                raise SettingsError(
+                    f"unrecognized feature gate: {name}",
+                    hint="known are " + ", ".join(cls.__struct_fields__),
+                )
+            if value not in _BOOLEANS:
+                raise SettingsError(
+                    f"invalid value of {name}={value}",
+                    hint=f"{name}=true or {name}=false",
+                )
+            states[name] = _BOOLEANS[value]
+        return cls(**states)
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server behaves; times are in seconds.
 
-    Without a ``token`` there is no authentication, and only requests addressed to this
-    machine are answered. ``profile``, ``on_conflict`` and ``ratchet`` are those of the
-    handler's options. ``max_in_flight`` bounds the requests answered at one time,
-    watches excepted. A watch whose client reads nothing for ``send_timeout`` ends.
+    ``catalog`` has the built-in kinds; ``overlay`` corrects them and the custom
+    resources (smp.schema.overlay). Without a ``token`` there is no authentication, and
+    only requests addressed to this machine are answered. ``profile``, ``on_conflict``
+    and ``ratchet`` are those of the handler's options. ``max_in_flight`` bounds the
+    requests answered at one time, watches excepted. A watch whose client reads nothing
+    for ``send_timeout`` ends.
     """
 
     token: str = ""
     catalog: Catalog = msgspec.field(default_factory=kubernetes)
+    overlay: JSONObject = msgspec.field(default_factory=dict)
+    feature_gates: FeatureGates = FeatureGates()
     profile: str = "kep1027"
     on_conflict: OnConflict = "clear"
     ratchet: bool = True
@@ -47,6 +100,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout: float = 60
     watch_timeout: float = 1800
     send_timeout: float = 30
+
+    @property
+    def union_profile(self) -> str:
+        """The profile of unions that is in force."""
+        return self.profile if self.feature_gates.APIUnions else "off"
 
     def __repr__(self) -> str:
         # The token is a secret: it must not reach a log through the repr.

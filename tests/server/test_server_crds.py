@@ -210,7 +210,7 @@ def test_a_definition_warns_of_what_is_not_evaluated() -> None:
     assert [
         warning.partition(":")[0] for warning in Definition.read(definition).warnings
     ] == [
-        "spec.versions[0].schema.openAPIV3Schema.properties.spec.x-kubernetes-validations",
+        "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations",
         "spec.versions[0].additionalPrinterColumns[0].jsonPath",
     ]
 

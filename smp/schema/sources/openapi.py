@@ -286,8 +286,14 @@ def _all_unions(
         else:
             unions.append(union)
     for name, property_ in properties.items():
-        if isinstance(property_, dict):
-            union = property_.get("x-kubernetes-unions")
+        if not isinstance(property_, dict):
+            continue
+        published = property_.get("x-kubernetes-unions")
+        # The list on an object has the unions of that object. On a scalar it is that of
+        # KEP-1027, OpenAPI: "a list of unions", on the discriminator's property.
+        if isinstance(published, list) and property_.get("type") not in SCALARS:
+            continue
+        for union in published if isinstance(published, list) else [published]:
             if isinstance(union, dict):
                 unions.append({"discriminator": name, **union})
     return unions

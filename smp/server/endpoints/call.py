@@ -54,7 +54,7 @@ class Call:
         if defined:
             default = partial(with_schema_defaults, schema=defined.schema)
         options = Options(
-            profile=settings.profile,
+            profile=settings.union_profile,
             on_conflict=settings.on_conflict,
             ratchet=settings.ratchet,
             limits=settings.limits,

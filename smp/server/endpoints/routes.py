@@ -68,7 +68,7 @@ async def metrics(state: ServerState, _request: Request) -> Response:
 
 async def version(state: ServerState, _request: Request) -> Response:
     """Answer the version of Kubernetes."""
-    return _json(discovery.version(state.settings.catalog.version))
+    return _json(discovery.version(state.kinds.catalog.version))
 
 
 async def core_versions(state: ServerState, request: Request) -> Response:

@@ -120,7 +120,7 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
 def _through_scale(call: Call, transform: Transform) -> Transform:
     """Turn a change of a Scale into a change of the object that it belongs to."""
     resource = call.target.resource
-    schema = call.state.settings.catalog.schema(subresources.SCALE_API_VERSION, "Scale")
+    schema = call.state.kinds.catalog.schema(subresources.SCALE_API_VERSION, "Scale")
 
     def transform_object(
         old: JSONObject, _schema: Schema | None, options: Options

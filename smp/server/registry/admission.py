@@ -51,11 +51,13 @@ _INITIAL_STATUS: Final[dict[tuple[str, str], JSONObject]] = {
 class AdmissionContext(msgspec.Struct, frozen=True):
     """The time of a write, what is served then, and the random parts of a new object.
 
-    ``uid`` is its identity, ``suffix`` is appended to a generateName.
+    ``schema_settings`` are those of CustomResourceDefinitions. ``uid`` is the identity
+    of the object, ``suffix`` is appended to a generateName.
     """
 
     now: datetime
     resources: Resources
+    schema_settings: crds.SchemaSettings = crds.SchemaSettings()
     uid: str = ""
     suffix: str = ""
 
@@ -108,7 +110,7 @@ def admit_change(
         # state that the server keeps is not computed again.
         warnings: tuple[str, ...] = ()
         if resource.key == CRDS:
-            warnings = crds.Definition.read(obj).warnings
+            warnings = crds.Definition.read(obj, context.schema_settings).warnings
         admitted = Admitted(metadata.prepare_for_update(old, obj, resource), warnings)
         _check_custom(admitted.object, kind)
         return admitted
@@ -135,7 +137,7 @@ def _with_server_state(
     if resource.key != CRDS:
         return Admitted(new)
     # Before the state: reading validates the definition, and raises InvalidError.
-    definition = crds.Definition.read(new)
+    definition = crds.Definition.read(new, context.schema_settings)
     if crds.is_established(old):
         changed = [
             path

@@ -19,11 +19,19 @@ from smp.errors import SmpError, UnknownKindError
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.server.errors import UnknownResourceError
-from smp.server.objects.crds import DefinedVersion, Definition, is_established
+from smp.server.objects.crds import (
+    DefinedVersion,
+    Definition,
+    SchemaSettings,
+    accepting_unions,
+    is_established,
+)
+from smp.server.objects.overlays import with_fitting_rows
 from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.tables import Column, columns_of
 from smp.server.openapi import OpenAPI
 from smp.server.registry.target import CRDS, Target, locate
+from smp.server.settings import Settings
 from smp.server.store import Expired, FutureRevisionError, Store, StoreError
 from smp.wire import decode
 
@@ -45,12 +53,30 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 class Kinds:
-    """The kinds that are served, with every change of a CRD as soon as it is known."""
+    """The kinds that are served, with every change of a CRD as soon as it is known.
 
-    def __init__(self, store: Store, catalog: Catalog) -> None:
+    ``catalog`` has the built-in ones; ``schema_settings`` say how the schemas of CRDs
+    are evaluated. Raises SchemaError where the overlay does not fit a built-in type.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
-        self._catalog = catalog
-        self._builtin = Resources.builtin(catalog)
+        # The built-in kinds, as the settings correct them. The overlay has to fit.
+        catalog = accepting_unions(settings.catalog)
+        if settings.overlay:
+            _, misfits = with_fitting_rows(catalog, settings.overlay, catalog.version)
+            if misfits:
+                raise misfits[0]
+            catalog = catalog.with_overlay(settings.overlay)
+        if not settings.feature_gates.OpenAPIEnums:
+            catalog = catalog.without_enums()
+        self.catalog = catalog
+        self.schema_settings = SchemaSettings(
+            unions=settings.feature_gates.APIUnions,
+            overlay=settings.overlay,
+            version=self.catalog.version,
+        )
+        self._builtin = Resources.builtin(self.catalog)
         self.crds = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
         # The established definitions, and the revision of the last change of each CRD,
         # by name. Revisions of deleted CRDs stay, so that an old event does not bring
@@ -60,7 +86,7 @@ class Kinds:
         # What follows from the definitions; computed again when it is next needed.
         self._is_current = True
         self._resources = self._builtin
-        self._openapi = OpenAPI(self._builtin, catalog)
+        self._openapi = OpenAPI(self._builtin, self.catalog)
         self._kinds: dict[Resource, Kind] = {}
 
     async def load(self) -> int:
@@ -106,7 +132,7 @@ class Kinds:
             return
         self._revisions[name] = revision
         self._definitions.pop(name, None)
-        definition = None if value is None else _established(name, value)
+        definition = None if value is None else self._established(name, value)
         if definition is not None:
             self._definitions[name] = definition
         self._is_current = False
@@ -179,10 +205,35 @@ class Kinds:
             schema = _schema(definition.catalog, resource)
             kind = Kind(resource, schema, defined.columns, defined)
         else:
-            schema = _schema(self._catalog, resource)
+            schema = _schema(self.catalog, resource)
             kind = Kind(resource, schema, columns_of(resource))
         self._kinds[resource] = kind
         return kind
+
+    def _established(self, name: str, value: bytes) -> Definition | None:
+        """Read a CRD; None where another resource has its names, or it is invalid."""
+        try:
+            document = decode(value)
+            # A CRD whose names are taken is stored, but never established.
+            if not isinstance(document, dict) or not is_established(document):
+                return None
+            definition = Definition.stored(document, self.schema_settings)
+        except SmpError as error:
+            # It was valid when it was written, so another version of this program wrote
+            # it.
+            _LOG.warning(
+                "a CustomResourceDefinition is not served",
+                extra={"fields": {"name": name, "error": str(error)}},
+            )
+            return None
+        if definition.ignored:
+            _LOG.warning(
+                "parts of a schema are ignored",
+                extra={
+                    "fields": {"name": name, "error": "; ".join(definition.ignored)}
+                },
+            )
+        return definition
 
     def _name(self, key: str) -> str:
         return key.removeprefix(self.crds.prefix)
@@ -193,19 +244,3 @@ def _schema(catalog: Catalog, resource: Resource) -> Schema | None:
         return catalog.schema(resource.api_version, resource.kind)
     except UnknownKindError:
         return None
-
-
-def _established(name: str, value: bytes) -> Definition | None:
-    """Read a CRD; None where its names belong to another resource, or it is invalid."""
-    try:
-        document = decode(value)
-        # A CRD whose names are taken is stored, but never established.
-        if isinstance(document, dict) and is_established(document):
-            return Definition.read(document)
-    except SmpError as error:
-        # It was valid when it was written, so another version of this program wrote it.
-        _LOG.warning(
-            "a CustomResourceDefinition is not served",
-            extra={"fields": {"name": name, "error": str(error)}},
-        )
-    return None

@@ -37,7 +37,7 @@ class ServerState:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.kinds = Kinds(store, settings.catalog)
+        self.kinds = Kinds(store, settings)
         self.metrics = Metrics()
         self.stopping = asyncio.Event()
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
@@ -48,6 +48,7 @@ class ServerState:
         return AdmissionContext(
             now=datetime.now(UTC),
             resources=self.kinds.resources,
+            schema_settings=self.kinds.schema_settings,
             uid=str(uuid4()),
             suffix=random_suffix(random.choice),
         )

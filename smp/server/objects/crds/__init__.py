@@ -8,7 +8,19 @@ documentation.
 
 from __future__ import annotations
 
-from smp.server.objects.crds._definition import DefinedVersion, Definition
+from smp.server.objects.crds._definition import (
+    DefinedVersion,
+    Definition,
+    SchemaSettings,
+)
 from smp.server.objects.crds._status import is_established, with_status
+from smp.server.objects.crds._union_rules import accepting_unions
 
-__all__ = ["DefinedVersion", "Definition", "is_established", "with_status"]
+__all__ = [
+    "DefinedVersion",
+    "Definition",
+    "SchemaSettings",
+    "accepting_unions",
+    "is_established",
+    "with_status",
+]

@@ -10,6 +10,7 @@ import msgspec
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.catalog import Catalog
+from smp.schema.model import Loader
 from smp.schema.openapi_writer import REFERENCE_PREFIX
 from smp.schema.sources.crd import to_openapi
 from smp.server.errors import (
@@ -20,13 +21,16 @@ from smp.server.errors import (
 )
 from smp.server.objects.crds._printer_columns import columns, is_supported
 from smp.server.objects.crds._rules import problems
-from smp.server.objects.crds._schema_rules import unevaluated
+from smp.server.objects.crds._schema_rules import UNIONS, unevaluated
 from smp.server.objects.crds._spec import Crd, Version, read
+from smp.server.objects.crds._union_rules import union_problems, without_unions
 from smp.server.objects.crds.json_path import member_names
 from smp.server.objects.fields import value_at
+from smp.server.objects.overlays import check_types, with_fitting_rows
 from smp.server.objects.resources import Resource, ScalePaths
 from smp.server.objects.tables.columns import Column
-from smp.values import JSONObject, as_object
+from smp.values import JSON, JSONObject, as_object
+from smp.violations import Violation
 
 _KINDS: Final = "x-kubernetes-group-version-kind"
 _LIST_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
@@ -46,19 +50,60 @@ class DefinedVersion(msgspec.Struct, frozen=True):
     components: dict[str, JSONObject]
 
 
+class SchemaSettings(msgspec.Struct, frozen=True):
+    """How the schemas of definitions are evaluated.
+
+    Without ``unions`` those that a schema declares have no effect. ``overlay`` corrects
+    the schemas (smp.schema.overlay) on a server of a Kubernetes ``version``.
+    """
+
+    unions: bool = True
+    overlay: JSONObject = {}
+    version: str = ""
+
+
+DEFAULT: Final = SchemaSettings()
+
+
 class Definition:
     """A valid CustomResourceDefinition; compared by identity.
 
     ``catalog`` has the schemas of its served versions, as the handler needs them;
-    ``warnings`` list the parts of the definition that this server does not evaluate.
+    ``warnings`` list the parts of the definition that this server does not evaluate,
+    and ``ignored`` what it should evaluate and cannot.
     """
 
-    def __init__(self, crd: Crd, document: JSONObject) -> None:
+    def __init__(
+        self, crd: Crd, document: JSONObject, settings: SchemaSettings
+    ) -> None:
         self.name = crd.metadata.name
-        self.catalog = Catalog.from_crd(document)
+        malformed = tuple(_union_problems(crd)) if settings.unions else ()
+        evaluated = document
+        # KEP-1027, Upgrade / Downgrade Strategy: with the feature off, "any schema
+        # markers will appear in the schema, but not do anything".
+        if malformed or not settings.unions:
+            evaluated = without_unions(document)
+        self.catalog = Catalog.from_crd(evaluated)
+        ignored = [*map(str, malformed)]
         self.warnings = tuple(_warnings(crd))
+        if settings.overlay:
+            self.catalog, misfits = with_fitting_rows(
+                self.catalog, settings.overlay, settings.version
+            )
+            for misfit in misfits:
+                warning = f"the overlay does not fit and is ignored: {misfit}"
+                ignored.append(warning)
+                self.warnings = (*self.warnings, warning)
+        self.ignored = tuple(ignored)
         # As an API server publishes them, with apiVersion, kind and metadata.
         schemas = as_object(value_at(to_openapi(document), ("components", "schemas")))
+        if settings.overlay:
+            schemas = {
+                name: _with_unions_of_type(
+                    as_object(schema), f"#{name}", self.catalog.load
+                )
+                for name, schema in schemas.items()
+            }
         self._versions: dict[str, DefinedVersion] = {}
         for version in crd.spec.versions:
             # Objects may be stored in a version that is not served.
@@ -67,26 +112,92 @@ class Definition:
         self.resources = tuple(version.resource for version in self._versions.values())
 
     @classmethod
-    def read(cls, document: JSONObject) -> Definition:
-        """Read a CustomResourceDefinition.
+    def read(
+        cls, document: JSONObject, settings: SchemaSettings = DEFAULT
+    ) -> Definition:
+        """Read a CustomResourceDefinition that is to be stored.
 
         Raises InvalidError, StatusError and DepthError.
         """
         crd = read(document)
+        found = [*problems(crd)]
+        if settings.unions:
+            found += _union_problems(crd)
+        raise_invalid(found)
+        return cls._checked(crd, document, settings)
+
+    @classmethod
+    def stored(
+        cls, document: JSONObject, settings: SchemaSettings = DEFAULT
+    ) -> Definition:
+        """Read a CustomResourceDefinition that was stored.
+
+        It may have been stored while unions had no effect (KEP-1027, Feature Enablement
+        and Rollback: "retrieving newly invalid CRs should still always succeed"). If
+        one is malformed, all unions of the definition are ``ignored``. Raises
+        InvalidError, StatusError and DepthError.
+        """
+        crd = read(document)
         raise_invalid(problems(crd))
+        return cls._checked(crd, document, settings)
+
+    @classmethod
+    def _checked(
+        cls, crd: Crd, document: JSONObject, settings: SchemaSettings
+    ) -> Definition:
         try:
-            return cls(crd, document)
+            definition = cls(crd, document, settings)
+            # What is wrong with a type would otherwise be found by a request.
+            for kind in definition.catalog.kinds():
+                check_types(definition.catalog.schema(*kind).type)
         # The schema follows all rules of Kubernetes, and yet no catalog can be made of
         # it: list map keys without a list, for example.
         except SchemaError as error:
             path = Path(("spec", "versions"))
             raise InvalidError([invalid(path, crd.metadata.name, str(error))]) from None
+        return definition
 
     def version(self, name: str) -> DefinedVersion:
         """Return a served version. Raises UnknownResourceError."""
         if name not in self._versions:
             raise UnknownResourceError(f"version {name} of {self.name} not found")
         return self._versions[name]
+
+
+def _union_problems(crd: Crd) -> Iterator[Violation]:
+    for index, version in enumerate(crd.spec.versions):
+        path = Path(("spec", "versions", index, "schema", "openAPIV3Schema"))
+        yield from union_problems(version.schema.openapi, path)
+
+
+def _with_unions_of_type(
+    schema: JSONObject, document: JSON, load: Loader
+) -> JSONObject:
+    """Return a schema with the unions of its type document, or that of its field.
+
+    They are those that the schema declares, as an overlay corrects them.
+    """
+    type_ = as_object(document).get("is", document)
+    # Only metadata and what an overlay brings have names.
+    while isinstance(type_, str) and type_.startswith("#"):
+        type_ = load(type_[1:])
+    parts = as_object(type_)
+    changed = {name: value for name, value in schema.items() if name != UNIONS}
+    if parts.get("unions"):
+        changed[UNIONS] = parts["unions"]
+    fields = as_object(parts.get("fields"))
+    if "properties" in schema:
+        properties: JSONObject = {}
+        for name, node in as_object(schema["properties"]).items():
+            properties[name] = _with_unions_of_type(
+                as_object(node), fields.get(name), load
+            )
+        changed["properties"] = properties
+    for keyword, part in (("items", "items"), ("additionalProperties", "values")):
+        node = schema.get(keyword)
+        if isinstance(node, dict):
+            changed[keyword] = _with_unions_of_type(node, parts.get(part), load)
+    return changed
 
 
 def _defined_version(crd: Crd, version: Version, schemas: JSONObject) -> DefinedVersion:

@@ -25,7 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from smp.errors import SchemaError
-from smp.paths import Path
+from smp.paths import Key, Path
 from smp.schema.sources.extensions import facets
 from smp.server.errors import forbidden, invalid, required
 from smp.server.objects.crds._keywords import compiled_pattern
@@ -38,6 +38,9 @@ _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
+UNIONS: Final = "x-kubernetes-unions"
+# Checked elsewhere: by jsonschema, and in _union_rules.py.
+_CHECKED_ELSEWHERE: Final = ("enum", UNIONS)
 # Keywords that state the structure of an object, so they are forbidden in conditions.
 _STRUCTURE: Final = (
     "additionalProperties",
@@ -49,7 +52,7 @@ _STRUCTURE: Final = (
 )
 
 
-class _Inner(msgspec.Struct, frozen=True):
+class Inner(msgspec.Struct, frozen=True):
     """A schema inside of another one; a condition is one below allOf, anyOf .."""
 
     schema: JSON
@@ -76,7 +79,7 @@ def unevaluated(schema: JSON, path: Path) -> Iterator[Path]:
         return
     if "x-kubernetes-validations" in schema:
         yield path / "x-kubernetes-validations"
-    for inner in _inner_schemas(schema, path):
+    for inner in inner_schemas(schema, path):
         yield from unevaluated(inner.schema, inner.path)
 
 
@@ -93,7 +96,7 @@ def _problems(schema: JSON, path: Path, *, structural: bool) -> Iterator[Violati
             for violation in violations(default, schema):
                 steps = (*path.steps, "default", *violation.path.steps)
                 yield replace(violation, path=Path(steps))
-    for inner in _inner_schemas(schema, path):
+    for inner in inner_schemas(schema, path):
         is_structural = structural and not inner.is_condition
         yield from _problems(inner.schema, inner.path, structural=is_structural)
         # At the outermost condition; the walk below goes on to those inside of it.
@@ -103,16 +106,16 @@ def _problems(schema: JSON, path: Path, *, structural: bool) -> Iterator[Violati
             )
 
 
-def _inner_schemas(schema: JSONObject, path: Path) -> Iterator[_Inner]:
+def inner_schemas(schema: JSONObject, path: Path) -> Iterator[Inner]:
     """Yield the schemas directly inside of a schema."""
     for name, node in as_object(schema.get("properties")).items():
-        yield _Inner(node, path / "properties" / name, is_condition=False)
+        yield Inner(node, path / "properties" / Key(name), is_condition=False)
     for keyword in ("additionalProperties", "items"):
-        yield _Inner(schema.get(keyword), path / keyword, is_condition=False)
-    yield _Inner(schema.get("not"), path / "not", is_condition=True)
+        yield Inner(schema.get(keyword), path / keyword, is_condition=False)
+    yield Inner(schema.get("not"), path / "not", is_condition=True)
     for keyword in ("allOf", "anyOf", "oneOf"):
         for index, node in enumerate(as_list(schema.get(keyword))):
-            yield _Inner(node, path / keyword / index, is_condition=True)
+            yield Inner(node, path / keyword / index, is_condition=True)
 
 
 def _keyword_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
@@ -141,7 +144,11 @@ def _keyword_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
     # List types, map keys and the like are read as for any other schema.
     try:
         facets(
-            {keyword: value for keyword, value in schema.items() if keyword != "enum"}
+            {
+                keyword: value
+                for keyword, value in schema.items()
+                if keyword not in _CHECKED_ELSEWHERE
+            }
         )
     except SchemaError as error:
         yield invalid(
@@ -183,7 +190,7 @@ def _type_problems(schema: JSONObject, path: Path) -> Iterator[Violation]:
 
 
 def _condition_problems(
-    condition: _Inner, *, int_or_string: bool
+    condition: Inner, *, int_or_string: bool
 ) -> Iterator[Violation]:
     """Yield the keywords of a condition, and of those in it, that state structure.
 
@@ -205,5 +212,5 @@ def _condition_problems(
             yield forbidden(
                 condition.path / keyword, "must be undefined to be structural"
             )
-    for inner in _inner_schemas(schema, condition.path):
+    for inner in inner_schemas(schema, condition.path):
         yield from _condition_problems(inner, int_or_string=int_or_string)

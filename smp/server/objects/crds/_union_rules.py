@@ -1,0 +1,375 @@
+"""The rules for the unions (``x-kubernetes-unions``) of a custom resource's schema.
+
+A union is read in every shape that smp.schema.union_groups knows, from the two places
+where KEP-1027 published it: a list on an object, or one union on the property that is
+the discriminator. A union that cannot work is refused where it is written, with a cause
+for each problem, because the objects of the definition would be refused otherwise::
+
+    properties:
+      type:                              # the discriminator: a declared string
+        type: string
+        enum: [A, B, ""]                 # has every value that selects a member
+        x-kubernetes-unions:
+          fieldMembers:
+            A: {name: a}                 # a member: declared, neither required nor
+            B: {name: b, optional: true} # defaulted, in no other union
+            "": null                     # selects no member
+      a: {type: object}
+      b: {type: object}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from smp.paths import Key, Path
+from smp.schema.catalog import Catalog
+from smp.schema.rewrite import rewrite
+from smp.server.errors import forbidden, invalid, required
+from smp.server.objects.crds._schema_rules import UNIONS, inner_schemas
+from smp.unions import PROFILES
+from smp.values import JSON, JSONObject, as_list, as_object, type_name
+from smp.violations import Violation, unsupported
+
+# The shapes of smp.schema.union_groups. In those by field the name of a field stands
+# beside its value, or beside an object that has the value.
+_BY_VALUE: Final = "fieldMembers"
+_LISTED: Final = "fields"
+_BY_FIELD: Final = (
+    "members",
+    "fields-to-discriminateBy",
+    "fields-to-discriminator-value",
+)
+_JSON_SCHEMA: Final = (
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+)
+_SHAPES: Final = (_BY_VALUE, _LISTED, *_BY_FIELD)
+
+
+class _Member(msgspec.Struct, frozen=True):
+    """A field that a union names, and the value that selects it, each with its path."""
+
+    name: str
+    path: Path
+    value: str
+    value_path: Path
+
+
+def union_problems(schema: JSON, path: Path) -> Iterator[Violation]:
+    """Yield what is wrong with the unions of a schema, and of those inside of it."""
+    if not isinstance(schema, dict):
+        return
+    # A union on a property is judged with the object that has the property. What is
+    # left are elements of lists and values of maps: they have no name.
+    is_property = isinstance(path.steps[-1], Key)
+    if UNIONS in schema and schema.get("type") != "object" and not is_property:
+        yield _misplaced(path)
+    check = _ObjectCheck(schema, path)
+    check.run()
+    yield from check.problems
+    # A key identifies an element of a list of type map, so it cannot be cleared.
+    elements = _ObjectCheck(as_object(schema.get("items")), path / "items")
+    elements.run()
+    for index, key in enumerate(as_list(schema.get("x-kubernetes-list-map-keys"))):
+        if isinstance(key, str) and key in elements.members:
+            at_key = path / "x-kubernetes-list-map-keys" / index
+            yield invalid(at_key, key, "must not be a member of a union")
+    for inner in inner_schemas(schema, path):
+        if inner.is_condition:
+            yield from _condition_problems(inner.schema, inner.path)
+        else:
+            yield from union_problems(inner.schema, inner.path)
+
+
+@lru_cache(maxsize=4)
+def accepting_unions(catalog: Catalog) -> Catalog:
+    """Add unions to the schemas in CustomResourceDefinitions (KEP-1027, OpenAPI).
+
+    Kubernetes has not published the field. It is free-form, as a list on an object and
+    an object on a discriminator are both allowed. The result is kept, so that the types
+    of a catalog are linked once.
+    """
+    if catalog.load(_JSON_SCHEMA) is None:
+        return catalog
+    fields: JSONObject = {UNIONS: "any"}
+    return catalog.with_overlay({"types": {_JSON_SCHEMA: {"fields": fields}}})
+
+
+def without_unions(document: JSONObject) -> JSONObject:
+    """Return a valid CustomResourceDefinition whose schemas declare no unions."""
+
+    def without(node: JSONObject) -> JSONObject:
+        if UNIONS not in node:
+            return node
+        return {name: value for name, value in node.items() if name != UNIONS}
+
+    spec = as_object(document.get("spec"))
+    versions: list[JSON] = []
+    for entry in as_list(spec.get("versions")):
+        version = as_object(entry)
+        schema = as_object(version.get("schema"))
+        rewritten = rewrite(schema.get("openAPIV3Schema", {}), without)
+        versions.append({**version, "schema": {**schema, "openAPIV3Schema": rewritten}})
+    return {**document, "spec": {**spec, "versions": versions}}
+
+
+def _condition_problems(schema: JSON, path: Path) -> Iterator[Violation]:
+    """Yield the unions in a condition, which only restricts what is stated outside."""
+    if not isinstance(schema, dict):
+        return
+    if UNIONS in schema:
+        yield forbidden(path / UNIONS, "must be undefined to be structural")
+    for inner in inner_schemas(schema, path):
+        yield from _condition_problems(inner.schema, inner.path)
+
+
+def _misplaced(path: Path) -> Violation:
+    return forbidden(
+        path / UNIONS,
+        "must be on an object, or on the property that is the discriminator, a string",
+    )
+
+
+class _ObjectCheck:
+    """Reads the unions of one object, and collects what is wrong with them.
+
+    ``members`` are the fields that are members, ``_selected`` the discriminators and
+    the members that a discriminator selects.
+    """
+
+    def __init__(self, schema: JSONObject, path: Path) -> None:
+        self.problems: list[Violation] = []
+        self.members: set[str] = set()
+        self._selected: set[str] = set()
+        self._schema = schema
+        self._path = path
+        self._properties = as_object(schema.get("properties"))
+
+    def run(self) -> None:
+        """Read the list of unions on the object, and those on its properties."""
+        if self._schema.get("type") == "object" and UNIONS in self._schema:
+            published = self._schema[UNIONS]
+            if isinstance(published, list):
+                for index, union in enumerate(published):
+                    self._union(union, self._path / UNIONS / index, "")
+            else:
+                problem = "must be a list on an object"
+                self._invalid(self._path / UNIONS, published, problem)
+        for name, node in self._properties.items():
+            property_ = as_object(node)
+            # The list on a property that is an object has the unions of that object.
+            if UNIONS not in property_ or property_.get("type") == "object":
+                continue
+            path = self._path / "properties" / Key(name)
+            published = property_[UNIONS]
+            if property_.get("type") != "string":
+                self.problems.append(_misplaced(path))
+            elif isinstance(published, list):
+                # KEP-1027, OpenAPI: "a list of unions", on the discriminator.
+                for index, union in enumerate(published):
+                    self._union(union, path / UNIONS / index, name)
+            else:
+                self._union(published, path / UNIONS, name)
+
+    def _union(self, union: JSON, path: Path, property_: str) -> None:
+        """Read one union; ``property_`` is the one that it is attached to, if any."""
+        if not isinstance(union, dict):
+            self._invalid(path, union, f"must be an object, not {type_name(union)}")
+            return
+        discriminator = self._discriminator(union, path, property_)
+        shapes = [shape for shape in _SHAPES if shape in union]
+        if not shapes:
+            listed = ", ".join(_SHAPES)
+            self.problems.append(
+                required(path, f"must name its members in one of {listed}")
+            )
+            return
+        shape = shapes[0]
+        if shape == _BY_VALUE and union.get("discriminator", property_) == "":
+            self.problems.append(
+                required(path / "discriminator", f"{_BY_VALUE} has its values")
+            )
+        before = len(self.problems)
+        members = self._read_members(union[shape], shape, path / shape)
+        if not members and len(self.problems) == before:
+            self.problems.append(required(path / shape, "must name at least one field"))
+        self._check_members(members, discriminator)
+        if discriminator:
+            self._check_values(members, discriminator, union)
+        self._check_facets(union, path)
+
+    def _discriminator(self, union: JSONObject, path: Path, property_: str) -> str:
+        """Return the discriminator, or the empty string where there is none."""
+        stated = union.get("discriminator", property_)
+        path = path / "discriminator" if "discriminator" in union else path
+        if not isinstance(stated, str):
+            self._invalid(path, stated, f"must be a string, not {type_name(stated)}")
+            return ""
+        if property_ and stated != property_:
+            problem = "must be the property that the union is attached to"
+            self._invalid(path, stated, problem)
+            return property_
+        if not stated:
+            return ""
+        # An enum of strings (KEP-1027, Discriminator Field).
+        type_ = as_object(self._properties.get(stated)).get("type")
+        if stated not in self._properties:
+            self._invalid(path, stated, "must be a property of the object")
+        elif type_ != "string":
+            at_type = self._path / "properties" / Key(stated) / "type"
+            self._invalid(at_type, type_, "must be string for a discriminator")
+        # A discriminator belongs to one union.
+        if stated in self._selected or stated in self.members:
+            self._invalid(path, stated, "must be in one union only")
+        self._selected.add(stated)
+        return stated
+
+    def _read_members(self, published: JSON, shape: str, path: Path) -> list[_Member]:
+        """Return the members that are well-formed."""
+        if shape == _LISTED:
+            return self._read_list(published, path)
+        if not isinstance(published, dict):
+            problem = f"must be an object, not {type_name(published)}"
+            self._invalid(path, published, problem)
+            return []
+        members: list[_Member] = []
+        for key, facets in published.items():
+            at_key = path / Key(key)
+            # KEP-1027: a value with null selects no member.
+            if shape == _BY_VALUE and facets is None:
+                continue
+            if shape == _BY_VALUE:
+                if not self._is_object(facets, at_key):
+                    continue
+                name = self._text(as_object(facets), "name", at_key, default="")
+                member = _Member(name, at_key / "name", key, at_key)
+            elif isinstance(facets, str):
+                member = _Member(key, at_key, facets, at_key)
+            else:
+                if not self._is_object(facets, at_key):
+                    continue
+                facet = "value" if shape == "members" else "discriminatorValue"
+                value = self._text(as_object(facets), facet, at_key, default=key)
+                member = _Member(key, at_key, value, at_key / facet)
+            self._check_flags(as_object(facets), ("optional", "empty_is_unset"), at_key)
+            members.append(member)
+        return [member for member in members if member.name]
+
+    def _read_list(self, published: JSON, path: Path) -> list[_Member]:
+        """Return the members of structure-merge-diff's shape."""
+        if not isinstance(published, list):
+            problem = f"must be a list, not {type_name(published)}"
+            self._invalid(path, published, problem)
+            return []
+        members: list[_Member] = []
+        for index, facets in enumerate(published):
+            at_index = path / index
+            if not self._is_object(facets, at_index):
+                continue
+            entry = as_object(facets)
+            name = self._text(entry, "fieldName", at_index, default="")
+            value = self._text(entry, "discriminatorValue", at_index, default=name)
+            if name:
+                at_value = at_index / "discriminatorValue"
+                members.append(_Member(name, at_index / "fieldName", value, at_value))
+        return members
+
+    def _check_members(self, members: list[_Member], discriminator: str) -> None:
+        """Check the fields that are members: each can be set, and be absent."""
+        seen: set[str] = set()
+        requires = as_list(self._schema.get("required"))
+        for member in members:
+            name, path = member.name, member.path
+            if name not in self._properties:
+                self._invalid(path, name, "must be a property of the object")
+            if name in requires:
+                problem = "must not be a required property of the object"
+                self._invalid(path, name, problem)
+            # A server sets a default again at every request, whatever is selected.
+            if as_object(self._properties.get(name)).get("default") is not None:
+                self._invalid(path, name, "must be a property without a default")
+            if name == discriminator:
+                self._invalid(path, name, "must not be the discriminator")
+            elif name in seen:
+                self._invalid(path, name, "must be a member once")
+            # Two unions without discriminators may share a member, which then excludes
+            # the others of both (Kubernetes' NetworkPolicyPeer).
+            elif name in self._selected or (discriminator and name in self.members):
+                self._invalid(path, name, "must be in one union only")
+            seen.add(name)
+        self.members |= seen
+        if discriminator:
+            self._selected |= seen
+
+    def _check_values(
+        self, members: list[_Member], discriminator: str, union: JSONObject
+    ) -> None:
+        """Check the values that select members, and the default of a discriminator."""
+        property_ = as_object(self._properties.get(discriminator))
+        enum = as_list(property_.get("enum"))
+        seen: set[str] = set()
+        for member in members:
+            if enum and member.value not in enum:
+                self.problems.append(unsupported(member.value_path, member.value, enum))
+            if member.value in seen:
+                problem = "must select one member only"
+                self._invalid(member.value_path, member.value, problem)
+            seen.add(member.value)
+        # fieldMembers has all values. Against an enum alone, the default was checked
+        # with the schema.
+        values = [*as_object(union.get(_BY_VALUE)), *enum]
+        default = property_.get("default")
+        is_checked = members and _BY_VALUE in union and isinstance(default, str)
+        if is_checked and default not in values:
+            at_default = self._path / "properties" / Key(discriminator) / "default"
+            self.problems.append(unsupported(at_default, default, values))
+
+    def _check_facets(self, union: JSONObject, path: Path) -> None:
+        """Check the members of an overlay's shape, which have no other rule."""
+        self._check_flags(union, ("exactly_one", "required"), path)
+        for name in ("empty", "none"):
+            values = union.get(name, [])
+            if not isinstance(values, list) or not all(
+                isinstance(value, str) for value in values
+            ):
+                self._invalid(path / name, values, "must be a list of strings")
+        for name in ("default", "profile", "source"):
+            text = union.get(name, "")
+            if not isinstance(text, str):
+                problem = f"must be a string, not {type_name(text)}"
+                self._invalid(path / name, text, problem)
+            elif name == "profile" and text and text not in PROFILES:
+                self.problems.append(unsupported(path / name, text, PROFILES))
+
+    def _check_flags(
+        self, facets: JSONObject, names: tuple[str, ...], path: Path
+    ) -> None:
+        for name in names:
+            flag = facets.get(name, False)
+            if not isinstance(flag, bool):
+                problem = f"must be a boolean, not {type_name(flag)}"
+                self._invalid(path / name, flag, problem)
+
+    def _is_object(self, value: JSON, path: Path) -> bool:
+        if isinstance(value, dict):
+            return True
+        self._invalid(path, value, f"must be an object, not {type_name(value)}")
+        return False
+
+    def _text(self, facets: JSONObject, name: str, path: Path, *, default: str) -> str:
+        """Return a text; the empty string where it is none, or missing."""
+        value = facets.get(name, default)
+        if not isinstance(value, str):
+            problem = f"must be a string, not {type_name(value)}"
+            self._invalid(path / name, value, problem)
+            return ""
+        if not value and not default:
+            self.problems.append(required(path / name))
+        return value
+
+    def _invalid(self, path: Path, value: JSON, problem: str) -> None:
+        self.problems.append(invalid(path, value, problem))

@@ -1,0 +1,101 @@
+"""An overlay (smp.schema.overlay) on schemas that come and go while a server runs.
+
+Whether a row fits its type is known once the type exists: for a built-in kind at the
+start, for a custom resource when its definition is created. A row that does not fit is
+left out there, with a warning; requests for the objects go on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smp.errors import SchemaError
+from smp.paths import Path
+from smp.schema.catalog import Catalog
+from smp.schema.model import ListType, ObjectType, Type, TypeDocument
+from smp.values import JSONObject, as_list, as_object
+
+
+def check_types(start: Type) -> None:
+    """Link all types that a type reaches, and read their unions.
+
+    Requests would do that when they reach a type. Raises SchemaError, with the path.
+    """
+    seen: set[Type] = set()
+    pending: list[tuple[Type, Path]] = [(start, Path())]
+    while pending:
+        type_, path = pending.pop()
+        # Types refer to each other in circles.
+        if type_ in seen:
+            continue
+        seen.add(type_)
+        try:
+            if isinstance(type_, ListType):
+                pending.append((type_.items, path))
+            if isinstance(type_, ObjectType):
+                # Reading them raises where they are malformed.
+                _ = type_.unions
+                pending.extend((field.type, path / field.name) for field in type_)
+                if type_.others is not None:
+                    pending.append((type_.others.type, path))
+        except SchemaError as error:
+            raise error.at(path) from None
+
+
+def with_fitting_rows(
+    catalog: Catalog, overlay: JSONObject, version: str
+) -> tuple[Catalog, tuple[SchemaError, ...]]:
+    """Return a catalog corrected by the rows that fit, and what is wrong with others.
+
+    The rows are those for a Kubernetes version. Those for types and kinds that the
+    catalog lacks are for other catalogs.
+    """
+    # Joined to a catalog of the types that only the overlay has, a catalog of custom
+    # resources has a version.
+    added: dict[str, TypeDocument] = {
+        name: document
+        for name, document in as_object(overlay.get("types")).items()
+        if isinstance(document, str | dict)
+    }
+    corrected = Catalog({}, added.get, source="Kubernetes", version=version) | catalog
+    misfits: list[SchemaError] = []
+    for path, row, name in _rows(overlay, catalog):
+        candidate = corrected.with_overlay(row)
+        # All schemas of a catalog have the same types.
+        types = candidate.schema(*catalog.kinds()[0]).types
+        try:
+            check_types(types.named(name))
+        except SchemaError as error:
+            steps = error.path.steps
+            if error.code == "invalid-overlay":
+                # Overlay.load begins with the section and the name of the type.
+                steps = steps[2:]
+            misfit = SchemaError(error.problem, code=error.code)
+            misfits.append(misfit.at(Path((*path.steps, *steps))))
+        else:
+            corrected = candidate
+    return corrected, tuple(misfits)
+
+
+def _rows(
+    overlay: JSONObject, catalog: Catalog
+) -> Iterator[tuple[Path, JSONObject, str]]:
+    """Yield the parts of an overlay that concern a catalog, in the order of effect.
+
+    Each is an overlay, with its path and the name of the type that it is about
+    (smp.schema.overlay.Overlay.load corrects a type before it adds unions).
+    """
+    kinds = set(catalog.kinds())
+    for api_version, by_kind in as_object(overlay.get("kinds")).items():
+        for kind, name in as_object(by_kind).items():
+            if (api_version, kind) in kinds:
+                row: JSONObject = {"kinds": {api_version: {kind: name}}}
+                yield Path(("kinds", api_version, kind)), row, str(name)
+    for name, correction in as_object(overlay.get("types")).items():
+        if catalog.load(name) is not None:
+            yield Path(("types", name)), {"types": {name: correction}}, name
+    for index, union in enumerate(as_list(overlay.get("unions"))):
+        for name, versions in as_object(as_object(union).get("types")).items():
+            if catalog.load(name) is not None:
+                row = {"unions": [{**as_object(union), "types": {name: versions}}]}
+                yield Path(("unions", index, "types", name)), row, name
