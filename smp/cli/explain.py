@@ -19,7 +19,15 @@ from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Ty
 from smp.schema.union_groups import UnionGroup
 from smp.values import JSON, JSONObject
 
-_COLUMNS: Final = ("field", "type", "strategy", "merge_key", "list_type", "map_keys")
+_COLUMNS: Final = (
+    "field",
+    "type",
+    "strategy",
+    "merge_key",
+    "list_type",
+    "map_keys",
+    "enum",
+)
 
 # The index or the key of an element, as error messages write it: containers[name=app].
 _INDEX: Final = re.compile(r"\[[^\]]*\]")
@@ -174,15 +182,20 @@ def _facts(field: Field) -> JSONObject:
         "merge_key": field.merge_key,
         "list_type": "",
         "map_keys": [],
-        "enum": [],
+        "enum": [*_enum(type_)],
     }
     # Server-side apply goes by the list type and the map keys
     # (x-kubernetes-list-type, x-kubernetes-list-map-keys).
     if isinstance(type_, ListType):
         facts |= {"list_type": type_.list_type, "map_keys": [*type_.map_keys]}
-    elif isinstance(type_, ScalarType):
-        facts["enum"] = [*type_.enum]
     return facts
+
+
+def _enum(type_: Type) -> tuple[JSON, ...]:
+    """Return the enum of a scalar, or of the elements of a list."""
+    while isinstance(type_, ListType):
+        type_ = type_.items
+    return type_.enum if isinstance(type_, ScalarType) else ()
 
 
 def _description(type_: Type) -> str:
@@ -270,5 +283,5 @@ def _sentence(union: UnionGroup) -> str:
 
 def _text(value: JSON) -> str:
     if isinstance(value, list):
-        return ", ".join(str(element) for element in value)
+        return ", ".join(str(element) or '""' for element in value)
     return str(value)

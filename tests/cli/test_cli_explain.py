@@ -38,6 +38,16 @@ def test_a_whole_kind_a_map_and_a_scalar_are_shown() -> None:
     assert "FIELD" not in scalar
 
 
+def test_the_values_of_an_enum_are_shown_the_empty_string_in_quotes() -> None:
+    shown = run("explain", "v1", "Pod", "spec.containers.ports.protocol").stdout
+    assert "enum:         SCTP, TCP, UDP\n" in shown
+    row = run("explain", "v1", "Pod", "spec.volumes.hostPath").stdout
+    assert re.search(r'^type +string +"", BlockDevice, ', row, re.MULTILINE)
+    path = "spec.accessModes"
+    answer = run("explain", "v1", "PersistentVolumeClaim", path, "-o", "json").stdout
+    assert "ReadWriteOncePod" in json.loads(answer)["enum"]
+
+
 def test_the_facts_can_be_printed_as_yaml() -> None:
     [facts] = values(run("explain", "v1", "ConfigMap", "-o", "yaml").stdout)
     assert isinstance(facts, dict)

@@ -6,6 +6,7 @@ has an enum, what it says of an object with a wrong value there.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import pytest
 
 import smp
+from smp import handler
 from smp.values import JSONObject
 from tests.record.enum_answers import accepted, answers
+from tests.support.handler_objects import causes
 
 SERVER = smp.kubernetes("1.36")
 
@@ -35,6 +38,44 @@ def test_what_a_server_refuses_is_reported_and_nothing_else(
         assert wrong == []
     else:
         assert wrong == [(written(answer["path"]), "Bogus")]
+
+
+def container(protocol: str) -> JSONObject:
+    port: JSONObject = {"containerPort": 80, "protocol": protocol}
+    return {"name": "web", "image": "web", "ports": [port]}
+
+
+def pod(protocol: str) -> JSONObject:
+    metadata: JSONObject = {"name": "web", "namespace": "default"}
+    spec: JSONObject = {"containers": [container(protocol)]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+MESSAGE = 'Unsupported value: "FOO": supported values: "SCTP", "TCP", "UDP"'
+CAUSE = {
+    "reason": "FieldValueNotSupported",
+    "message": MESSAGE,
+    "field": "spec.containers[0].ports[0].protocol",
+}
+
+
+def test_an_apply_says_what_a_server_would_refuse() -> None:
+    schema = SERVER.schema("v1", "Pod")
+    result = smp.three_way_apply(pod("TCP"), pod("FOO"), pod("TCP"), schema)
+    assert [violation.cause for violation in result.violations] == [CAUSE]
+    # It was there before, and the apply does not touch it.
+    unchanged = smp.three_way_apply(pod("FOO"), pod("FOO"), pod("FOO"), schema)
+    assert unchanged.violations == ()
+
+
+def test_a_handler_refuses_it_in_the_words_of_a_server() -> None:
+    schema = SERVER.schema("v1", "Pod")
+    patch: JSONObject = {"spec": {"containers": [container("FOO")]}}
+    body = json.dumps(patch).encode()
+    refused = handler.patch(pod("TCP"), body, handler.STRATEGIC, schema)
+    created = handler.create(json.dumps(pod("FOO")).encode(), schema)
+    cause = (CAUSE["reason"], CAUSE["field"], CAUSE["message"])
+    assert causes(refused) == causes(created) == [cause]
 
 
 def test_values_that_a_server_accepts_are_those_of_statuses() -> None:
