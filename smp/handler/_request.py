@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from smp import codec, json_patch, merge_patch, strategic
-from smp.errors import ObjectError, bounded
+from smp.errors import ObjectError, SmpError, bounded
 from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
 from smp.handler._options import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.handler._status import StatusError, TooLargeError, UnsupportedMediaTypeError
@@ -87,9 +87,14 @@ def patched(
             # A small patch of a long object: the rest goes from input to output.
             tree = decoded_for(patch, stored, lenient, length=len(body))
             if tree is not None:
-                new = strategic.apply_patch(tree, patch, lenient)
-                faults += _leftovers(body, tree, patch, new, lenient, options)
-                return Draft(tree, new, faults, patch=patch, undecoded=True)
+                try:
+                    new = strategic.apply_patch(tree, patch, lenient)
+                    faults += _leftovers(body, tree, patch, new, lenient, options)
+                    return Draft(tree, new, faults, patch=patch, undecoded=True)
+                except SmpError:
+                    # To the engine an undecoded value is a scalar of no JSON type. The
+                    # error of the decoded object is raised below.
+                    pass
         old = stored_object(stored)
         # A field that the schema does not know is judged later, with all others.
         new = strategic.apply_patch(old, patch, lenient)

@@ -22,6 +22,7 @@ from smp.strategic._directives import (
     REPLACE,
     PatchObject,
     check_order,
+    check_retained,
     cleaned,
     has_directives,
     is_marked,
@@ -67,6 +68,7 @@ def apply_object(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject
     if parts.marker is not ABSENT:
         if parts.marker == DELETE:
             # "don't merge it, just return an empty map": the object is not removed.
+            check_retained(patch)
             return {}
         if parts.marker == REPLACE:
             return as_object(cleaned(patch))
@@ -110,15 +112,16 @@ def _apply_field(result: JSONObject, name: str, value: JSON, type_: Type) -> Non
             result[name] = value
         return
     live = result.get(name, ABSENT)
-    if type(live) is not type(value):
-        # Go: "If it's not in the original document, just take the patch value", also if
-        # the types differ. removeDirectives drops an object with a $patch.
-        if is_marked(value):
-            result.pop(name, None)
-        else:
-            result[name] = cleaned(value, drop_marked=True)
-        return
     try:
+        if type(live) is not type(value):
+            # Go: "If it's not in the original document, just take the patch value",
+            # also if the types differ. removeDirectives drops an object with a $patch.
+            if is_marked(value):
+                check_retained(value)
+                result.pop(name, None)
+            else:
+                result[name] = cleaned(value, drop_marked=True)
+            return
         field = _known_field(type_, name)
         if isinstance(live, dict) and isinstance(value, dict) and not field.replaces:
             # Go: mergeMapHandler.
@@ -235,7 +238,13 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedLi
     if parts.replaces:
         # Go: mergeSliceWithSpecialElements. The elements of the patch become the live
         # list, so their order counts as the live order.
-        whole = [cleaned(element) for element in parts.elements]
+        whole: JSONArray = []
+        for index, element in enumerate(parts.elements):
+            try:
+                whole.append(cleaned(element))
+            except SmpError as error:
+                step = Element(index, merge_key, element[merge_key])
+                raise error.within(step) from None
         return _MergedList(whole, parts.keys, [], parts.keys, replaced=True)
     live_keys = keys_of(live, merge_key)
     elements = live.copy()
@@ -258,11 +267,11 @@ def _merge_objects(live: JSONArray, patch: JSONArray, field: Field) -> _MergedLi
         if not last < position < len(live_keys):
             in_place = False
         last = position
-        if position == len(keys):
-            elements.append(cleaned(element))
-            keys.append(key)
-            continue
         try:
+            if position == len(keys):
+                elements.append(cleaned(element))
+                keys.append(key)
+                continue
             merged = apply_object(
                 cast("JSONObject", elements[position]), element, type_
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from smp.errors import PatchError
+from smp.errors import PatchError, SmpError
 from smp.paths import Path
 from smp.strategic._ordering import element_type, keys_of, merge_key_of, plain_keys
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, type_name
@@ -178,6 +178,12 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     replaces = False
     for index, element in enumerate(patch):
         marker = element.get(MARKER, ABSENT) if isinstance(element, dict) else ABSENT
+        if marker is not ABSENT:
+            # The fields of such an element are not merged.
+            try:
+                check_retained(element)
+            except SmpError as error:
+                raise error.within(index) from None
         if marker == REPLACE:
             # One such element replaces the whole list; its other fields are ignored.
             replaces = True
@@ -241,6 +247,40 @@ def retained_keys(patch: PatchObject) -> set[str]:
     return names
 
 
+def check_retained(value: JSON) -> None:
+    """Check each ``$retainKeys`` in a part of a patch that is not merged.
+
+    "The server will reject the patch" if it has fields that its list lacks
+    (retainKeys proposal). Go looks at a list only where it merges the object beside it,
+    so whether it rejects a patch depends on the live object (docs/deviations.md, 22).
+    Raises PatchError as retained_keys does.
+    """
+    step: str | int = 0
+    if isinstance(value, dict):
+        if RETAIN_KEYS in value:
+            _check_retained_here(value)
+        try:
+            for name, member in value.items():
+                if isinstance(member, (dict, list)) and not is_directive(name):
+                    step = name
+                    check_retained(member)
+        except SmpError as error:
+            raise error.within(step) from None
+    elif isinstance(value, list):
+        try:
+            for index, element in enumerate(value):
+                step = index
+                check_retained(element)
+        except SmpError as error:
+            raise error.within(step) from None
+
+
+def _check_retained_here(patch: JSONObject) -> None:
+    """Check the ``$retainKeys`` of one object against the fields beside it."""
+    fields = {name: patch[name] for name in patch if not is_directive(name)}
+    retained_keys(PatchObject(fields, retained=patch[RETAIN_KEYS]))
+
+
 def _not_names(listed: JSON | Absent) -> PatchError:
     return PatchError(
         f"a list of field names is expected, not {type_name(listed)}",
@@ -269,7 +309,9 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
     wanted = keys_of(order, merge_key, PatchError)
     if not has_marks and wanted == plain_keys(elements, merge_key):
         return
-    element_type(order, elements, error=PatchError)
+    # Go compares the values one by one: the directive may list values of other types,
+    # which the list then does not have.
+    element_type(elements, error=PatchError)
     # One pass over both lists; the directive may have further elements in between.
     at = 0
     for index, element in enumerate(elements):
@@ -309,29 +351,45 @@ def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
     that is new to the live object (Go: removeDirectives, discardNullValuesFromPatch).
     Without it only the directive is dropped, as a typed server does when it decodes the
     merged JSON (docs/deviations.md, 1). Returns the value itself if nothing is dropped.
+    Raises PatchError for a ``$retainKeys`` anywhere in it that lacks a field beside it.
     """
     changed = False
+    step: str | int = 0
     if isinstance(value, dict):
+        if RETAIN_KEYS in value:
+            _check_retained_here(value)
         fields: JSONObject = {}
-        for name, member in value.items():
-            dropped = member is None or is_directive(name)
-            if dropped or (drop_marked and is_marked(member)):
-                changed = True
-                continue
-            clean = cleaned(member, drop_marked=drop_marked)
-            fields[name] = clean
-            if clean is not member:
-                changed = True
+        try:
+            for name, member in value.items():
+                step = name
+                if member is None or is_directive(name):
+                    changed = True
+                    continue
+                if drop_marked and is_marked(member):
+                    check_retained(member)
+                    changed = True
+                    continue
+                clean = cleaned(member, drop_marked=drop_marked)
+                fields[name] = clean
+                if clean is not member:
+                    changed = True
+        except SmpError as error:
+            raise error.within(step) from None
         return fields if changed else value
     if isinstance(value, list):
         elements: JSONArray = []
-        for element in value:
-            if drop_marked and is_marked(element):
-                changed = True
-                continue
-            clean = cleaned(element, drop_marked=drop_marked)
-            elements.append(clean)
-            if clean is not element:
-                changed = True
+        try:
+            for index, element in enumerate(value):
+                step = index
+                if drop_marked and is_marked(element):
+                    check_retained(element)
+                    changed = True
+                    continue
+                clean = cleaned(element, drop_marked=drop_marked)
+                elements.append(clean)
+                if clean is not element:
+                    changed = True
+        except SmpError as error:
+            raise error.within(step) from None
         return elements if changed else value
     return value

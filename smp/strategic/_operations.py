@@ -21,6 +21,7 @@ from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
+from smp.strategic._directives import check_retained
 from smp.strategic._leftovers import leftovers
 from smp.strategic._patch_paths import leaf_paths
 from smp.strategic._preconditions import Precondition, check_preconditions
@@ -144,6 +145,9 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
     for index, patch in enumerate(patches):
         _require_objects(**{f"patches[{index}]": patch})
         check_depth(patch)
+        # Composing does not look into all parts of a patch, such as what a later patch
+        # replaces.
+        check_retained(patch)
         try:
             composed = compose_objects(composed, patch, schema.type)
         except CompositionError:

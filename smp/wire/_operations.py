@@ -12,16 +12,26 @@ from __future__ import annotations
 
 from smp import strategic
 from smp.codec import decode_object, encode
+from smp.errors import SmpError
 from smp.schema.model import Schema
-from smp.values import JSONObject
 from smp.wire._lazy import decoded_along, decoded_together
+
+# To the engine an undecoded value is a scalar of no JSON type. So where it raises an
+# error over documents that are not wholly decoded, they are decoded, and the engine
+# raises the error that it raises over objects.
 
 
 def two_way_patch(original: bytes, modified: bytes, schema: Schema) -> bytes:
     """Compute a two-way patch; see smp.two_way_patch."""
-    before, after = _objects([original, modified], schema)
-    patch = strategic.two_way_patch(before, after, schema)
-    return encode(patch)
+    objects = decoded_together([original, modified], schema)
+    if objects is not None:
+        try:
+            patch = strategic.two_way_patch(objects[0], objects[1], schema)
+            return encode(patch)
+        except SmpError:
+            pass  # it is raised again below
+    before, after = decode_object(original), decode_object(modified)
+    return encode(strategic.two_way_patch(before, after, schema))
 
 
 def three_way_patch(
@@ -36,11 +46,16 @@ def three_way_patch(
     documents = [live, modified]
     if last_applied is not None:
         documents = [last_applied, live, modified]
-    if overwrite:
-        objects = _objects(documents, schema)
-    else:
-        # A conflict carries the values of all sides, so all of them are decoded.
-        objects = [decode_object(data) for data in documents]
+    # A conflict carries the values of all sides, so all of them are decoded.
+    objects = decoded_together(documents, schema) if overwrite else None
+    if objects is not None:
+        base = None if last_applied is None else objects[0]
+        try:
+            patch = strategic.three_way_patch(base, objects[-1], objects[-2], schema)
+            return encode(patch)
+        except SmpError:
+            pass  # it is raised again below
+    objects = [decode_object(data) for data in documents]
     base = None if last_applied is None else objects[0]
     patch = strategic.three_way_patch(
         base, objects[-1], objects[-2], schema, overwrite=overwrite
@@ -52,14 +67,9 @@ def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
     """Apply a strategic merge patch; see smp.apply_patch."""
     change = decode_object(patch)
     live = decoded_along(change, original, schema, length=len(patch))
-    if live is None:
-        live = decode_object(original)
-    return encode(strategic.apply_patch(live, change, schema))
-
-
-def _objects(documents: list[bytes], schema: Schema) -> list[JSONObject]:
-    """Decode objects to be compared, the modified one last."""
-    objects = decoded_together(documents, schema)
-    if objects is None:
-        objects = [decode_object(data) for data in documents]
-    return objects
+    if live is not None:
+        try:
+            return encode(strategic.apply_patch(live, change, schema))
+        except SmpError:
+            pass  # it is raised again below
+    return encode(strategic.apply_patch(decode_object(original), change, schema))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import assume, given, settings
 
-from smp.errors import CompositionError, SmpError
+from smp.errors import CompositionError, PatchError, SmpError
 from smp.schema.catalog import kubernetes
 from smp.strategic import compose_patches, find_conflicts
 from smp.values import JSON, JSONObject, same
@@ -234,6 +234,79 @@ def test_no_directive_and_no_null_of_a_patch_is_left_in_a_result(maker: Maker) -
     except SmpError:
         assume(condition=False)
     assert same(result, stored(result))
+
+
+@law
+@given(makers(keyless=0))
+def test_a_key_outside_its_retained_keys_is_rejected_for_any_live_object(
+    maker: Maker,
+) -> None:
+    schema = maker.subject().schema
+    live = maker.object(schema)
+    patch = maker.patch(live, schema)
+    places = [place for place in objects_of_patch(patch) if sets_a_field(place)]
+    assume(places)
+    maker.random.choice(places)["$retainKeys"] = ["none"]
+    for original in (live, {}, maker.object(schema)):
+        with pytest.raises(PatchError) as caught:
+            apply_patch(original, patch, schema)
+        assert caught.value.code == "retain-keys-mismatch"
+    with pytest.raises(PatchError) as caught:
+        compose_patches([{}, patch, dict.fromkeys(patch)], schema)
+    assert caught.value.code == "retain-keys-mismatch"
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"tolerations": [{"$retainKeys": [], "key": "a"}]}, "tolerations[0].key"),
+        (
+            {"volumes": [{"name": "b", "$retainKeys": ["name"], "emptyDir": {}}]},
+            "volumes[name=b].emptyDir",
+        ),
+        (
+            {"volumes": [{"$patch": "replace"}, {"name": "b", "$retainKeys": []}]},
+            "volumes[name=b].name",
+        ),
+        (
+            {"volumes": [{"name": "a", "$patch": "delete", "$retainKeys": []}]},
+            "volumes[0].name",
+        ),
+        (
+            {"affinity": {"nodeAffinity": {"$retainKeys": "a", "$patch": "delete"}}},
+            "affinity.nodeAffinity.$retainKeys",
+        ),
+    ],
+    ids=str,
+)
+def test_the_error_names_the_key_that_is_not_retained(
+    spec: JSONObject, path: str
+) -> None:
+    live: JSONObject = {
+        "spec": {"volumes": [{"name": "a"}], "tolerations": [{"key": "a"}]}
+    }
+    with pytest.raises(PatchError) as caught:
+        apply_patch(live, {"spec": spec}, kubernetes().schema("v1", "Pod"))
+    assert str(caught.value.path) == f"spec.{path}"
+
+
+def objects_of_patch(value: JSON) -> Iterator[JSONObject]:
+    """Yield every object of a patch but those inside directives."""
+    if isinstance(value, dict):
+        yield value
+        for name, member in value.items():
+            if not name.startswith("$"):
+                yield from objects_of_patch(member)
+    elif isinstance(value, list):
+        for element in value:
+            yield from objects_of_patch(element)
+
+
+def sets_a_field(patch: JSONObject) -> bool:
+    """Tell whether an object of a patch sets a field."""
+    return any(
+        value is not None and not name.startswith("$") for name, value in patch.items()
+    )
 
 
 def answers(maker: Maker) -> Iterator[JSON]:

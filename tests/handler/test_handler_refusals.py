@@ -168,6 +168,26 @@ MALFORMED: Final[dict[str, tuple[str, bytes]]] = {
         b'[{"op":"replace","path":"","value":[]}]',
     ),
     "an unknown directive": (STRATEGIC, b'{"spec":{"$patch":"spam"}}'),
+    "a key outside $retainKeys": (
+        STRATEGIC,
+        b'{"spec":{"strategy":{"$retainKeys":["type"],"rollingUpdate":{}}}}',
+    ),
+    "a key outside $retainKeys of a new element": (
+        STRATEGIC,
+        dump(
+            {
+                "spec": {
+                    "template": {
+                        "spec": {
+                            "volumes": [
+                                {"name": "n", "$retainKeys": ["name"], "emptyDir": {}}
+                            ]
+                        }
+                    }
+                }
+            }
+        ),
+    ),
     "a document beyond the limit of depth": (MERGE, b'{"a":' * 101 + b"1" + b"}" * 101),
     "a document of 100,000 levels": (MERGE, b"[" * 100_000),
     "operations that nest deeply": (

@@ -59,6 +59,12 @@ PATCHES: list[JSONObject] = [
     {"spec": {"template": {"spec": {"containers": [{"name": "app", "image": 2}]}}}},
     {"spec": {"template": {"spec": {"containers": [{"image": "x"}]}}}},
     {"spec": {"bogus": 1}, "more": {}},
+    # Errors that name the type of what the object has.
+    {"$setElementOrder/kind": ["a"]},
+    {"spec": {"$setElementOrder/strategy": [], "strategy": []}},
+    {"metadata": {"$setElementOrder/finalizers": [], "finalizers": {}}},
+    {"spec": {"strategy": {"$retainKeys": ["type"], "rollingUpdate": {}}}},
+    {"spec": {"paused": {"$retainKeys": ["type"], "rollingUpdate": {}}}},
     {
         "spec": {
             "template": {
@@ -114,6 +120,8 @@ def test_bytes_and_dicts_have_one_outcome_for_any_schema(maker: Maker) -> None:
     require_one_outcome(live, maker.patch(live, schema), schema, options)
     # An object that was never computed as a patch is a patch with few directives.
     require_one_outcome(live, maker.changed(live, schema), schema, options)
+    broken = maker.spoiled(maker.patch(live, schema), schema, patch=True)
+    require_one_outcome(live, broken, schema, options)
 
 
 @pytest.mark.parametrize(

@@ -100,11 +100,17 @@ def agreed(
 
 
 def outcome(operation: Callable[[], JSONObject]) -> JSON:
-    """Return a result, or the code and the path of an error."""
+    """Return a result, or all of an error."""
     try:
         return {"result": operation()}
     except SmpError as error:
-        return {"code": error.code, "path": error.path.pointer}
+        return {
+            "error": type(error).__name__,
+            "code": error.code,
+            "status": error.status,
+            "path": error.path.pointer,
+            "message": str(error),
+        }
 
 
 def compact(value: JSON) -> bytes:

@@ -152,4 +152,11 @@ DEVIATIONS: Final[dict[str, Deviation]] = {
         rewriting.drop_empty_orders,
         ("apply",),
     ),
+    "22": Deviation(
+        "a key outside $retainKeys is rejected wherever it stands",
+        rewriting.list_all_keys,
+        ("apply",),
+        ("patch",),
+        prepare=rewriting.with_all_keys_listed,
+    ),
 }

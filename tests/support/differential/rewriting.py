@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from smp.schema.model import OPAQUE, Field, ObjectType, ScalarType, Type
-from smp.values import ABSENT, JSON, Absent, JSONObject, printed
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed
 
 Rule: TypeAlias = "Callable[[str, JSON, Field | None], JSON | Absent]"
 
@@ -234,6 +234,39 @@ def drop_empty_orders(name: str, value: JSON, _field: Field | None) -> JSON | Ab
 def drop_null_markers(name: str, value: JSON, _field: Field | None) -> JSON | Absent:
     """Drop ``$patch: null``."""
     return ABSENT if name == "$patch" and value is None else value
+
+
+# Deviation 22: keys outside $retainKeys.
+
+_DIRECTIVES: Final = (
+    "$patch",
+    "$retainKeys",
+    "$setElementOrder",
+    "$deleteFromPrimitiveList",
+)
+
+
+def list_all_keys(_name: str, value: JSON, _field: Field | None) -> JSON:
+    """Let each ``$retainKeys`` be a list with every key beside it."""
+    if isinstance(value, list):
+        return [list_keys_beside(element) for element in value]
+    return list_keys_beside(value)
+
+
+def list_keys_beside(value: JSON) -> JSON:
+    """Let the ``$retainKeys`` of an object be a list with every key beside it."""
+    if not isinstance(value, dict) or "$retainKeys" not in value:
+        return value
+    listed = value["$retainKeys"]
+    names = [name for name in value if not name.startswith(_DIRECTIVES)]
+    if not isinstance(listed, list) or any(isinstance(e, dict | list) for e in listed):
+        listed = []
+    return {**value, "$retainKeys": [*listed, *names]}
+
+
+def with_all_keys_listed(patch: JSONObject) -> JSONObject:
+    """Let the ``$retainKeys`` of a patch be a list with every key beside it."""
+    return as_object(list_keys_beside(patch))
 
 
 # Deviation 2: the outcomes of the reference that depend on the order of a Go map.
