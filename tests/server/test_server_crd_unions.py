@@ -195,9 +195,11 @@ MALFORMED: Final[list[tuple[str, JSONObject, dict[str, str]]]] = [
         "members that are no objects",
         spec_with({"fieldMembers": {"A": "a", "B": ["b"], "C": {"name": "c"}}}),
         {
-            f"{ON_TYPE}.fieldMembers[A]": invalid("a", "must be an object, not string"),
+            f"{ON_TYPE}.fieldMembers[A]": invalid(
+                "a", "must be of type object, not string"
+            ),
             f"{ON_TYPE}.fieldMembers[B]": invalid(
-                ["b"], "must be an object, not array"
+                ["b"], "must be of type object, not array"
             ),
         },
     ),
@@ -207,7 +209,7 @@ MALFORMED: Final[list[tuple[str, JSONObject, dict[str, str]]]] = [
         {
             f"{ON_TYPE}.fieldMembers[A].name": "Required value",
             f"{ON_TYPE}.fieldMembers[B].optional": invalid(
-                "yes", "must be a boolean, not string"
+                "yes", "must be of type boolean, not string"
             ),
         },
     ),
@@ -250,8 +252,8 @@ MALFORMED: Final[list[tuple[str, JSONObject, dict[str, str]]]] = [
         "fieldMembers on an object without a discriminator",
         spec_with(on_object=[FINAL]),
         {
-            f"{ON_OBJECT}[0].discriminator": "Required value: fieldMembers has its "
-            "values"
+            f"{ON_OBJECT}[0].discriminator": "Required value: must be the field that "
+            "has the values of fieldMembers"
         },
     ),
     (
@@ -333,7 +335,7 @@ MALFORMED: Final[list[tuple[str, JSONObject, dict[str, str]]]] = [
         "unions that are no list, and no object",
         spec_with("A", {"members": {"a": {}}}),
         {
-            ON_TYPE: invalid("A", "must be an object, not string"),
+            ON_TYPE: invalid("A", "must be of type object, not string"),
             ON_OBJECT: invalid({"members": {"a": {}}}, "must be a list on an object"),
         },
     ),

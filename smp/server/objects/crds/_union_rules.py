@@ -24,39 +24,24 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
 from smp.paths import Key, Path
 from smp.schema.catalog import Catalog
 from smp.schema.rewrite import rewrite
 from smp.server.errors import forbidden, invalid, required
 from smp.server.objects.crds._schema_rules import UNIONS, inner_schemas
-from smp.unions import PROFILES
+from smp.server.objects.crds._union_members import (
+    BY_VALUE,
+    SHAPES,
+    Member,
+    Members,
+    facet_problems,
+)
 from smp.values import JSON, JSONObject, as_list, as_object, type_name
 from smp.violations import Violation, unsupported
 
-# The shapes of smp.schema.union_groups. In those by field the name of a field stands
-# beside its value, or beside an object that has the value.
-_BY_VALUE: Final = "fieldMembers"
-_LISTED: Final = "fields"
-_BY_FIELD: Final = (
-    "members",
-    "fields-to-discriminateBy",
-    "fields-to-discriminator-value",
-)
 _JSON_SCHEMA: Final = (
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 )
-_SHAPES: Final = (_BY_VALUE, _LISTED, *_BY_FIELD)
-
-
-class _Member(msgspec.Struct, frozen=True):
-    """A field that a union names, and the value that selects it, each with its path."""
-
-    name: str
-    path: Path
-    value: str
-    value_path: Path
 
 
 def union_problems(schema: JSON, path: Path) -> Iterator[Violation]:
@@ -178,36 +163,40 @@ class _ObjectCheck:
     def _union(self, union: JSON, path: Path, property_: str) -> None:
         """Read one union; ``property_`` is the one that it is attached to, if any."""
         if not isinstance(union, dict):
-            self._invalid(path, union, f"must be an object, not {type_name(union)}")
+            problem = f"must be of type object, not {type_name(union)}"
+            self._invalid(path, union, problem)
             return
         discriminator = self._discriminator(union, path, property_)
-        shapes = [shape for shape in _SHAPES if shape in union]
+        shapes = [shape for shape in SHAPES if shape in union]
         if not shapes:
-            listed = ", ".join(_SHAPES)
-            self.problems.append(
-                required(path, f"must name its members in one of {listed}")
-            )
+            problem = f"must name its members in one of {', '.join(SHAPES)}"
+            self.problems.append(required(path, problem))
             return
         shape = shapes[0]
-        if shape == _BY_VALUE and union.get("discriminator", property_) == "":
-            self.problems.append(
-                required(path / "discriminator", f"{_BY_VALUE} has its values")
-            )
-        before = len(self.problems)
-        members = self._read_members(union[shape], shape, path / shape)
-        if not members and len(self.problems) == before:
-            self.problems.append(required(path / shape, "must name at least one field"))
-        self._check_members(members, discriminator)
-        if discriminator:
-            self._check_values(members, discriminator, union)
-        self._check_facets(union, path)
+        if shape == BY_VALUE and union.get("discriminator", property_) == "":
+            problem = f"must be the field that has the values of {BY_VALUE}"
+            self.problems.append(required(path / "discriminator", problem))
+        members = Members(union[shape], shape, path / shape)
+        self.problems += members.problems
+        self._check_members(members.found, discriminator)
+        self.problems += facet_problems(union, path)
+        # fieldMembers has all values. Against an enum alone, the default was checked
+        # with the schema.
+        property_schema = as_object(self._properties.get(discriminator))
+        default = property_schema.get("default")
+        if shape == BY_VALUE and isinstance(default, str) and not members.problems:
+            values = [*as_object(union[shape]), *as_list(property_schema.get("enum"))]
+            if default not in values:
+                at_default = self._path / "properties" / Key(discriminator) / "default"
+                self.problems.append(unsupported(at_default, default, values))
 
     def _discriminator(self, union: JSONObject, path: Path, property_: str) -> str:
         """Return the discriminator, or the empty string where there is none."""
         stated = union.get("discriminator", property_)
         path = path / "discriminator" if "discriminator" in union else path
         if not isinstance(stated, str):
-            self._invalid(path, stated, f"must be a string, not {type_name(stated)}")
+            problem = f"must be of type string, not {type_name(stated)}"
+            self._invalid(path, stated, problem)
             return ""
         if property_ and stated != property_:
             problem = "must be the property that the union is attached to"
@@ -228,60 +217,12 @@ class _ObjectCheck:
         self._selected.add(stated)
         return stated
 
-    def _read_members(self, published: JSON, shape: str, path: Path) -> list[_Member]:
-        """Return the members that are well-formed."""
-        if shape == _LISTED:
-            return self._read_list(published, path)
-        if not isinstance(published, dict):
-            problem = f"must be an object, not {type_name(published)}"
-            self._invalid(path, published, problem)
-            return []
-        members: list[_Member] = []
-        for key, facets in published.items():
-            at_key = path / Key(key)
-            # KEP-1027: a value with null selects no member.
-            if shape == _BY_VALUE and facets is None:
-                continue
-            if shape == _BY_VALUE:
-                if not self._is_object(facets, at_key):
-                    continue
-                name = self._text(as_object(facets), "name", at_key, default="")
-                member = _Member(name, at_key / "name", key, at_key)
-            elif isinstance(facets, str):
-                member = _Member(key, at_key, facets, at_key)
-            else:
-                if not self._is_object(facets, at_key):
-                    continue
-                facet = "value" if shape == "members" else "discriminatorValue"
-                value = self._text(as_object(facets), facet, at_key, default=key)
-                member = _Member(key, at_key, value, at_key / facet)
-            self._check_flags(as_object(facets), ("optional", "empty_is_unset"), at_key)
-            members.append(member)
-        return [member for member in members if member.name]
-
-    def _read_list(self, published: JSON, path: Path) -> list[_Member]:
-        """Return the members of structure-merge-diff's shape."""
-        if not isinstance(published, list):
-            problem = f"must be a list, not {type_name(published)}"
-            self._invalid(path, published, problem)
-            return []
-        members: list[_Member] = []
-        for index, facets in enumerate(published):
-            at_index = path / index
-            if not self._is_object(facets, at_index):
-                continue
-            entry = as_object(facets)
-            name = self._text(entry, "fieldName", at_index, default="")
-            value = self._text(entry, "discriminatorValue", at_index, default=name)
-            if name:
-                at_value = at_index / "discriminatorValue"
-                members.append(_Member(name, at_index / "fieldName", value, at_value))
-        return members
-
-    def _check_members(self, members: list[_Member], discriminator: str) -> None:
-        """Check the fields that are members: each can be set, and be absent."""
+    def _check_members(self, members: list[Member], discriminator: str) -> None:
+        """Check that each member can be set, be absent, and be selected."""
         seen: set[str] = set()
+        values: set[str] = set()
         requires = as_list(self._schema.get("required"))
+        enum = as_list(as_object(self._properties.get(discriminator)).get("enum"))
         for member in members:
             name, path = member.name, member.path
             if name not in self._properties:
@@ -301,75 +242,15 @@ class _ObjectCheck:
             elif name in self._selected or (discriminator and name in self.members):
                 self._invalid(path, name, "must be in one union only")
             seen.add(name)
+            if discriminator and enum and member.value not in enum:
+                self.problems.append(unsupported(member.value_path, member.value, enum))
+            if discriminator and member.value in values:
+                problem = "must select one member only"
+                self._invalid(member.value_path, member.value, problem)
+            values.add(member.value)
         self.members |= seen
         if discriminator:
             self._selected |= seen
-
-    def _check_values(
-        self, members: list[_Member], discriminator: str, union: JSONObject
-    ) -> None:
-        """Check the values that select members, and the default of a discriminator."""
-        property_ = as_object(self._properties.get(discriminator))
-        enum = as_list(property_.get("enum"))
-        seen: set[str] = set()
-        for member in members:
-            if enum and member.value not in enum:
-                self.problems.append(unsupported(member.value_path, member.value, enum))
-            if member.value in seen:
-                problem = "must select one member only"
-                self._invalid(member.value_path, member.value, problem)
-            seen.add(member.value)
-        # fieldMembers has all values. Against an enum alone, the default was checked
-        # with the schema.
-        values = [*as_object(union.get(_BY_VALUE)), *enum]
-        default = property_.get("default")
-        is_checked = members and _BY_VALUE in union and isinstance(default, str)
-        if is_checked and default not in values:
-            at_default = self._path / "properties" / Key(discriminator) / "default"
-            self.problems.append(unsupported(at_default, default, values))
-
-    def _check_facets(self, union: JSONObject, path: Path) -> None:
-        """Check the members of an overlay's shape, which have no other rule."""
-        self._check_flags(union, ("exactly_one", "required"), path)
-        for name in ("empty", "none"):
-            values = union.get(name, [])
-            if not isinstance(values, list) or not all(
-                isinstance(value, str) for value in values
-            ):
-                self._invalid(path / name, values, "must be a list of strings")
-        for name in ("default", "profile", "source"):
-            text = union.get(name, "")
-            if not isinstance(text, str):
-                problem = f"must be a string, not {type_name(text)}"
-                self._invalid(path / name, text, problem)
-            elif name == "profile" and text and text not in PROFILES:
-                self.problems.append(unsupported(path / name, text, PROFILES))
-
-    def _check_flags(
-        self, facets: JSONObject, names: tuple[str, ...], path: Path
-    ) -> None:
-        for name in names:
-            flag = facets.get(name, False)
-            if not isinstance(flag, bool):
-                problem = f"must be a boolean, not {type_name(flag)}"
-                self._invalid(path / name, flag, problem)
-
-    def _is_object(self, value: JSON, path: Path) -> bool:
-        if isinstance(value, dict):
-            return True
-        self._invalid(path, value, f"must be an object, not {type_name(value)}")
-        return False
-
-    def _text(self, facets: JSONObject, name: str, path: Path, *, default: str) -> str:
-        """Return a text; the empty string where it is none, or missing."""
-        value = facets.get(name, default)
-        if not isinstance(value, str):
-            problem = f"must be a string, not {type_name(value)}"
-            self._invalid(path / name, value, problem)
-            return ""
-        if not value and not default:
-            self.problems.append(required(path / name))
-        return value
 
     def _invalid(self, path: Path, value: JSON, problem: str) -> None:
         self.problems.append(invalid(path, value, problem))
