@@ -114,7 +114,13 @@ def three_way_apply(
     if unknown_fields == "merge":
         warnings.extend(unknown_field_warnings(patch, schema))
     if patches.kubectl is not patches.strict:
-        warnings.extend(_strict_warnings(live, patches.kubectl, lenient))
+        # Directives that a server finds in the object after the patch of kubectl.
+        after = strategic.apply_patch(live, patches.kubectl, lenient)
+        for path in strategic.leftover_directives(
+            live, patches.kubectl, after, lenient
+        ):
+            text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
+            warnings.append(ApplyWarning("strict-decoding", path, text))
     warnings.extend(stock_server_warnings(update.changes, lenient))
     return ApplyResult(
         result,
@@ -127,23 +133,10 @@ def three_way_apply(
     )
 
 
-def _strict_warnings(
-    live: JSONObject, patch: JSONObject, schema: Schema
-) -> list[ApplyWarning]:
-    """Warn of the directives that a server finds in the object after a patch."""
-    result = strategic.apply_patch(live, patch, schema)
-    left = strategic.leftover_directives(live, patch, result, schema)
-    return [
-        ApplyWarning(
-            "strict-decoding",
-            path,
-            "kubectl's patch has a directive in a new value, which a server refuses:"
-            f' strict decoding error: unknown field "{path.decoded}"',
-        )
-        for path in left
-    ]
-
-
+_UNKNOWN_DIRECTIVE: Final = (
+    "kubectl's patch has a directive in a new value, which a server refuses:"
+    " strict decoding error"
+)
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
 _NOTHING_PRUNED: Final = ApplyWarning(
     "no-last-applied",

@@ -5,6 +5,7 @@ and text; the pytest plugin and the command read and write the files.
 """
 
 from smp.cases._case import (
+    APPLY_OPERATIONS,
     SCHEMA_NAME,
     SUFFIXES,
     UNION_OPERATIONS,
@@ -20,6 +21,7 @@ from smp.cases._run import CaseOutcome, Difference, run, schema_of
 from smp.cases._update import corrected, updated_text
 
 __all__ = [
+    "APPLY_OPERATIONS",
     "SCHEMA_NAME",
     "SUFFIXES",
     "UNION_OPERATIONS",

@@ -27,9 +27,10 @@ PATCH_OPERATIONS: Final = (
     "composed_result",
     "conflicts",
 )
+APPLY_OPERATIONS: Final = ("applied", "applied_patch", "kubectl_patch", "unmet")
 UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
 # In the order in which they are run and reported.
-OPERATIONS: Final = (*PATCH_OPERATIONS, *UNION_OPERATIONS)
+OPERATIONS: Final = (*PATCH_OPERATIONS, *APPLY_OPERATIONS, *UNION_OPERATIONS)
 
 _OBJECT_OR_NULL: Final = (dict, type(None))
 # The members of a case, and the types that their values may have.
@@ -60,6 +61,10 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "composed": (dict,),
     "composed_result": (dict,),
     "conflicts": (list,),
+    "applied": (dict,),
+    "applied_patch": (dict,),
+    "kubectl_patch": (dict,),
+    "unmet": (list,),
     "normalized": (dict,),
     "changes": (list,),
     "violations": (list,),
@@ -184,8 +189,9 @@ def parse_file(text: str, source: str) -> JSONObject:
 def expectations(case: SpecCase) -> dict[str, Result]:
     """Return what the case expects of each operation, in the order of operations.
 
-    Two expectations have defaults (spec_cases/README.md, "Operations"): a two-way patch
-    leads to ``modified``, and composed patches to what they do in turn.
+    Three expectations have defaults (spec_cases/README.md, "Operations"): a two-way
+    patch leads to ``modified``, composed patches to what they do in turn, and kubectl
+    sends the patch of an apply.
     """
     document, errors = case.document, case.object("error")
     expected: dict[str, Result] = {}
@@ -202,6 +208,8 @@ def expectations(case: SpecCase) -> dict[str, Result]:
             and {"patches", "result"} <= document.keys()
         ):
             expected[name] = document["result"]
+        elif name == "kubectl_patch" and "applied_patch" in document:
+            expected[name] = document["applied_patch"]
     return expected
 
 

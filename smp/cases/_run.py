@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from smp import strategic, unions
+from smp import strategic, three_way, unions
 from smp.cases._case import (
     Failure,
     Result,
@@ -189,6 +189,17 @@ def _conflict_list(conflicts: Iterable[Conflict]) -> JSONArray:
     return result
 
 
+def _apply(case: SpecCase, schema: Schema) -> three_way.ApplyResult:
+    return three_way.three_way_apply(
+        last_applied(case),
+        case.required("modified"),
+        case.required("live"),
+        schema,
+        profile=_profile(case),
+        overwrite=case.object("options").get("overwrite") is not False,
+    )
+
+
 def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
     clear = case.object("options").get("on_conflict") == "clear"
     return unions.normalize_unions(
@@ -243,6 +254,11 @@ _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "composed": _composed,
     "composed_result": _composed_result,
     "conflicts": _conflicts,
+    "applied": lambda case, schema: _apply(case, schema).object,
+    "applied_patch": lambda case, schema: _apply(case, schema).patch,
+    "kubectl_patch": lambda case, schema: _apply(case, schema).kubectl_patch,
+    # Sorted, as the order in which they are found says nothing.
+    "unmet": lambda case, schema: [*sorted(map(str, _apply(case, schema).unmet))],
     "normalized": _normalized,
     "changes": _changes,
     "violations": _violations,

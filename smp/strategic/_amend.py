@@ -28,11 +28,10 @@ from smp.strategic._directives import (
 from smp.strategic._ordering import plain_keys
 from smp.values import (
     ABSENT,
-    JSON,
     MAX_LEVELS,
-    Absent,
     JSONArray,
     JSONObject,
+    ScalarKey,
     as_list,
     as_object,
     same,
@@ -85,11 +84,14 @@ def _object(
         if same(was, after):
             continue
         field = type_.field(name)
-        amended[name] = _replacing(was, after, field)
+        amended[name] = after
         if field is None or field.replaces:
             continue
-        if isinstance(was, dict) and isinstance(before, dict):
-            if isinstance(after, dict) and (part is ABSENT or isinstance(part, dict)):
+        # A value that would merge into the live one replaces it, unless the part of the
+        # patch for it can be amended.
+        if isinstance(was, dict) and isinstance(after, dict):
+            amended[name] = {MARKER: REPLACE, **after}
+            if isinstance(before, dict) and (part is ABSENT or isinstance(part, dict)):
                 amended[name] = _object(
                     as_object(part),
                     was,
@@ -99,9 +101,10 @@ def _object(
                     levels - 1,
                     retain_keys=field.retain_keys,
                 )
-        elif isinstance(was, list) and isinstance(before, list):
+        elif isinstance(was, list) and isinstance(after, list) and field.merges:
+            amended[name] = [{MARKER: REPLACE}, *after]
             is_ordered_only = part is ABSENT and order is not ABSENT
-            if isinstance(after, list) and field.merges and not is_ordered_only:
+            if isinstance(before, list) and not is_ordered_only:
                 elements = _elements(
                     as_list(part), was, before, after, field, levels - 1
                 )
@@ -114,17 +117,6 @@ def _object(
         retained = [name for name, value in result.items() if value is not None]
         amended[RETAIN_KEYS] = [*sorted(retained)]
     return amended
-
-
-def _replacing(was: JSON | Absent, after: JSON, field: Field | None) -> JSON:
-    """Return what a patch has for a field to replace the live value as a whole."""
-    if field is None or field.replaces:
-        return after
-    if isinstance(was, dict) and isinstance(after, dict):
-        return {MARKER: REPLACE, **after}
-    if isinstance(was, list) and isinstance(after, list) and field.merges:
-        return [{MARKER: REPLACE}, *after]
-    return after
 
 
 def _elements(
@@ -148,25 +140,26 @@ def _elements(
         return None
     if len(patched) != len(result):
         return None
+    repeated = {*_repeated(live_keys), *_repeated(keys), *_repeated(patch_keys)}
+    live_places = {key: index for index, key in enumerate(live_keys)}
+    patch_places = {key: index for index, key in enumerate(patch_keys)}
     amended = patch.copy()
     for index, key in enumerate(keys):
         before, after = patched[index], result[index]
         if same(before, after):
             continue
-        if keys.count(key) > 1 or live_keys.count(key) > 1:
+        if key in repeated or (patch and key not in patch_places):
             return None
-        if patch and key not in patch_keys:
-            return None
-        at = patch_keys.index(key) if patch else len(amended)
+        at = patch_places.get(key, len(amended))
         part = as_object(patch[at]) if patch else {}
         if is_marked(part):
             return None
-        if key not in live_keys:
+        if key not in live_places:
             amended[at] = after
             continue
         element = _object(
             part,
-            as_object(live[live_keys.index(key)]),
+            as_object(live[live_places[key]]),
             as_object(before),
             as_object(after),
             field.type.items,
@@ -175,3 +168,14 @@ def _elements(
         )
         amended[at : at + 1] = [{**element, merge_key: as_object(after)[merge_key]}]
     return amended
+
+
+def _repeated(keys: list[ScalarKey]) -> set[ScalarKey]:
+    """Return the keys that several elements have."""
+    seen: set[ScalarKey] = set()
+    repeated: set[ScalarKey] = set()
+    for key in keys:
+        if key in seen:
+            repeated.add(key)
+        seen.add(key)
+    return repeated

@@ -18,7 +18,6 @@ from smp.strategic._directives import (
     read_list,
     read_object,
 )
-from smp.strategic._ordering import first_positions, keys_of
 from smp.values import (
     ABSENT,
     JSON,
@@ -27,6 +26,7 @@ from smp.values import (
     ScalarKey,
     as_list,
     as_object,
+    scalar_key,
 )
 
 
@@ -98,15 +98,15 @@ class Leftovers:
     ) -> None:
         """Look at what merges into a list of objects. Go: mergeSlice."""
         parts = read_list(patch, merge_key)
-        wanted = set(parts.keys)
-        in_result = first_positions(keys_of(result, merge_key), wanted)
-        in_live: dict[ScalarKey, int] = {}
-        if not parts.replaces:
-            in_live = first_positions(keys_of(live, merge_key), wanted - parts.deleted)
+        in_live = {} if parts.replaces else _first_of_each_key(live, merge_key)
+        in_result = _first_of_each_key(result, merge_key)
         for element, key in zip(parts.elements, parts.keys):
+            if key not in in_result:
+                # Its merge key was null, and nulls are not stored.
+                continue
             index = in_result[key]
             here = path / index
-            if key in in_live:
+            if key in in_live and key not in parts.deleted:
                 was, became = as_object(live[in_live[key]]), as_object(result[index])
                 self.merged(was, element, became, items, here)
             else:
@@ -135,3 +135,13 @@ class Leftovers:
                 kept = [element for element in value if not is_marked(element)]
             for index, element in enumerate(kept):
                 self._new(element, type_.items, path / index, drop_marked=drop_marked)
+
+
+def _first_of_each_key(elements: JSONArray, merge_key: str) -> dict[ScalarKey, int]:
+    """Map each merge key to the index of the first element that has it."""
+    positions: dict[ScalarKey, int] = {}
+    for index, element in enumerate(elements):
+        value = element.get(merge_key) if isinstance(element, dict) else None
+        if value is not None and not isinstance(value, (dict, list)):
+            positions.setdefault(scalar_key(value), index)
+    return positions

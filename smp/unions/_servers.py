@@ -62,31 +62,30 @@ def stock_server_warnings(
     changes: Iterable[Change], schema: Schema
 ) -> list[ApplyWarning]:
     """Warn of what a server makes of an object in which unions are not normalized."""
-    return [
-        ApplyWarning("not-normalized", change.path, _message(change, schema))
-        for change in changes
-    ]
+    warnings: list[ApplyWarning] = []
+    for change in changes:
+        message = "kubectl's patch leaves this member of a union in the object"
+        reason = _REASONS.get(type_of_member(change.path, schema))
+        if change.new is not ABSENT:
+            # A discriminator that was written, or a member that was restored.
+            message = (
+                "kubectl's patch leaves this field as it is, and so does a server that"
+                " does not normalize unions"
+            )
+        elif reason is None:
+            message += (
+                ", and a server that does not normalize unions keeps it, or refuses"
+                " the object"
+            )
+        elif reason == _TOLERATED:
+            message += ", and a server keeps it"
+        else:
+            message += f", which a server refuses: {reason}"
+        warnings.append(ApplyWarning("not-normalized", change.path, message))
+    return warnings
 
 
-def _message(change: Change, schema: Schema) -> str:
-    if change.new is not ABSENT:
-        return (
-            "kubectl's patch leaves this field as it is, and so does a server that"
-            " does not normalize unions"
-        )
-    leaves = "kubectl's patch leaves this member of a union in the object"
-    reason = _REASONS.get(_type_of(change.path, schema))
-    if reason is None:
-        return (
-            f"{leaves}, and a server that does not normalize unions keeps it, or"
-            " refuses the object"
-        )
-    if reason == _TOLERATED:
-        return f"{leaves}, and a server keeps it"
-    return f"{leaves}, which a server refuses: {reason}"
-
-
-def _type_of(path: Path, schema: Schema) -> tuple[str, str]:
+def type_of_member(path: Path, schema: Schema) -> tuple[str, str]:
     """Return the group and the name of the type that has the field at a path."""
     type_: Type = schema.type
     for step in path.steps[:-1]:

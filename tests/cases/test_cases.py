@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
+import smp
 from smp import cases
 from smp.cases import SpecCase, corrected, expectations, parse, run, updated_text
 from smp.documents import read_one
@@ -613,3 +614,12 @@ def test_every_case_can_be_rewritten(path: Path) -> None:
     assert [case["source"] for case in updated["cases"] if isinstance(case, dict)] == [
         "é: #1 {["
     ] * len(found)
+
+
+@in_each_file
+def test_the_patch_of_an_apply_leads_to_its_object(path: Path) -> None:
+    for case in parse(read(path), source=str(path)):
+        if {"applied", "applied_patch"} <= case.document.keys():
+            live, patch = case.object("live"), case.object("applied_patch")
+            applied = smp.apply_patch(live, patch, cases.schema_of(case))
+            assert same(applied, case.object("applied"))

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 from smp.cases import (
+    APPLY_OPERATIONS,
     UNION_OPERATIONS,
     Failure,
     Result,
@@ -62,12 +63,15 @@ def answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
 
 
 def comparable(case: SpecCase) -> dict[str, Result]:
-    """Return the expectations to compare with Go, which has no unions."""
-    return {
-        name: result
-        for name, result in expectations(case).items()
-        if name not in UNION_OPERATIONS
-    }
+    """Return the expectations to compare with Go, which has no unions.
+
+    Of an apply Go computes what kubectl sends, and applies the patch that is stated.
+    """
+    expected = expectations(case)
+    left_out = {*UNION_OPERATIONS, *APPLY_OPERATIONS}
+    if "applied_patch" in case.document:
+        left_out -= {"applied", "kubectl_patch"}
+    return {name: result for name, result in expected.items() if name not in left_out}
 
 
 def agrees(
@@ -183,8 +187,11 @@ def _answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
             results = _applied(
                 go, case, document["original"], _answers(go, case, "two_way")
             )
-        case "three_way":
+        case "three_way" | "kubectl_patch":
             results = _three_way(go, case)
+        case "applied":
+            patch = document["applied_patch"]
+            results = _applied(go, case, document["live"], [{"result": patch}])
         case "composed":
             results = _ask(go, case, "compose", patches=document["patches"])
         case "conflicts" if "left" in document:
