@@ -115,24 +115,15 @@ def updated(
         plan = plan_of(schema.types, _VALIDATION[profile])
         walk = Walk(plan, [validation, enums], whole=not ratchet)
         walk.run(before, obj, type_)
+    # A discriminator may have an enum of its own: a server refuses its value once.
+    known = [(each.code, each.path) for each in validation.violations]
+    others = [each for each in enums.violations if (each.code, each.path) not in known]
     return Update(
         obj,
         tuple(normalization.changes),
         tuple(normalization.warnings),
-        _joined(validation.violations, enums.violations),
+        (*validation.violations, *others),
     )
-
-
-def _joined(
-    of_unions: list[Violation], of_enums: list[Violation]
-) -> tuple[Violation, ...]:
-    """Join what the rules found; a value that both refuse is reported once.
-
-    A discriminator may have an enum of its own: a server refuses a value of it once.
-    """
-    known = [(violation.code, violation.path) for violation in of_unions]
-    others = [each for each in of_enums if (each.code, each.path) not in known]
-    return (*of_unions, *others)
 
 
 def _broken_enums(

@@ -182,20 +182,18 @@ def _facts(field: Field) -> JSONObject:
         "merge_key": field.merge_key,
         "list_type": "",
         "map_keys": [],
-        "enum": [*_enum(type_)],
+        "enum": [],
     }
     # Server-side apply goes by the list type and the map keys
     # (x-kubernetes-list-type, x-kubernetes-list-map-keys).
     if isinstance(type_, ListType):
         facts |= {"list_type": type_.list_type, "map_keys": [*type_.map_keys]}
-    return facts
-
-
-def _enum(type_: Type) -> tuple[JSON, ...]:
-    """Return the enum of a scalar, or of the elements of a list."""
+    # The enum of a scalar, or of the elements of a list.
     while isinstance(type_, ListType):
         type_ = type_.items
-    return type_.enum if isinstance(type_, ScalarType) else ()
+    if isinstance(type_, ScalarType):
+        facts["enum"] = [*type_.enum]
+    return facts
 
 
 def _description(type_: Type) -> str:

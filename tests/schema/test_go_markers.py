@@ -258,19 +258,43 @@ const Same = Far""",
     assert field["A"]["enum"] == ["x"]
 
 
-def test_an_enum_without_values_is_a_string() -> None:
-    assert properties("// +enum\ntype Mode string\ntype T struct {\nA Mode\n}")[
-        "A"
-    ] == {
-        "type": "string",
-        "default": "",
-    }
-
-
 @pytest.mark.parametrize(
     ("source", "text"),
     [
         ("// +enum\ntype Mode int", "which is not a string type"),
+        ("// +enum\ntype Mode string", "+enum on Mode, which has no constants"),
+        (
+            '// +enum\ntype Mode string\nconst A = "a"',
+            "p.go:2: +enum on Mode, which has no constants",
+        ),
+        (
+            (
+                "// +enum\n// +kubebuilder:validation:Enum=a;b\n"
+                'type Mode string\nconst A Mode = "a"'
+            ),
+            "p.go:3: the values are not those of the constants of Mode",
+        ),
+        (
+            (
+                '// +enum\ntype Mode string\nconst A Mode = "a"\n'
+                "type T struct {\n// +kubebuilder:validation:Enum=a;b\nA Mode\n}"
+            ),
+            "p.go:6: b is not a constant of the type",
+        ),
+        (
+            (
+                '// +enum\ntype Mode string\nconst A Mode = "a"\n'
+                'type T struct {\n// +default="b"\nA *Mode\n}'
+            ),
+            'p.go:6: the default "b" is not a value of the enum',
+        ),
+        (
+            (
+                "// +kubebuilder:validation:Enum=1;2\n// +default=3\ntype Mode int\n"
+                'type T struct {\nA Mode `json:"a,omitempty"`\n}'
+            ),
+            "p.go:3: the default 3 is not a value of the enum",
+        ),
         ("type Mode string\n// +enum\ntype Alias = Mode", "+enum on an alias"),
         (
             "// +enum\ntype Mode string\nconst A Mode = Mode(name())",
@@ -280,6 +304,28 @@ def test_an_enum_without_values_is_a_string() -> None:
 )
 def test_an_invalid_enum_is_an_error(source: str, text: str) -> None:
     assert text in str(problem(source))
+
+
+def test_a_field_may_have_fewer_values_than_its_type() -> None:
+    source = """
+// +enum
+// +kubebuilder:validation:Enum=b;a
+type Mode string
+const (
+	A Mode = "a"
+	B Mode = "b"
+)
+type T struct {
+	// +kubebuilder:validation:Enum=b
+	// +default="b"
+	A *Mode
+}"""
+    assert properties(source)["A"] == {
+        "type": "string",
+        "enum": ["b"],
+        "description": 'Possible enum values:\n - `"b"`',
+        "default": "b",
+    }
 
 
 @pytest.mark.parametrize(

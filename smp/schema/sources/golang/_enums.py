@@ -6,6 +6,7 @@ The constants of a type may be declared in any package (Go: kube-openapi's parse
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Final
 
 from smp.errors import DocumentError
@@ -43,15 +44,15 @@ class GoEnum:
         # Go: enumType.ValueStrings. Quotes sort differently from the end of a string.
         return sorted(self._constants, key=quoted)
 
-    def description(self) -> list[str]:
-        """List the values as lines for the description of a field (KEP-2887).
+    def description(self, values: Collection[JSON]) -> list[str]:
+        """List values as lines for the description of a field (KEP-2887).
 
-        Go: enumType.DescriptionLines. Without values there are no lines.
+        ``values`` are those that the field may have. Go: enumType.DescriptionLines.
         """
-        if not self._constants:
-            return []
         meanings: dict[str, str] = {}
         for value, (constant, comment) in self._constants.items():
+            if value not in values:
+                continue
             # By convention a comment opens with the name of its constant.
             words = comment.strip().removeprefix(constant).split()
             meanings[value] = " ".join(words)
@@ -67,10 +68,12 @@ class Enums:
         self._by_type: dict[str, GoEnum] = {}
         # All types come before all constants: a constant may be declared in another
         # package than its type.
+        marked: list[DeclaredType] = []
         for package in packages:
             for declared in package.types.values():
                 if "enum" in declared.markers and self._may_be_enum(declared):
                     self._by_type[declared.name] = GoEnum()
+                    marked.append(declared)
         for package in packages:
             for constant in package.constants.values():
                 type_, value = packages.evaluate(constant)
@@ -82,16 +85,19 @@ class Enums:
                     enum = None
                 if enum is None:
                     continue
-                if isinstance(value, str):
-                    comment = " ".join(line.text for line in constant.comment)
-                    enum.add(constant.name, value, comment)
-                else:
+                comment = " ".join(line.text for line in constant.comment)
+                if not isinstance(value, str):
                     error = constant.at.error(
                         f"cannot evaluate the constant {constant.name}",
                         code="unknown-constant",
                         hint="use a string literal",
                     )
                     problems.add(error)
+                    # Its value is unknown, but the enum is not without constants.
+                    value = ""
+                enum.add(constant.name, value, comment)
+        for declared in marked:
+            self._check(declared, self._by_type[declared.name])
 
     def of(self, type_: GoType) -> GoEnum | None:
         """Return the enum of a type, or of the type that it points to."""
@@ -107,11 +113,11 @@ class Enums:
         """
         declared = self._packages.declared(_without_pointer(type_))
         # The marker of the field is the more specific one.
-        listed = field_markers.get(KUBEBUILDER_ENUM, ())
+        listed = listed_values(field_markers)
         if not listed and declared:
-            listed = declared.markers.get(KUBEBUILDER_ENUM, ())
+            listed = listed_values(declared.markers)
         if listed:
-            return _listed_values(listed[0].value)
+            return listed
         enum = self.of(type_)
         return [*enum.values] if enum else []
 
@@ -139,13 +145,34 @@ class Enums:
             return False
         return True
 
+    def _check(self, declared: DeclaredType, enum: GoEnum) -> None:
+        """Check that an enum has values, and that two markers list the same ones."""
+        syntax, name = declared.syntax, declared.syntax.name
+        if not enum.values:
+            marker = declared.markers["enum"][0]
+            problem = f"+enum on {name}, which has no constants"
+            hint = f'const {name}A {name} = "A"'
+            self._problems.misuse(syntax.at, marker, problem, hint)
+        listed = listed_values(declared.markers)
+        if listed and {*map(str, listed)} != {*enum.values}:
+            marker = declared.markers[KUBEBUILDER_ENUM][0]
+            problem = f"the values are not those of the constants of {name}"
+            hint = ";".join(enum.values)
+            self._problems.misuse(syntax.at, marker, problem, hint)
+
 
 def _without_pointer(type_: GoType) -> GoType:
     return type_.to if isinstance(type_, PointerType) else type_
 
 
-def _listed_values(text: str) -> list[JSON]:
-    """Read ``a;b``, ``"a b";c`` and ``{a,b}``, as controller-gen does."""
+def listed_values(markers: Markers) -> list[JSON]:
+    """Read the values that ``+kubebuilder:validation:Enum`` lists, none without it.
+
+    ``a;b``, ``"a b";c`` and ``{a,b}`` are read as controller-gen reads them.
+    """
+    if KUBEBUILDER_ENUM not in markers:
+        return []
+    text = markers[KUBEBUILDER_ENUM][0].value
     if text.startswith("{"):
         parts = text[1:-1].split(",")
     else:

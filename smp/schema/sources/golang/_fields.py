@@ -9,7 +9,7 @@ from typing import Final
 from smp.errors import SchemaError
 from smp.schema.model import Strategy
 from smp.schema.sources.golang import _well_known
-from smp.schema.sources.golang._enums import KUBEBUILDER_ENUM
+from smp.schema.sources.golang._enums import KUBEBUILDER_ENUM, Enums, listed_values
 from smp.schema.sources.golang._json_fields import JSONField
 from smp.schema.sources.golang._markers import Marker, Markers, struct_tag
 from smp.schema.sources.golang._packages import (
@@ -29,7 +29,7 @@ from smp.schema.sources.golang._syntax import (
     SliceType,
     StructType,
 )
-from smp.values import ABSENT, JSON, Absent, JSONObject, same
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, same
 
 # For each marker: the extension that it becomes, the types that it may mark and how to
 # call them, and its values (Go: kube-openapi's tagToExtension).
@@ -57,8 +57,9 @@ _LONGEST_CHAIN: Final = 100
 class FieldReader:
     """Reads the tags and markers of fields."""
 
-    def __init__(self, packages: Packages, problems: Problems) -> None:
+    def __init__(self, packages: Packages, enums: Enums, problems: Problems) -> None:
         self._packages = packages
+        self._enums = enums
         self._problems = problems
 
     def extensions(self, field: JSONField) -> JSONObject:
@@ -73,6 +74,13 @@ class FieldReader:
         if KUBEBUILDER_ENUM in field.markers and not isinstance(resolved, BasicType):
             problem = f"+{KUBEBUILDER_ENUM} lists the values of a scalar"
             self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem)
+        # A field may have fewer values than its type, no others.
+        enum = self._enums.of(field.field.type)
+        for value in listed_values(field.markers) if enum else []:
+            if enum and value not in enum.values:
+                problem = f"{value} is not a constant of the type"
+                hint = "one of " + ", ".join(enum.values)
+                self._problems.misuse_on(field, KUBEBUILDER_ENUM, problem, hint)
 
         extensions: JSONObject = {}
         merge_key = self._tag_or_marker(field, "patchMergeKey")
@@ -146,11 +154,11 @@ class FieldReader:
 
     # --- defaults ---
 
-    def default(self, field: JSONField) -> JSON | Absent:
+    def default(self, field: JSONField, schema: JSONObject) -> JSON | Absent:
         """Return the default of a field (Go: kube-openapi's generateDefault).
 
         ``+default`` on the field or on its type states it. A value that Go always
-        writes has Go's zero value as its default.
+        writes has Go's zero value as its default. ``schema`` is that of its type.
         """
         stated = self._stated_default(field)
         zero = self._zero_value(field.field.type, omitempty=field.json.omitempty)
@@ -166,6 +174,12 @@ class FieldReader:
                 f"{marker.value} cannot be the default here",
                 f"without omitempty or a pointer the default is {json.dumps(zero)}",
             )
+        enum = as_list(schema.get("enum"))
+        # Go writes the empty string for an unset field, whatever the enum has.
+        if enum and value not in enum and not same(value, zero):
+            hint = "one of " + ", ".join(json.dumps(each) for each in enum)
+            problem = f"the default {marker.value} is not a value of the enum"
+            self._problems.misuse(at, marker, problem, hint)
         return value
 
     def _stated_default(self, field: JSONField) -> tuple[Position, Marker, JSON] | None:

@@ -38,7 +38,8 @@ from smp.schema.sources.golang._syntax import (
     StructType,
     UnsupportedType,
 )
-from smp.schema.sources.golang._unions import PROFILES, UnionReader
+from smp.schema.sources.golang._union_profiles import PROFILES
+from smp.schema.sources.golang._unions import UnionReader
 from smp.values import ABSENT, JSON, JSONObject
 
 OPENAPI_2: Final = 2
@@ -105,7 +106,7 @@ class _Generator:
         self._problems = problems
         self._enums = Enums(packages, problems)
         self._structs = StructReader(packages, problems)
-        self._fields = FieldReader(packages, problems)
+        self._fields = FieldReader(packages, self._enums, problems)
         self._unions = UnionReader(PROFILES[profile], packages, self._enums, problems)
         # The types that need a schema, by its name; it grows while schemas are written.
         self._wanted: dict[str, DeclaredType] = {}
@@ -194,7 +195,10 @@ class _Generator:
     def _property(self, field: JSONField, union: JSONObject | None) -> JSONObject:
         """Write the schema of a field (Go: kube-openapi's generateProperty)."""
         enum = self._enums.of(field.field.type)
-        lines = enum.description() if enum else []
+        lines: list[str] = []
+        if enum:
+            values = self._enums.values(field.field.type, field.markers)
+            lines = enum.description(values)
         siblings: JSONObject = {}
         text = _description(field.field.comment, lines)
         if text:
@@ -206,12 +210,12 @@ class _Generator:
         # The option "string" of encoding/json writes a number as a string.
         if field.json.as_string:
             return {"type": "string", **siblings}
-        default = self._fields.default(field)
+        schema = self._schema(field.field.type, field.markers)
+        default = self._fields.default(field, schema)
         # The OpenAPI v2 that an API server publishes has no defaults (kube-openapi's
         # handler prunes them).
         if default is not ABSENT and self._version != OPENAPI_2:
             siblings["default"] = default
-        schema = self._schema(field.field.type, field.markers)
         # OpenAPI 3.0, "Reference Object": "This object cannot be extended with
         # additional properties and any properties added SHALL be ignored." In the
         # OpenAPI v2 of API servers they are siblings of $ref nevertheless.

@@ -1,4 +1,4 @@
-"""Unions of Go structs: which markers a profile reads, checks, and publishing.
+"""Unions of Go structs: what the markers declare, by profile, and publishing.
 
 A newer generation does not know the older markers and leaves their unions to bespoke
 validation (KEP-1027, "Migrating existing unions"). An older one cannot know the newer
@@ -7,17 +7,13 @@ markers: there they are misused.
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
-import msgspec
-
 from smp.schema.sources.golang._enums import Enums
 from smp.schema.sources.golang._json_fields import JSONField
-from smp.schema.sources.golang._packages import BasicType, Packages
+from smp.schema.sources.golang._packages import Packages
 from smp.schema.sources.golang._problems import Problems
 from smp.schema.sources.golang._structs import GoStruct
+from smp.schema.sources.golang._union_checks import UnionChecks, has_markers_of_2019
 from smp.schema.sources.golang._union_markers import (
-    UNION_MARKERS,
     GoUnion,
     union_of_fields,
     union_of_struct,
@@ -25,40 +21,8 @@ from smp.schema.sources.golang._union_markers import (
     unions_of_final_text,
     unions_of_validation,
 )
+from smp.schema.sources.golang._union_profiles import MarkerProfile
 from smp.values import JSON, JSONObject
-
-
-class MarkerProfile(msgspec.Struct, frozen=True):
-    """Which markers a profile reads, and where it publishes a union.
-
-    ``of_2019``: it reads ``+union``. ``member_names``: what the value of
-    ``+unionMember`` names. ``on_property``: a union is published on the property of its
-    discriminator, if that is an enum, not on the struct.
-    """
-
-    of_2019: bool
-    member_names: Literal["nothing", "field", "value"]
-    on_property: bool
-
-
-PROFILES: Final[dict[str, MarkerProfile | None]] = {
-    "kep2019": MarkerProfile(of_2019=True, member_names="nothing", on_property=False),
-    "smd": MarkerProfile(of_2019=True, member_names="nothing", on_property=False),
-    "kep1027-draft": MarkerProfile(
-        of_2019=False, member_names="field", on_property=False
-    ),
-    "kep1027": MarkerProfile(of_2019=False, member_names="value", on_property=True),
-    "validate-only": MarkerProfile(
-        of_2019=True, member_names="value", on_property=True
-    ),
-    "off": None,
-}
-_FIELD_MARKERS: Final = (
-    "unionDeprecated",
-    "unionDiscriminatedBy",
-    "unionDiscriminator",
-    "unionMember",
-)
 
 
 class UnionReader:
@@ -72,7 +36,7 @@ class UnionReader:
         problems: Problems,
     ) -> None:
         self._profile = profile
-        self._packages = packages
+        self._checks = UnionChecks(packages, problems)
         self._enums = enums
         self._problems = problems
 
@@ -146,9 +110,9 @@ class UnionReader:
                     "+unionMember=<discriminator>",
                 )
 
-        self._check_markers(struct, profile)
+        self._checks.markers(struct, profile)
         for union in [*whole, *of_fields]:
-            self._check_union(struct, union)
+            self._checks.union(struct, union)
         return [union for union in [*whole, *inlined, *of_fields] if union.members]
 
     def _unions_of_fields(
@@ -167,7 +131,7 @@ class UnionReader:
             if "union" in struct.markers:
                 return []
             return list(union_of_fields(struct, self._problems))
-        if _has_markers_of_2019(struct):
+        if has_markers_of_2019(struct):
             return []
         if profile.member_names == "value":
             return list(unions_of_final_text(struct, self._problems, self._values_of))
@@ -176,84 +140,3 @@ class UnionReader:
     def _values_of(self, discriminator: JSONField) -> tuple[str, ...]:
         values = self._enums.values(discriminator.field.type, discriminator.markers)
         return tuple(value for value in values if isinstance(value, str))
-
-    # --- checks ---
-
-    def _check_markers(self, struct: GoStruct, profile: MarkerProfile) -> None:
-        """Check that markers are where they belong, once, and of this profile."""
-        for name in _FIELD_MARKERS:
-            if name in struct.markers:
-                marker = struct.markers[name][0]
-                problem = f"+{name} marks a field, not a struct"
-                self._problems.misuse(struct.at, marker, problem)
-        for field in struct.own_fields:
-            repeated = [
-                name for name in _FIELD_MARKERS if len(field.markers.get(name, ())) > 1
-            ]
-            for name in repeated:
-                self._problems.misuse_on(field, name, f"+{name} twice")
-            self._check_discriminator(field)
-            # Go: kube-openapi's parseUnionMembers raises the same error.
-            if "union" in field.markers:
-                problem = "+union marks a struct, not a field"
-                self._problems.misuse_on(field, "union", problem)
-            if "unionMember" not in field.markers:
-                if "unionDiscriminatedBy" in field.markers:
-                    problem = "only a +unionMember is discriminated"
-                    self._problems.misuse_on(field, "unionDiscriminatedBy", problem)
-            elif profile.member_names == "nothing":
-                problem = "the profile does not know this marker"
-                hint = "the profiles kep1027 and kep1027-draft read it"
-                self._problems.misuse_on(field, "unionMember", problem, hint)
-            elif _has_markers_of_2019(struct):
-                problem = "markers of two generations in one struct"
-                self._problems.misuse_on(field, "unionMember", problem)
-
-    def _check_discriminator(self, field: JSONField) -> None:
-        """Check that a discriminator is a string, whether its union has members."""
-        for name in ("unionDiscriminator", "k8s:unionDiscriminator"):
-            if name not in field.markers:
-                continue
-            if self._packages.value_type(field.field.type) != BasicType("string"):
-                problem = "a discriminator is a string"
-                self._problems.misuse_on(field, name, problem)
-
-    def _check_union(self, struct: GoStruct, union: GoUnion) -> None:
-        """Check one union and its members.
-
-        Go: kube-openapi's union.isValid.
-        """
-        discriminator = union.discriminator
-        if not union.members:
-            problem = "a union without members"
-            if discriminator is not None:
-                self._problems.misuse_on(discriminator, "unionDiscriminator", problem)
-            else:
-                union_marker = struct.markers["union"][0]
-                self._problems.misuse(struct.at, union_marker, problem)
-        values: set[str] = set()
-        for member in union.members:
-            field, value = member.field, member.value
-            marker = next((name for name in UNION_MARKERS if name in field.markers), "")
-            # "union members must be optional", in every generation (Go: kube-openapi's
-            # parseUnionStruct and parseUnionMembers).
-            if not field.optional:
-                problem = f"{field.name} is a member of a union, so it must be optional"
-                self._problems.misuse_on(field, marker, problem, "+optional")
-            if field is discriminator:
-                problem = f"{field.name} is both the discriminator and a member"
-                self._problems.misuse_on(field, marker, problem)
-            if value in values:
-                problem = f"the value {value!r} selects two members"
-                self._problems.misuse_on(field, marker, problem)
-            values.add(value)
-            # KEP-2887: only constants of the enum's type are its values.
-            if union.values and value not in union.values:
-                problem = f"{value!r} is not a value of the discriminator"
-                choices = ", ".join(repr(choice) for choice in union.values)
-                hint = f"one of {choices}; untyped constants do not count"
-                self._problems.misuse_on(field, marker, problem, hint)
-
-
-def _has_markers_of_2019(struct: GoStruct) -> bool:
-    return "union" in struct.markers or bool(struct.fields_with("unionDeprecated"))
