@@ -28,7 +28,7 @@ An overlay (smp.schema.overlay)::
      "members": {FIELD: VALUE | {"value": VALUE, "optional": BOOL,
                                  "empty_is_unset": BOOL}},
      "empty": [VALUE], "none": [VALUE], "default": VALUE,
-     "exactly_one": BOOL, "profile": PROFILE, "source": TEXT}
+     "exactly_one": BOOL, "forbidden": TEXT, "profile": PROFILE, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and
 ``deduce-invalid-discriminator`` are read as aliases.
@@ -88,8 +88,9 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     those of its members. ``default`` is the value that a server sets where the
     discriminator is absent. ``required`` asks for exactly one member, otherwise at most
     one may be set. ``deduce`` asks for the discriminator to be set from the members
-    (structured-merge-diff). ``generation`` names the shape that the union was published
-    in, ``source`` the document.
+    (structured-merge-diff). ``forbidden`` is what a server says of a member that may
+    not be set, with ``{value}`` for the value of the discriminator. ``generation``
+    names the shape that the union was published in, ``source`` the document.
     """
 
     members: tuple[Member, ...]
@@ -100,6 +101,7 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     required: bool = False
     deduce: bool = False
     default: str = ""
+    forbidden: str = ""
     profile: str = ""
     generation: str = ""
     source: str = ""
@@ -203,6 +205,7 @@ def _read_union(union: JSON, enums: Enums) -> UnionGroup:
         required=required,
         deduce=any(union.get(alias) is True for alias in _DEDUCE),
         default=_text(union.get("default", "")),
+        forbidden=_text(union.get("forbidden", "")),
         profile=_text(union.get("profile", "")),
         generation=shape,
         source=_text(union.get("source", "")) or _EXTENSION,

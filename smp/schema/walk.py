@@ -360,6 +360,25 @@ class Place:
         return ABSENT if self.guessed else self.old
 
     @property
+    def likely(self) -> JSON | Absent:
+        """The former value, or the one at the same place of lists of the same length.
+
+        An element of a list without keys is likely to be the one that was at its place
+        only where the list did not grow or shrink.
+        """
+        place = self
+        while place.guessed and place.parent is not None:
+            parent = place.parent
+            if place.index >= 0 and not parent.node.keys:
+                before, after = parent.old, parent.new
+                if not isinstance(before, list) or not isinstance(after, list):
+                    return ABSENT
+                if len(before) != len(after):
+                    return ABSENT
+            place = parent
+        return self.old
+
+    @property
     def shared(self) -> bool:
         """Whether the value, or one that it is in, is the old object's own.
 
@@ -372,6 +391,12 @@ class Place:
                 return True
             place = place.parent
         return False
+
+    def is_keyed_by(self, name: str) -> bool:
+        """Tell whether a field of this element is one of the keys of its list."""
+        if self.index < 0 or self.parent is None:
+            return False
+        return any(name in keys for keys in self.parent.node.identities)
 
     @property
     def path(self) -> Path:

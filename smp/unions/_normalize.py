@@ -12,6 +12,7 @@ from smp.schema.walk import Interest, Place, Plan, Rule, Walk
 from smp.unions._intent import Intents, PatchIntent
 from smp.unions._profiles import (
     KEP_1027,
+    KEP_1027_DRAFT,
     Action,
     Profile,
     Situation,
@@ -62,17 +63,18 @@ class NormalizationInterest(Interest):
 
 
 def require_keys_outside_unions(type_: ListType, keys: tuple[str, ...]) -> None:
-    """Raise SchemaError where the key of a list belongs to a union of its elements.
+    """Raise SchemaError where the key of a list is a member of a union of its elements.
 
-    Clearing it would make another element of it.
+    Clearing it would make another element of it. A list may be keyed by a
+    discriminator: the elements are paired by it, so that it never changes.
     """
     items = type_.items if keys else None
     if isinstance(items, ObjectType):
         for union in items.unions:
             for key in keys:
-                if key == union.discriminator or key in union.names:
+                if key in union.names:
                     raise SchemaError(
-                        f"the key {key!r} of this list belongs to a union of its"
+                        f"the key {key!r} of this list is a member of a union of its"
                         " elements",
                         code="invalid-union",
                     )
@@ -109,7 +111,12 @@ class NormalizationRule(Rule):
         if not profile.into_atomic and place.atomic:
             # Go: structured-merge-diff does not look into atomic lists and maps.
             return new
-        old = place.former
+        # Without a discriminator the overlay's unions follow the draft of KEP-1027.
+        by_place = place.guessed and (
+            profile.pairs_by_place
+            or (profile is KEP_1027_DRAFT and not facts.discriminator)
+        )
+        old = place.likely if by_place else place.former
         if _is_left_alone(facts, old, new):
             return new
         now = facts.situation(old, new)
@@ -123,11 +130,23 @@ class NormalizationRule(Rule):
             self.problems.append(_union_error(row, now, place.path))
             return new
         intent = self._intents.at(place)
-        wanted = outcome(row.action, now, profile, as_object(old), new, intent)
+        wanted = outcome(row.action, now, profile, as_object(old), intent)
         if row.action is Action.RESTORE:
             for name, value in wanted.items():
                 if not isinstance(value, Absent):
                     wanted[name] = self._normalized_again(place, name, value)
+        if facts.discriminator in wanted and place.is_keyed_by(facts.discriminator):
+            # Another key would make another element of it; validation fails.
+            return new
+        if by_place:
+            # The element at this place may have been another one. What is cleared has
+            # to be what stood there.
+            before = as_object(old)
+            wanted = {
+                name: value
+                for name, value in wanted.items()
+                if value is ABSENT and same(before.get(name, ABSENT), new[name])
+            }
         return self._with_outcome(place, new, wanted, row, intent)
 
     def _normalized_again(self, place: Place, name: str, restored: JSON) -> JSON:
@@ -189,10 +208,6 @@ class NormalizationRule(Rule):
                 result.pop(name, None)
             else:
                 result[name] = value
-        if row.reason:
-            # The row acted without knowing all values, which the user should know.
-            message = f"{row.reason}: {', '.join(changed)}"
-            self.warnings.append(ApplyWarning("unlisted-discriminator", path, message))
         return result
 
 
@@ -215,7 +230,6 @@ def outcome(
     now: Situation,
     profile: Profile,
     old: JSONObject,
-    new: JSONObject,
     intent: PatchIntent,
 ) -> dict[str, JSON | Absent]:
     """Return what an action makes of the fields of a union: a value, or ABSENT."""
@@ -227,10 +241,6 @@ def outcome(
         keep = [*now.added]
     elif action is Action.SET_DISCRIMINATOR:
         keep = [*now.members]
-    elif action is Action.CLEAR_CARRIED_OVER:
-        for name in now.members:
-            if not same(old.get(name, ABSENT), new[name]):
-                keep.append(name)
     for name in now.members:
         if name not in keep:
             wanted[name] = ABSENT

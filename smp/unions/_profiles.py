@@ -53,7 +53,6 @@ class Action(Enum):
     KEEP_ADDED_SET_DISCRIMINATOR = "keep-added-set-discriminator"
     SET_DISCRIMINATOR = "set-discriminator"
     CLEAR = "clear"
-    CLEAR_CARRIED_OVER = "clear-carried-over"
     REFUSE = "refuse"
 
 
@@ -64,9 +63,6 @@ _WHY_CLEARED: Final[Mapping[Action, str]] = {
     Action.KEEP_ADDED: "cleared: another member was added",
     Action.KEEP_ADDED_SET_DISCRIMINATOR: "cleared: another member was added",
     Action.CLEAR: "cleared: the discriminator selects no member",
-    Action.CLEAR_CARRIED_OVER: (
-        "cleared: the discriminator changed, and this member did not"
-    ),
 }
 # Why an action set a field: the discriminator, or a member that it restored.
 _WHY_SET: Final[Mapping[Action, str]] = {
@@ -151,8 +147,11 @@ class Profile(msgspec.Struct, frozen=True):
     empty_is_a_value: bool = True
     # a value that is mapped to nothing selects the member of that name
     names_select: bool = False
-    # the elements of atomic lists are looked at, as if they were new
+    # the elements of atomic lists are looked at
     into_atomic: bool = True
+    # where an atomic list keeps its length, an element was the one at its place;
+    # otherwise each of its elements is new
+    pairs_by_place: bool = False
     # a discriminated union that did not change is left alone
     only_on_change: bool = False
     # the discriminator may be written even where the union does not ask for it
@@ -204,6 +203,8 @@ KEP_1027_DRAFT: Final = Profile(
         Rule("L3", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
         # A value without a member selects no member.
         Rule("L5", A.CLEAR, discriminated=True),
+        # A create adds nothing to what was there; validation fails.
+        Rule("L7", A.LEAVE, fresh=True),
         # Without a discriminator the only member that was added stays.
         Rule("L6", A.KEEP_ADDED, members=(2, MANY), added=(1, 1)),
         Rule(
@@ -232,17 +233,12 @@ KEP_1027: Final = Profile(
         Rule("M2", A.KEEP_SELECTED, selects=frozenset({C.MEMBER})),
         # It selects nothing, or a member without a field, such as Recreate.
         Rule("M3", A.CLEAR, selects=frozenset({C.EMPTY, C.NONE})),
-        # Its values are not listed, so the new one may be such a value.
-        Rule(
-            "M3",
-            A.CLEAR_CARRIED_OVER,
-            "the discriminator's values are not known",
-            selects=frozenset({C.UNMAPPED}),
-        ),
-        # Not in the enum, or missing: nothing is touched, and validation fails.
-        Rule("M4", A.LEAVE, selects=frozenset({C.UNKNOWN})),
+        # Not in the enum, or selecting no known member where the values are not listed,
+        # or missing: nothing is touched, and validation fails (cases 34 and 39).
+        Rule("M4", A.LEAVE, selects=frozenset({C.UNKNOWN, C.UNMAPPED})),
         Rule("M5", A.LEAVE, selects=frozenset({C.MISSING})),
     ),
+    pairs_by_place=True,
     only_on_change=True,
 )
 # Go: structured-merge-diff up to v4.3, typed/union.go, NormalizeUnions.
@@ -253,10 +249,18 @@ SMD: Final = Profile(
         Rule(
             "1",
             A.REFUSE,
-            "the discriminator and the new member disagree",
+            "the discriminator does not select the member that is set",
             chosen=True,
             added=(1, 1),
             mismatch=True,
+        ),
+        Rule(
+            "2",
+            A.REFUSE,
+            "more than one member is set",
+            fresh=True,
+            chosen=True,
+            added=(2, MANY),
         ),
         Rule(
             "2",

@@ -7,6 +7,7 @@ DiscriminatedUnion).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from smp.paths import Path
@@ -23,7 +24,7 @@ from smp.unions._profiles import (
     profile_of,
 )
 from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
-from smp.values import JSON, JSONObject, as_text
+from smp.values import ABSENT, JSON, JSONObject, as_text, same
 from smp.violations import Violation, unsupported
 
 # What a user asks for: it may leave out what a server fills in. (Go:
@@ -61,8 +62,9 @@ class ValidationInterest(Interest):
 class ValidationRule(Rule):
     """Finds the violations of each object's own unions, then those further down.
 
-    With ``ratchet`` a violation is tolerated that the old object has as well, for the
-    same reason (KEP-1027, Validation; KEP-4008, CRD validation ratcheting).
+    With ``ratchet`` a union is tolerated that is as it was in the old object: KEP-1027,
+    Ratcheting Validation, "if and only if the existing object also fails the stricter
+    validation for the same reason".
     """
 
     def __init__(self, *, ratchet: bool) -> None:
@@ -83,22 +85,13 @@ class ValidationRule(Rule):
 
     def _union(self, place: Place, new: JSONObject, facts: UnionFacts) -> None:
         type_ = place.node.type
-        violations = violations_of(facts, new, type_)
-        if not violations or (self._ratchet and place.shared):
+        likely = place.likely
+        old = likely if isinstance(likely, dict) else None
+        violations = violations_of(facts, old, new, type_)
+        if not violations:
             return
-        old = place.former
-        if self._ratchet and isinstance(old, dict):
-            if facts.profile is VALIDATE_ONLY:
-                # Go: api/validate ratchets a union as a whole: where the update left
-                # its members and discriminator as they were, it is not judged again.
-                if _is_unchanged(facts, old, new, type_):
-                    return
-            else:
-                before = violations_of(facts, old, type_)
-                tolerated = {(v.code, str(v.path)) for v in before}
-                violations = [
-                    v for v in violations if (v.code, str(v.path)) not in tolerated
-                ]
+        if self._ratchet and (place.shared or _is_tolerated(facts, place, type_)):
+            return
         path = place.path
         for violation in violations:
             self.violations.append(violation.below(path))
@@ -130,13 +123,18 @@ class ContradictionRule(Rule):
         return True
 
 
-def violations_of(facts: UnionFacts, obj: JSONObject, type_: Type) -> list[Violation]:
-    """Return what is wrong with one union of an object; paths start at the object."""
+def violations_of(
+    facts: UnionFacts, old: JSONObject | None, obj: JSONObject, type_: Type
+) -> list[Violation]:
+    """Return what is wrong with one union of an object; paths start at the object.
+
+    ``old`` is the object before the update, None where there was none.
+    """
     profile = facts.profile
     if profile is DESIRED:
         return contradictions_of(facts, obj)
     if profile is KEP_1027 and facts.discriminator:
-        return _by_discriminator(facts, obj)
+        return _by_discriminator(facts, old, obj)
     if profile is KEP_1027:
         # Without a discriminator KEP-1027 leaves them to Kubernetes' own validation.
         return _exactly_or_at_most_one(facts, _without_zero_values(facts, obj, type_))
@@ -168,9 +166,12 @@ def _without_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSO
     return kept
 
 
-def _by_discriminator(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
+def _by_discriminator(
+    facts: UnionFacts, old: JSONObject | None, obj: JSONObject
+) -> list[Violation]:
     union = facts.union
     value = discriminator_value(union, KEP_1027, obj)
+    former = None if old is None else discriminator_value(union, KEP_1027, old)
     chosen = choice(union, value, KEP_1027)
     member = selected(union, value, KEP_1027)
     members = facts.members_set(obj)
@@ -185,26 +186,67 @@ def _by_discriminator(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
         violations.append(
             _required_value("discriminator-required", at, "Required value")
         )
-    # V2: the discriminator must be changed when its members are.
+    # V2: of several members only the selected one may be set. "The client must change
+    # the discriminator if it changes any union member fields."
     if len(members) > 1:
-        violations.append(_several(union, members))
+        unmodified = old is not None and former == value
+        violations.extend(_surplus(facts, obj, members, unmodified=unmodified))
     # V3: the selected member is required while the discriminator selects it.
     if member is not None and not member.optional and member.name not in members:
         violations.append(_member_required(union, member))
     # V4: another member is forbidden then. (Of several, V2 tells already.)
-    if len(members) == 1 and chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER):
-        violations.extend(_unselected_members(union, member, members))
+    if len(members) == 1:
+        forbidden = chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER)
+        if chosen is Choice.UNMAPPED and old is not None and former != value:
+            # KEP-1027, cases 34 and 39: a discriminator changed to a value that is not
+            # known, beside a member of another one. "The server will see the
+            # unrecognized discriminator value and can fail loudly."
+            name = members[0]
+            forbidden = same(old.get(name, ABSENT), obj[name])
+        if forbidden:
+            violations.extend(_unselected_members(union, member, obj, members))
     return violations
 
 
 def _unselected_members(
-    union: UnionGroup, chosen: Member | None, members: list[str]
+    union: UnionGroup, chosen: Member | None, obj: JSONObject, members: list[str]
 ) -> list[Violation]:
+    value = discriminator_value(union, KEP_1027, obj)
+    rule = _forbidden(union, value, members)
     return [
-        _member_forbidden(union, member)
+        _member_forbidden("member-forbidden", member, rule)
         for member in union.members
         if member.name in members and (chosen is None or member.name != chosen.name)
     ]
+
+
+def _surplus(
+    facts: UnionFacts, obj: JSONObject, members: list[str], *, unmodified: bool = False
+) -> list[Violation]:
+    """Return a violation for each member that is set beside the one that counts.
+
+    That is the selected one. Where the discriminator does not tell, it is the first, as
+    in a server's own validation (Go: k8s.io/kubernetes, pkg/apis/core/validation,
+    validateVolumeSource). ``unmodified``: an update left the discriminator as it was.
+    """
+    union = facts.union
+    value = discriminator_value(union, facts.profile, obj)
+    meaning = choice(union, value, facts.profile)
+    if meaning in (Choice.MEMBER, Choice.EMPTY, Choice.NONE):
+        chosen = selected(union, value, facts.profile)
+        kept = "" if chosen is None else chosen.name
+    else:
+        value = None
+        kept = members[0]
+    violations: list[Violation] = []
+    for member in union.members:
+        if member.name in members and member.name != kept:
+            rule = _forbidden(union, value, members)
+            if unmodified and value is not None and not union.forbidden:
+                name = union.discriminator
+                rule = f"{rule}; `{name}` must change to '{member.value}' with it"
+            violations.append(_member_forbidden("union-several", member, rule))
+    return violations
 
 
 def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
@@ -212,7 +254,7 @@ def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     union = facts.union
     members = facts.members_set(obj)
     if len(members) > 1:
-        return [_several(union, members)]
+        return _surplus(facts, obj, members)
     if members or not union.required:
         return []
     value = discriminator_value(union, KEP_2019, obj)
@@ -225,10 +267,19 @@ def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
 
 def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     members = facts.members_set(obj)
+    union = facts.union
+    if len(members) > 1 and union.forbidden:
+        # What Kubernetes validates by hand has another message, for each member.
+        return _surplus(facts, obj, members)
     if len(members) > 1:
-        return [_several(facts.union, members)]
-    if not members and facts.union.required:
-        return [_one_of(facts.union)]
+        # Go: api/validate, Union and ZeroOrOneOfUnion.
+        most = "exactly" if union.required else "at most"
+        rule = f"must specify {most} one of: {_quoted(union.names)}"
+        message = f'Invalid value: "{{{", ".join(members)}}}": {rule}'
+        value: list[JSON] = [*members]
+        return [Violation("union-several", Path(), "FieldValueInvalid", message, value)]
+    if not members and union.required:
+        return [_one_of(union)]
     return []
 
 
@@ -241,10 +292,21 @@ def _members_of_value(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     violations: list[Violation] = []
     for member in union.members:
         is_set = member.name in members
-        if is_set and member is not chosen:
-            violations.append(_member_forbidden(union, member))
-        elif member is chosen and not is_set and not member.optional:
-            violations.append(_member_required(union, member))
+        if is_set == (member is chosen) or (member is chosen and member.optional):
+            continue
+        code, rule = "member-forbidden", "may only be specified"
+        if not is_set:
+            code, rule = "member-required", "must be specified"
+        text = f'{rule} when `{union.discriminator}` is "{member.value}"'
+        violations.append(
+            Violation(
+                code,
+                Path((member.name,)),
+                "FieldValueInvalid",
+                f'Invalid value: "": {text}',
+                "",
+            )
+        )
     return violations
 
 
@@ -253,26 +315,30 @@ def contradictions_of(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     union = facts.union
     members = facts.members_set(obj)
     if len(members) > 1:
-        return [_several(union, members)]
+        return _surplus(facts, obj, members)
     value = obj.get(union.discriminator)
     if not isinstance(value, str):
         return []
     if choice(union, value, KEP_1027) in (Choice.UNMAPPED, Choice.UNKNOWN):
         return []
-    return _unselected_members(union, selected(union, value, KEP_1027), members)
+    return _unselected_members(union, selected(union, value, KEP_1027), obj, members)
 
 
-def _several(union: UnionGroup, members: list[str]) -> Violation:
-    rule = "at most one may be set"
-    if union.discriminator:
-        rule = f"{union.discriminator} must change when its members do"
-    message = f"Invalid value: {{{', '.join(members)}}}: {rule}"
-    value: list[JSON] = [*members]
-    return Violation("union-several", Path(), "FieldValueInvalid", message, value)
+def _forbidden(union: UnionGroup, value: str | None, members: list[str]) -> str:
+    """Word the rule that a surplus member breaks; None: no value decides."""
+    if union.forbidden:
+        return union.forbidden.replace("{value}", value or "")
+    if union.discriminator and value is not None:
+        return f"may not be specified when `{union.discriminator}` is '{value}'"
+    return f"may not specify more than 1 of: {_quoted(members)}"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join([f"`{name}`" for name in names])
 
 
 def _one_of(union: UnionGroup) -> Violation:
-    message = f'Invalid value: "": must specify one of: {", ".join(union.names)}'
+    message = f'Invalid value: "": must specify one of: {_quoted(union.names)}'
     return Violation("union-none", Path(), "FieldValueInvalid", message, "")
 
 
@@ -281,25 +347,34 @@ def _required_value(code: str, path: Path, message: str) -> Violation:
 
 
 def _member_required(union: UnionGroup, member: Member) -> Violation:
-    rule = f'must be set while {union.discriminator} is "{member.value}"'
+    rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
     path = Path((member.name,))
     return _required_value("member-required", path, f"Required value: {rule}")
 
 
-def _member_forbidden(union: UnionGroup, member: Member) -> Violation:
-    rule = f'may only be set while {union.discriminator} is "{member.value}"'
+def _member_forbidden(code: str, member: Member, rule: str) -> Violation:
     path = Path((member.name,))
-    return Violation(
-        "member-forbidden", path, "FieldValueForbidden", f"Forbidden: {rule}"
-    )
+    return Violation(code, path, "FieldValueForbidden", f"Forbidden: {rule}")
 
 
-def _is_unchanged(
-    facts: UnionFacts, old: JSONObject, new: JSONObject, type_: Type
-) -> bool:
-    before = _without_zero_values(facts, old, type_)
-    after = _without_zero_values(facts, new, type_)
-    if not before or facts.members_set(before) != facts.members_set(after):
+def _is_tolerated(facts: UnionFacts, place: Place, type_: Type) -> bool:
+    """Tell whether the old object fails for the same reason, with the same values."""
+    new, old = place.new, place.old
+    if not isinstance(new, dict) or not isinstance(old, dict):
         return False
-    then = as_text(before.get(facts.discriminator))
-    return then == as_text(after.get(facts.discriminator))
+    if facts.profile is VALIDATE_ONLY:
+        # Go: api/validate ratchets a union as a whole, where an update left the members
+        # that are set, and the discriminator, whatever the members contain.
+        before = _without_zero_values(facts, old, type_)
+        after = _without_zero_values(facts, new, type_)
+        if place.guessed or not before:
+            return False
+        if facts.members_set(before) != facts.members_set(after):
+            return False
+        then = as_text(before.get(facts.discriminator))
+        return then == as_text(after.get(facts.discriminator))
+    # Where an element was paired by its place, equal values are evidence enough.
+    for name in (facts.discriminator, *facts.names):
+        if name and not same(old.get(name), new.get(name)):
+            return False
+    return True

@@ -258,4 +258,4 @@ def test_a_violation_of_the_stored_object_does_not_block_a_patch() -> None:
     second = in_pod(volumes=[*volumes, {"name": "b", "emptyDir": {}, "nfs": {}}])
     outcome = handler.patch(stored, dump(second), MERGE, DEPLOYMENT)
     fields = [field for _, field, _ in causes(outcome)]
-    assert fields == ["spec.template.spec.volumes[1]"]
+    assert fields == ["spec.template.spec.volumes[1].nfs"]

@@ -50,20 +50,19 @@ def test_a_new_member_clears_the_others(
 
 @pytest.mark.parametrize("profile", CLEARING[:3])
 @pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
-def test_two_new_members_are_an_error_that_names_both(
+def test_two_new_members_are_an_error(
     name: str, union: UnionGroup, profile: str
 ) -> None:
     first, second = union.names[:2]
-    olds: list[JSONObject | None] = [None, {}]
-    for old in olds:
-        with pytest.raises(UnionError) as caught:
-            normalize_unions(
-                old,
-                {first: "x", second: "y"},
-                schema_of(name, NEWEST[name]),
-                profile=profile,
-            )
-        assert f"{first}, {second}" in str(caught.value)
+    both: JSONObject = {first: "x", second: "y"}
+    schema = schema_of(name, NEWEST[name])
+    with pytest.raises(UnionError) as caught:
+        normalize_unions({}, both, schema, profile=profile)
+    assert f"newly set: {first}, {second}" in str(caught.value)
+    # A create adds nothing to what was there: validation says what is wrong.
+    assert normalize_unions(None, both, schema, profile=profile).object == both
+    violations = validate_unions(None, both, schema, profile=profile)
+    assert [(str(v.path), v.code) for v in violations] == [(second, "union-several")]
 
 
 @pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
@@ -164,8 +163,9 @@ def test_the_selectors_of_a_peer_go_together_and_an_ip_block_excludes_both() -> 
     assert normalize_unions(None, selectors, schema).object == selectors
     assert normalize_unions(block, {**block, **selectors}, schema).object == selectors
     assert normalize_unions(selectors, {**block, **selectors}, schema).object == block
+    assert {str(v.path) for v in validate_unions(None, {**block, **selectors}, schema)}
     with pytest.raises(UnionError):
-        normalize_unions(None, {**block, **selectors}, schema)
+        normalize_unions({}, {**block, **selectors}, schema)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])

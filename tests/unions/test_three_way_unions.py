@@ -107,7 +107,8 @@ def test_the_source_of_a_metric_is_replaced_whole() -> None:
     with pytest.raises(smp.UnionError) as caught:
         smp.three_way_apply(live, both, live, schema)
     assert caught.value.code == "union-contradiction"
-    assert str(caught.value.path) == "spec.metrics[0]"
+    assert str(caught.value.path) == "spec.metrics[0].resource"
+    assert "must populate the given metric source only" in str(caught.value)
 
 
 def test_without_normalization_the_member_stays_and_a_server_rejects_it() -> None:

@@ -23,21 +23,16 @@ from tests.support.union_schemas import (
 )
 
 
-def test_an_unlisted_value_clears_what_was_carried_over_and_warns() -> None:
-    result = normalize_unions(
-        A, {"d": "Z", "a": "1", "b": "1"}, Schema.inline(struct())
-    )
-    assert result.object == {"d": "Z", "b": "1"}
-    (warning,) = result.warnings
-    assert (warning.code, str(warning.path)) == ("unlisted-discriminator", "")
-    assert "a" in warning.message
-
-
-def test_an_unlisted_value_that_clears_nothing_gives_no_warning() -> None:
-    assert (
-        normalize_unions(A, {"d": "Z", "a": "2"}, Schema.inline(struct())).warnings
-        == ()
-    )
+def test_an_unlisted_value_beside_a_member_that_was_there_before_is_refused() -> None:
+    # KEP-1027, cases 34 and 39. A value without a member may be one that needs none.
+    open_ = Schema.inline(struct())
+    assert cleared(A, {**A, "d": "Z"}, open_) == []
+    (violation,) = validate_unions(A, {**A, "d": "Z"}, open_, ratchet=True)
+    assert str(violation) == "a: Forbidden: may not be specified when `d` is 'Z'"
+    accepted: list[JSONObject] = [{"d": "Z"}, {"d": "Z", "a": "2"}]
+    for new in accepted:
+        assert validate_unions(A, new, open_) == ()
+    assert validate_unions(None, {**A, "d": "Z"}, open_) == ()
 
 
 def test_listed_values_are_no_warning() -> None:
@@ -88,14 +83,14 @@ def test_an_empty_value_may_mean_that_a_member_is_not_set() -> None:
             "member-required",
             "u.a",
             "FieldValueRequired",
-            'Required value: must be set while d is "A"',
+            "Required value: must be specified when `d` is 'A'",
         ),
         (
             {"d": "A", "a": "1", "b": "1"},
             "union-several",
-            "u",
-            "FieldValueInvalid",
-            "Invalid value: {a, b}: d must change when its members do",
+            "u.b",
+            "FieldValueForbidden",
+            "Forbidden: may not be specified when `d` is 'A'",
         ),
     ],
 )
@@ -112,6 +107,20 @@ def test_a_violation_is_a_cause_of_a_status(
     )
     assert wrong.cause == {"reason": reason, "message": message, "field": path}
     assert str(wrong) == f"{path}: {message}"
+
+
+def test_a_member_added_under_an_unmodified_discriminator_asks_for_its_change() -> None:
+    # KEP-1027, Validation: "error loudly that the client must change the discriminator
+    # if it changes any union member fields". A create changes nothing.
+    (wrong,) = validate_unions({"u": A}, {"u": {**A, "b": "1"}}, CLOSED)
+    assert wrong.message == (
+        "Forbidden: may not be specified when `d` is 'A'; `d` must change to 'B' with"
+        " it"
+    )
+    (wrong,) = validate_unions(
+        {"u": {"d": "B", "b": "1"}}, {"u": {**A, "b": "1"}}, CLOSED
+    )
+    assert wrong.message == "Forbidden: may not be specified when `d` is 'A'"
 
 
 def test_violations_stand_in_the_order_of_the_rules() -> None:
