@@ -53,9 +53,12 @@ from smp.paths import Element
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import (
     RETAIN_KEYS,
+    check_names,
     cleaned,
     delete_element,
     deletions_from,
+    directive_as_field,
+    is_directive,
     order_of,
 )
 from smp.strategic._ordering import aligned, element_type, keys_of, numbered, plain_keys
@@ -82,10 +85,11 @@ class Diff:
     """The walk over three objects that the docstring of this module explains.
 
     ``orders=False`` leaves out order directives, as Go does (SetElementOrder: false)
-    where it looks for conflicts. ``new_as_is=True`` takes values that are new to live
-    as the modified configuration has them: it deletes nothing in them, as there is
-    nothing to delete. ``only_unmet=True`` leaves out each deletion of what live does
-    not have.
+    where it looks for conflicts. Such a patch is not for a server, so fields that are
+    named as directives are in it like all others. ``new_as_is=True`` takes values that
+    are new to live as the modified configuration has them: it deletes nothing in them,
+    as there is nothing to delete. ``only_unmet=True`` leaves out each deletion of what
+    live does not have.
 
     Afterwards ``deletes`` tells whether there was anything to delete, and
     ``deletes_in_new`` whether something of it was in a value that is new to live.
@@ -109,8 +113,9 @@ class Diff:
     ) -> JSONObject:
         """Return the patch for three objects of a type; ``{}`` if nothing changes.
 
-        Raises ObjectError for lists that cannot be compared, UnknownFieldError where
-        unknown fields differ, RecursionError for too much depth.
+        Raises ObjectError for lists that cannot be compared and for a field that is
+        named as a directive and differs, UnknownFieldError where unknown fields differ,
+        RecursionError for too much depth.
         """
         return self._object(base, live, modified, type_, MAX_LEVELS, retain_keys=False)
 
@@ -143,13 +148,16 @@ class Diff:
                             base_value, live_value, value, field, levels
                         )
                         if child is not ABSENT:
+                            self._check_field(name, child, value, levels)
                             patch[name] = child
                     elif isinstance(value, list):
-                        patch.update(
-                            self._list_field(
-                                name, base_value, live_value, value, field, levels
-                            )
+                        members = self._list_field(
+                            name, base_value, live_value, value, field, levels
                         )
+                        if members:
+                            sent = members.get(name, ABSENT)
+                            self._check_field(name, sent, value, levels)
+                            patch.update(members)
                 except SmpError as error:
                     raise error.within(name) from None
             elif live_value is not value and (
@@ -160,15 +168,13 @@ class Diff:
                 if value is None and live_value is ABSENT and self._only_unmet:
                     # The null asks for an absence, which there is.
                     continue
+                if self._orders and is_directive(name):
+                    raise directive_as_field(name).within(name)
                 patch[name] = value
         live_has_more = len(live) > common
-        # Go: updatePatchIfMissing. Null for each name that base has and modified lacks.
-        # The conditions exclude the cases in which there cannot be such a name.
+        # The conditions exclude the cases in which base cannot have another name.
         if base is not modified and (base is not live or live_has_more):
-            for name in base:
-                if name not in modified and (name in live or not self._only_unmet):
-                    patch[name] = None
-                    self.deletes = True
+            self._add_deletions(patch, base, live, modified)
         # Go: "Insert the retainKeysList iff there are values present in the
         # retainKeysList and [..] the patch is not empty [or] there are additional
         # field in original that need to be cleared"; original is live here.
@@ -179,6 +185,41 @@ class Diff:
             if retained:
                 patch[RETAIN_KEYS] = [*sorted(retained)]
         return patch
+
+    def _check_field(self, name: str, sent: Value, modified: JSON, levels: int) -> None:
+        """Check an object or a list that the patch sends for a field.
+
+        Raises ObjectError for a field that is named as a directive.
+        """
+        if not self._orders:
+            return
+        if is_directive(name):
+            raise directive_as_field(name)
+        if sent is modified:
+            check_names(modified, levels)
+
+    def _add_deletions(
+        self,
+        patch: JSONObject,
+        base: JSONObject,
+        live: JSONObject,
+        modified: JSONObject,
+    ) -> None:
+        """Set null for each name that base has and modified lacks.
+
+        Go: updatePatchIfMissing.
+        """
+        for name in base:
+            if name in modified or (self._only_unmet and name not in live):
+                continue
+            if self._orders and is_directive(name):
+                # A null would be a malformed directive. Where live lacks the field
+                # there is nothing to delete.
+                if name in live:
+                    raise directive_as_field(name).within(name)
+                continue
+            patch[name] = None
+            self.deletes = True
 
     def _object_field(
         self,
@@ -389,6 +430,8 @@ class Diff:
                     levels - 1,
                     retain_keys=field.retain_keys,
                 )
+                if patch is element and self._orders:
+                    check_names(patch, levels)
             except SmpError as error:
                 raise error.within(
                     Element(index, merge_key, element[merge_key])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from smp.errors import PatchError, SmpError
+from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Path
 from smp.strategic._ordering import element_type, keys_of, merge_key_of, plain_keys
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, type_name
@@ -94,6 +94,50 @@ def is_directive(name: str) -> bool:
     if not name or name[0] != "$":
         return False
     return name in (MARKER, RETAIN_KEYS) or name.startswith(_PREFIXES)
+
+
+def directive_as_field(name: str) -> ObjectError:
+    """Make the error for a field that is named as a directive, where it differs.
+
+    In a patch its name would be the directive (docs/deviations.md, 23).
+    """
+    return ObjectError(
+        f"a patch cannot set, change or delete a field {name!r}: to a server that is "
+        "a directive",
+        code="directive-as-field",
+        hint="leave it out; a computed patch has the directives that it needs",
+    )
+
+
+def check_names(value: JSON, levels: int) -> None:
+    """Check a value of an object that a patch is to have as it is.
+
+    Raises ObjectError for a field that is named as a directive, RecursionError for more
+    levels.
+    """
+    step: str | int = 0
+    if isinstance(value, dict):
+        if not levels:
+            raise RecursionError
+        try:
+            for name, member in value.items():
+                step = name
+                if is_directive(name):
+                    raise directive_as_field(name)
+                if isinstance(member, (dict, list)):
+                    check_names(member, levels - 1)
+        except SmpError as error:
+            raise error.within(step) from None
+    elif isinstance(value, list):
+        if not levels:
+            raise RecursionError
+        try:
+            for index, element in enumerate(value):
+                step = index
+                if isinstance(element, (dict, list)):
+                    check_names(element, levels - 1)
+        except SmpError as error:
+            raise error.within(step) from None
 
 
 def is_marked(value: JSON) -> bool:

@@ -48,7 +48,8 @@ def two_way_patch(
     """Compute the patch that turns the original object into the modified one.
 
     Returns ``{}`` for equal objects. Raises ObjectError for lists that cannot be
-    compared and UnknownFieldError where unknown fields differ. Go:
+    compared and for a field that is named as a directive, such as ``$patch``, where it
+    differs; UnknownFieldError where unknown fields differ. Go:
     strategicpatch.CreateTwoWayMergePatch.
     """
     _require_objects(original=original, modified=modified)
@@ -69,10 +70,11 @@ def three_way_patch(
 
     What the last-applied configuration had and the modified one no longer has is
     deleted; fields that neither mentions are left alone. ``last_applied=None`` says
-    that there is no last-applied configuration, so that nothing is deleted. Raises
-    ConflictError with every path where, under ``overwrite=False``, the patch would
-    undo a change made to live since; PreconditionError where a precondition does not
-    hold for the patch. Go: strategicpatch.CreateThreeWayMergePatch.
+    that there is no last-applied configuration, so that nothing is deleted. Raises what
+    two_way_patch raises; ConflictError with every path where, under
+    ``overwrite=False``, the patch would undo a change made to live since;
+    PreconditionError where a precondition does not hold for the patch. Go:
+    strategicpatch.CreateThreeWayMergePatch.
     """
     return compute_patches(
         last_applied,
@@ -170,8 +172,11 @@ def find_conflicts(
 ) -> tuple[Conflict, ...]:
     """Find the paths at which two patches set different values, sorted by path.
 
-    The order of application matters there. Go:
-    strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
+    The order of application matters there. It looks for all conflicts. So, also where
+    there is one, it raises ObjectError for lists that cannot be compared, and
+    UnknownFieldError for an object or a list in a field without a schema
+    (docs/deviations.md, 24). Go: strategicpatch.MergingMapsHaveConflicts, which only
+    answers yes or no.
     """
     _require_objects(left=left, right=right)
     return _sorted(conflicts(left, right, schema))

@@ -50,6 +50,7 @@ error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sized
 from typing import Any, Final, TypeVar
 
@@ -91,6 +92,10 @@ _NO_ELEMENTS: Final[JSONArray] = []
 
 # The exceptions for a malformed document, patch or schema.
 _MALFORMED: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, SmpError)
+
+# The first two characters of the names of all directives, the dollar and any second
+# character perhaps escaped.
+_DIRECTIVE_START: Final = re.compile(rb'"(?:\$|\\u0024)(?:[prsd]|\\u)')
 
 # The decoders return JSON values that contain undecoded ones. They are declared to
 # return Any, as the type checker cannot see that msgspec.Raw is RawJSON.
@@ -139,6 +144,13 @@ def decoded_together(documents: list[bytes], schema: Schema) -> list[JSONObject]
     """
     if max(len(data) for data in documents) < _MIN_DOCUMENT:
         return None
+    # The diff looks for fields that are named as directives, also in values that are
+    # new as a whole, and would not see them in undecoded ones.
+    for data in documents:
+        # The first test is fast, and excludes almost all documents.
+        has_dollar = b'"$' in data or b'"\\u0024' in data
+        if has_dollar and _DIRECTIVE_START.search(data):
+            return None
     # An object that consists of maps, such as a ConfigMap, is decoded whole: skipping
     # the strings of a map takes as long as decoding them.
     type_ = schema.type

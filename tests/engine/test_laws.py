@@ -9,16 +9,24 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 
-from smp.errors import CompositionError, PatchError, SmpError
+from smp import wire
+from smp.errors import CompositionError, ObjectError, PatchError, SmpError
 from smp.schema.catalog import kubernetes
+from smp.schema.model import Schema
 from smp.strategic import compose_patches, find_conflicts
 from smp.values import JSON, JSONObject, same
 from tests.support.differential import stored
-from tests.support.engines import apply_patch, three_way_patch, two_way_patch
+from tests.support.engines import (
+    apply_patch,
+    outcome,
+    three_way_patch,
+    two_way_patch,
+)
 from tests.support.makers import Maker
 from tests.support.paths import ROOT
 from tests.support.strategies import makers
@@ -288,6 +296,75 @@ def test_the_error_names_the_key_that_is_not_retained(
     with pytest.raises(PatchError) as caught:
         apply_patch(live, {"spec": spec}, kubernetes().schema("v1", "Pod"))
     assert str(caught.value.path) == f"spec.{path}"
+
+
+DIRECTIVES = (
+    "$patch",
+    "$retainKeys",
+    "$setElementOrder/containers",
+    "$deleteFromPrimitiveList/finalizers",
+)
+
+
+@law
+@given(makers(keyless=0))
+def test_a_field_named_as_a_directive_is_a_field_or_an_error(maker: Maker) -> None:
+    schema = maker.subject().schema
+    last_applied, modified, live = copy.deepcopy([*maker.triple(schema)])
+    assert modified is not None
+    assert live is not None
+    name = maker.random.choice(DIRECTIVES)
+    documents = (last_applied, modified, live)
+    for document in documents:
+        for place in objects_of_patch(document):
+            if maker.random.random() < 0.1:
+                place[name] = maker.random.choice(("replace", "replace", "x"))
+    # Under another name the field is an ordinary one.
+    renamed = [with_name(document, name, "other") for document in documents]
+    expected = patched(renamed[0], renamed[1], renamed[2], schema)
+    assume(expected is not None)
+    answer = outcome(lambda: three_way_patch(last_applied, modified, live, schema))
+    if "result" in answer:
+        result = apply_patch(live, answer["result"], schema)
+        assert same(with_name(result, name, "other"), expected)
+    else:
+        assert answer["code"] == "directive-as-field"
+        assert answer["path"].endswith(name.replace("/", "~1"))
+
+
+@pytest.mark.parametrize(
+    "name", ["$patch", "\\u0024patch", "\\u0024\\u0070atch", "$\\u0070atch"]
+)
+def test_a_field_named_as_a_directive_is_found_in_a_long_document(name: str) -> None:
+    padding = "x" * 200_000
+    modified = f'{{"metadata":{{"labels":{{"{name}":"a","pad":"{padding}"}}}}}}'
+    schema = kubernetes().schema("v1", "Pod")
+    with pytest.raises(ObjectError) as caught:
+        wire.two_way_patch(b"{}", modified.encode(), schema)
+    assert str(caught.value.path) == "metadata.labels.$patch"
+
+
+def patched(
+    last_applied: JSONObject, modified: JSONObject, live: JSONObject, schema: Schema
+) -> JSONObject | None:
+    """Return the live object after a three-way patch, None if there is no patch."""
+    try:
+        patch = three_way_patch(last_applied, modified, live, schema)
+    except SmpError:
+        return None
+    return apply_patch(live, patch, schema)
+
+
+def with_name(value: JSON, name: str, other: str) -> Any:
+    """Return a value with another name for the fields of a name."""
+    if isinstance(value, dict):
+        return {
+            other if key == name else key: with_name(member, name, other)
+            for key, member in value.items()
+        }
+    if isinstance(value, list):
+        return [with_name(element, name, other) for element in value]
+    return value
 
 
 def objects_of_patch(value: JSON) -> Iterator[JSONObject]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import Final
+from typing import Any, Final
 from unittest import mock
 
 from smp import strategic, wire
@@ -99,7 +99,7 @@ def agreed(
     return over_dicts()
 
 
-def outcome(operation: Callable[[], JSONObject]) -> JSON:
+def outcome(operation: Callable[[], JSONObject]) -> dict[str, Any]:
     """Return a result, or all of an error."""
     try:
         return {"result": operation()}
