@@ -40,10 +40,7 @@ MODULES = (
     "smp/handler/_request.py",
     "smp/handler/_pipeline.py",
     "smp/wire/partial.py",
-    "smp/codec.py",
     "smp/wire/_lazy.py",
-    "smp/wire/_apply.py",
-    "smp/wire/_operations.py",
 )
 REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")
 

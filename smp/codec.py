@@ -6,28 +6,59 @@ NaN, Infinity and numbers beyond a double are errors.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
-from smp.errors import DepthError, DocumentError, ObjectError
+from smp.errors import DocumentError, ObjectError, too_deep
+from smp.stack import require_stack, require_stack_to_parse
 from smp.values import JSON, JSONObject, type_name
 
+Text: TypeAlias = bytes | bytearray | memoryview | str
 
-def decode(data: bytes | str) -> JSON:
+
+def as_bytes(data: Text) -> bytes:
+    """Return the bytes of a JSON text.
+
+    Raises DocumentError (``invalid-json``) for another argument, DepthError for nesting
+    beyond the stack of this thread.
+    """
+    if isinstance(data, str):
+        try:
+            text = data.encode()
+        except UnicodeEncodeError as error:
+            raise _not_json(error) from None
+    elif isinstance(data, bytes | bytearray | memoryview):
+        text = bytes(data)
+    else:
+        raise _not_json(f"a text or bytes are expected, not {type_name(data)}")
+    try:
+        require_stack_to_parse(text)
+    except RecursionError:
+        raise too_deep("the document") from None
+    return text
+
+
+def decode(data: Text) -> JSON:
     """Parse JSON.
 
     Raises DocumentError (``invalid-json``) for anything else, DepthError for nesting
     beyond the interpreter's stack.
     """
     try:
-        value: JSON = msgspec.json.decode(data)
+        value: JSON = msgspec.json.decode(as_bytes(data))
     except RecursionError:
-        raise DepthError("the document is nested too deeply") from None
+        raise too_deep("the document") from None
     except (msgspec.MsgspecError, UnicodeError) as error:
-        raise DocumentError(f"not JSON: {error}", code="invalid-json") from None
+        raise _not_json(error) from None
     return value
 
 
-def decode_object(data: bytes) -> JSONObject:
+def _not_json(reason: object) -> DocumentError:
+    return DocumentError(f"not JSON: {reason}", code="invalid-json")
+
+
+def decode_object(data: Text) -> JSONObject:
     """Parse the JSON of an object.
 
     Raises ObjectError for another value, and what ``decode`` raises.
@@ -47,9 +78,10 @@ def encode(value: JSON) -> bytes:
     nesting beyond the interpreter's stack.
     """
     try:
+        require_stack(value)
         return msgspec.json.encode(value)
     except RecursionError:
-        raise DepthError("the value is nested too deeply") from None
+        raise too_deep("the value") from None
     except (TypeError, ValueError) as error:
         raise DocumentError(
             f"not expressible in JSON: {error}", code="not-json"

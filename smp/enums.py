@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import SchemaError, bounded
+from smp.errors import SchemaError
 from smp.paths import Path, Step
+from smp.plain import over_json
 from smp.schema.enum_listing import HEADER
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
 from smp.schema.rewrite import rewrite_named
 from smp.schema.walk import Interest, Interests, Place, Rule, Walk, plan_of
-from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, require_plain, same, type_name
 from smp.violations import Violation, unsupported
 
 
-@bounded("the object")
+@over_json("the object", "obj")
 def validate_enums(
     obj: JSON, schema: Schema, *, lenient: bool = False
 ) -> tuple[Violation, ...]:
@@ -28,6 +29,8 @@ def validate_enums(
     SchemaError where the object reaches a type that the schema refers to and lacks, and
     DepthError.
     """
+    if not isinstance(obj, dict):
+        require_plain(obj)
     type_ = schema.type
     if isinstance(type_, ScalarType) and type_.enum and not _has(type_.enum, obj):
         return (unsupported(Path(), obj, type_.enum, warning=lenient),)
@@ -89,7 +92,7 @@ class EnumRule(Rule):
         )
 
 
-@bounded("the OpenAPI document")
+@over_json("the OpenAPI document", "document")
 def without_enums(document: JSON) -> JSONObject:
     """Return an OpenAPI v2 or v3 document as it was before KEP-2887.
 
@@ -99,6 +102,7 @@ def without_enums(document: JSON) -> JSONObject:
     the path, for what is not a schema, and DepthError.
     """
     if not isinstance(document, dict):
+        require_plain(document)
         raise SchemaError(
             f"an OpenAPI document is an object, not {type_name(document)}"
         )

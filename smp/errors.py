@@ -9,7 +9,7 @@ from typing import ClassVar, ParamSpec, Self, TypeVar
 import msgspec
 
 from smp.paths import Path, Step
-from smp.values import ABSENT, JSON, Absent
+from smp.values import ABSENT, JSON, Absent, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -225,6 +225,14 @@ class DepthError(SmpError):
     default_code = "too-deep"
 
 
+def too_deep(what: str) -> DepthError:
+    """Make the error for a value that is nested too deeply; ``what`` names it."""
+    return DepthError(
+        f"{what} is nested too deeply",
+        hint="real objects nest some tens of levels",
+    )
+
+
 def bounded(
     what: str = "the value",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -239,10 +247,7 @@ def bounded(
             try:
                 return operation(*args, **kwargs)
             except RecursionError:
-                raise DepthError(
-                    f"{what} is nested too deeply",
-                    hint="real objects nest some tens of levels",
-                ) from None
+                raise too_deep(what) from None
 
         return within_bounds
 
@@ -258,8 +263,8 @@ class Conflict(msgspec.Struct, frozen=True):
     base: JSON | Absent = ABSENT
 
     def __str__(self) -> str:
-        sides = f"base {self.base!r}, ours {self.ours!r}, theirs {self.theirs!r}"
-        return f"{self.path}: {sides}"
+        base, ours, theirs = shown(self.base), shown(self.ours), shown(self.theirs)
+        return f"{self.path}: base {base}, ours {ours}, theirs {theirs}"
 
 
 class ConflictError(SmpError):

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Final
 import jsonpatch
 from jsonpointer import EndOfList, JsonPointer, JsonPointerException
 
-from smp.errors import PatchError, bounded
+from smp.errors import PatchError
 from smp.paths import Path
+from smp.plain import over_json, plain
 from smp.values import JSON, JSONObject
 
 # The limits of a Kubernetes API server: operations in a patch, and bytes that all of
@@ -57,7 +58,7 @@ class OperationError(PatchError):
     status: ClassVar[int] = 422
 
 
-@bounded()
+@over_json("the value", "document", "operations")
 def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> JSON:
     """Apply the operations of a JSON Patch in order, all of them or none.
 
@@ -70,6 +71,8 @@ def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> 
     where an operation does not apply (``test-failed``, ``missing-path``,
     ``operation-failed``, ``too-much-copied``), and DepthError.
     """
+    # jsonpatch knows dictionaries and lists only.
+    document, operations = plain(document), plain(operations)
     copied = 0
     copies: dict[int, Any] = {}
     for index, operation in enumerate(_parsed(operations)):
@@ -89,13 +92,14 @@ def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> 
     return document
 
 
-@bounded()
+@over_json("the value", "original", "modified")
 def diff(original: JSON, modified: JSON) -> list[JSONObject]:
     """Compute operations that turn original into modified; equal values give none.
 
     Values are compared by type: True, 1 and 1.0 are three values. Raises DepthError.
     """
-    patch: list[JSONObject] = jsonpatch.make_patch(original, modified).patch
+    before, after = plain(original), plain(modified)
+    patch: list[JSONObject] = jsonpatch.make_patch(before, after).patch
     return patch
 
 

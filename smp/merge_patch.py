@@ -10,11 +10,12 @@ be needed, ``diff`` raises.
 
 from __future__ import annotations
 
-from smp.errors import ObjectError, SmpError, bounded
-from smp.values import ABSENT, JSON, Absent, JSONObject, same
+from smp.errors import ObjectError, SmpError
+from smp.plain import over_json
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain, same
 
 
-@bounded()
+@over_json("the value", "target", "patch")
 def apply(target: JSON, patch: JSON) -> JSON:
     """Apply a merge patch (RFC 7396, section 2).
 
@@ -24,7 +25,7 @@ def apply(target: JSON, patch: JSON) -> JSON:
     return _apply(target, patch)
 
 
-@bounded()
+@over_json("the value", "original", "modified")
 def diff(original: JSON, modified: JSON) -> JSON:
     """Compute the smallest merge patch that turns original into modified.
 
@@ -40,8 +41,10 @@ def _apply(target: JSON, patch: JSON) -> JSON:
     # "If the patch is anything other than an object, the result will always be to
     # replace the entire target with the entire patch."
     if not isinstance(patch, dict):
+        require_plain(patch)
         return patch
     if not isinstance(target, dict):
+        require_plain(target)
         # An object patch ignores a target of another type: it starts from nothing.
         target = {}
     elif not patch:
@@ -61,8 +64,11 @@ def _apply(target: JSON, patch: JSON) -> JSON:
 def _diff(original: JSON | Absent, modified: JSON) -> JSON:
     # A patch that is not an object replaces the whole target, so it can be the value.
     if not isinstance(modified, dict):
+        require_plain(modified)
         return modified
-    base: JSONObject = original if isinstance(original, dict) else {}
+    if not isinstance(original, dict):
+        require_plain(original)
+    base = as_object(original)
     # A member that only the original has is removed with null.
     patch: JSONObject = {name: None for name in base if name not in modified}
     for name, value in modified.items():

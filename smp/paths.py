@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from smp.values import JSON
+from smp.values import JSON, number_text
 
 
 class Element(msgspec.Struct, frozen=True):
@@ -76,7 +76,9 @@ class Path(msgspec.Struct, frozen=True):
 def _readable(step: Step) -> str:
     if isinstance(step, Element):
         return str(step)
-    if isinstance(step, int | Key):
+    if isinstance(step, int):
+        return f"[{number_text(step)}]"
+    if isinstance(step, Key):
         return f"[{step}]"
     # A name with dots or brackets (an annotation) is bracketed, so that the path stays
     # readable.
@@ -88,6 +90,8 @@ def _readable(step: Step) -> str:
 def _key_text(value: JSON) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int):
+        return number_text(value)
     return "null" if value is None else str(value)
 
 

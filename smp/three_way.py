@@ -13,11 +13,12 @@ import msgspec
 from smp import codec, strategic
 from smp.errors import ApplyWarning, DocumentError, SmpError, bounded
 from smp.paths import Path
+from smp.plain import as_plain_object, over_json
 from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import Change, stock_server_warnings
 from smp.update import updated
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain
 from smp.violations import Violation
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -51,7 +52,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
         return not self.unmet
 
 
-@bounded("the object")
+@over_json("the object", "last_applied", "modified", "live")
 def three_way_apply(
     last_applied: JSONObject | None,
     modified: JSONObject,
@@ -145,6 +146,7 @@ _NOTHING_PRUNED: Final = ApplyWarning(
 )
 
 
+@over_json("the object", "live")
 def last_applied_configuration(live: JSONObject) -> JSONObject | None:
     """Return the last-applied configuration from the annotation of kubectl, or None.
 
@@ -152,7 +154,9 @@ def last_applied_configuration(live: JSONObject) -> JSONObject | None:
     """
     text: JSON | Absent = live
     for name in ("metadata", "annotations", LAST_APPLIED):
-        text = text.get(name, ABSENT) if isinstance(text, dict) else ABSENT
+        if not isinstance(text, dict):
+            require_plain(text)
+        text = as_object(text).get(name, ABSENT)
     if text is ABSENT:
         return None
     try:
@@ -168,12 +172,16 @@ def last_applied_configuration(live: JSONObject) -> JSONObject | None:
     return value
 
 
+@bounded("the object")
 def with_last_applied(modified: JSONObject) -> JSONObject:
     """Return the configuration with itself in the last-applied annotation.
 
     The annotation is byte for byte as kubectl writes it. Go:
-    k8s.io/kubectl, pkg/util/apply.go, GetModifiedConfiguration.
+    k8s.io/kubectl, pkg/util/apply.go, GetModifiedConfiguration. Raises ObjectError
+    (codes not-an-object and not-json), and DepthError.
     """
+    # The annotation is text, so all of the configuration has to be JSON.
+    modified = as_plain_object("modified", modified)
     metadata = as_object(modified.get("metadata"))
     annotations = dict(as_object(metadata.get("annotations")))
     # The configuration in the annotation has no such annotation itself.
@@ -182,6 +190,7 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
         **modified,
         "metadata": {**metadata, "annotations": annotations},
     }
+    # Its keys are sorted as those of a Go map are.
     text = msgspec.json.encode(bare, order="sorted").decode()
     # Go's encoder escapes these (json.HTMLEscape); they occur only inside strings.
     for char in "<>&\u2028\u2029":
@@ -190,7 +199,7 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     return {**modified, "metadata": {**metadata, "annotations": applied}}
 
 
-@bounded("the patch")
+@over_json("the patch", "patch")
 def unknown_field_warnings(
     patch: JSONObject, schema: Schema
 ) -> tuple[ApplyWarning, ...]:

@@ -60,6 +60,12 @@ COMPILED: Final[bool] = not __file__.endswith(".py")
 # own; 300 is about what the interpreter reaches with its limit of 1,000 calls.
 MAX_LEVELS: Final = 300
 
+# The types of decoded JSON. The engine goes by exact types, not by subclasses.
+SCALAR_TYPES: Final[frozenset[type]] = frozenset({str, int, float, bool, type(None)})
+PLAIN_TYPES: Final[frozenset[type]] = SCALAR_TYPES | {dict, list, Absent}
+# The same, and what ``smp.wire`` leaves undecoded.
+_KNOWN_TYPES: Final[frozenset[type]] = PLAIN_TYPES | {RawJSON}
+
 _TYPE_NAMES: Final[dict[type, str]] = {
     dict: "object",
     list: "array",
@@ -79,6 +85,29 @@ def type_name(value: object) -> str:
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
+class NotPlainError(Exception):
+    """A value at which the engine looked, and which is not of a type of JSON.
+
+    It does not reach callers: ``smp.plain.over_json`` converts the arguments then.
+    """
+
+
+def require_plain(value: object) -> None:
+    """Raise NotPlainError for a value that is not of one of the PLAIN_TYPES.
+
+    It is called where a value does not have the type that was looked for, before it
+    counts as one of another type.
+    """
+    if type(value) not in PLAIN_TYPES:
+        raise NotPlainError
+
+
+def require_known(value: object) -> None:
+    """Raise NotPlainError as ``require_plain`` does, but not for an undecoded value."""
+    if type(value) not in _KNOWN_TYPES:
+        raise NotPlainError
+
+
 def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     """Tell whether two JSON values are equal in type and content (order of keys aside).
 
@@ -89,7 +118,7 @@ def same(left: JSON | Absent, right: JSON | Absent) -> bool:
     if left is right:
         return True
     if type(left) is not type(right):
-        return False
+        return _same_across_types(left, right)
     if COMPILED:
         return _same_by_walking(left, right, MAX_LEVELS)
     if left != right:
@@ -123,7 +152,25 @@ def _same_by_walking(left: JSON | Absent, right: JSON | Absent, levels: int) -> 
             if not _same_by_walking(value, other, levels - 1):
                 return False
         return True
-    return type(left) is type(right) and left == right
+    return _same_scalars(left, right)
+
+
+def _same_scalars(left: JSON | Absent, right: JSON | Absent) -> bool:
+    if type(left) is type(right):
+        return left == right
+    return _same_across_types(left, right)
+
+
+def _same_across_types(left: JSON | Absent, right: JSON | Absent) -> bool:
+    """Return False for two values of different types.
+
+    Raises NotPlainError where one may be equal all the same: an OrderedDict to a dict.
+    An undecoded value is not compared with others.
+    """
+    if left is not ABSENT and right is not ABSENT:
+        require_known(left)
+        require_known(right)
+    return False
 
 
 _print: Final = msgspec.json.Encoder().encode
@@ -185,12 +232,18 @@ def _check_levels(value: JSON, levels: int) -> None:
 
 def as_object(value: JSON | Absent) -> JSONObject:
     """Return an object as it is, and an empty one for any other value."""
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    require_known(value)
+    return {}
 
 
 def as_list(value: JSON | Absent) -> JSONArray:
     """Return a list as it is, and an empty one for any other value."""
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    require_known(value)
+    return []
 
 
 def as_text(value: JSON | Absent) -> str:
@@ -204,8 +257,9 @@ def scalar_key(value: JSON) -> ScalarKey:
     Strings and integers, which almost all keys are, are returned unchanged; other
     scalars are paired with their type.
     """
-    if isinstance(value, str) or type(value) is int:
+    if type(value) is str or type(value) is int:
         return value
+    require_known(value)
     return (type(value), value)
 
 
@@ -215,4 +269,23 @@ def printed(value: JSON) -> str:
         return "true" if value else "false"
     if value is None:
         return "<nil>"
-    return str(value)
+    return number_text(value) if isinstance(value, int) else str(value)
+
+
+def number_text(value: int) -> str:
+    """Print an integer of any size, in hexadecimal where Python limits decimals.
+
+    The limit is ``sys.get_int_max_str_digits()``.
+    """
+    try:
+        return str(value)
+    except ValueError:
+        return hex(value)
+
+
+def shown(value: object) -> str:
+    """Return the ``repr`` of a value for a message; deep ones and long integers too."""
+    try:
+        return repr(value)
+    except (RecursionError, ValueError):
+        return f"an {type_name(value)} that cannot be printed"

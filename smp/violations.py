@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from smp.paths import Element, Path
-from smp.values import ABSENT, JSON, Absent, JSONObject, printed
+from smp.values import ABSENT, JSON, Absent, JSONObject, printed, shown
 
 Reason: TypeAlias = Literal[
     "FieldValueDuplicate",
@@ -75,4 +75,8 @@ def unsupported(
 def _quoted(value: JSON) -> str:
     import json  # noqa: PLC0415  # most objects have no violation to print
 
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (RecursionError, TypeError, ValueError):
+        # An integer of thousands of digits, a set.
+        return shown(value)

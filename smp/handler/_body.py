@@ -12,7 +12,7 @@ from smp.errors import DepthError
 from smp.handler._options import Limits
 from smp.handler._shape import is_deeper
 from smp.handler._status import TooLargeError
-from smp.values import JSON
+from smp.values import JSON, MAX_LEVELS
 
 # Go: sigs.k8s.io/json, UnmarshalStrict: the strict errors that a decoder collects.
 MAX_REPORTED: Final = 100
@@ -37,8 +37,9 @@ def check_depth(value: JSON, limits: Limits, old: JSON = None) -> None:
 
     What it shares with the old value, at the same place, was accepted before.
     """
-    if is_deeper(value, old, limits.depth):
-        raise DepthError(f"the document is nested more than {limits.depth} levels deep")
+    most = min(limits.depth, MAX_LEVELS)
+    if is_deeper(value, old, most):
+        raise DepthError(f"the document is nested more than {most} levels deep")
 
 
 class _Pairs(list[tuple[str, JSON]]):

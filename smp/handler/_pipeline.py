@@ -25,10 +25,11 @@ from smp.handler._status import (
     StatusError,
     to_status,
 )
+from smp.plain import as_plain_object
 from smp.schema.model import Schema
 from smp.unions import Change, acts_unasked
 from smp.update import updated
-from smp.values import ABSENT, JSONObject, same
+from smp.values import ABSENT, JSONObject, NotPlainError, same
 from smp.violations import Violation
 from smp.wire.partial import decoded
 
@@ -123,10 +124,21 @@ def _outcome(
         if options.admit:
             operation: Operation = "CREATE" if old is None else "UPDATE"
             new = options.admit(Admission(operation, old, new, options.dry_run))
-        return _judged(draft, new, schema, options, warnings)
+        try:
+            _require_object(new)
+            return _judged(draft, new, schema, options, warnings)
+        except NotPlainError:
+            # What a hook returned has an OrderedDict or a tuple.
+            new = as_plain_object("the new object", new)
+            return _judged(draft, new, schema, options, warnings)
     except SmpError as error:
         details = status_details(subject, options.resource)
         return to_status(error, **details, warnings=warnings)
+
+
+def _require_object(new: object) -> None:
+    if not isinstance(new, dict):
+        raise NotPlainError
 
 
 @bounded("the object")

@@ -7,10 +7,11 @@ from typing import Final
 import msgspec
 
 from smp import codec, json_patch, merge_patch, strategic
-from smp.errors import ObjectError, SmpError, bounded
+from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
 from smp.handler._options import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.handler._status import StatusError, TooLargeError, UnsupportedMediaTypeError
+from smp.plain import not_an_object
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, type_name
 from smp.wire.partial import decoded_for
@@ -140,10 +141,7 @@ def stored_object(stored: object) -> JSONObject:
     """
     old = codec.decode(stored) if isinstance(stored, bytes) else stored
     if not isinstance(old, dict):
-        raise ObjectError(
-            f"the stored object is an object, not {type_name(old)}",
-            code="not-an-object",
-        )
+        raise not_an_object("the stored object", old)
     return old
 
 

@@ -6,44 +6,77 @@ this library and not a TypeError; what they call is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+from smp.codec import Text, as_bytes
+from smp.errors import too_deep
 from smp.handler._options import DEFAULT, Options
 from smp.handler._pipeline import create_outcome, patch_outcome, replace_outcome
 from smp.handler._status import Outcome
+from smp.plain import as_plain_object
 from smp.schema.model import Schema
-from smp.values import JSONObject
+from smp.stack import require_stack
+from smp.values import JSONObject, NotPlainError
+
+Stored: TypeAlias = bytes | bytearray | memoryview | JSONObject
 
 
 def patch(
-    stored: bytes | JSONObject,
-    body: bytes,
-    media_type: str,
+    stored: Stored,
+    body: Text,
+    media_type: str | None,
     schema: Schema | None,
     options: Options = DEFAULT,
 ) -> Outcome:
     """Patch a stored object.
 
-    ``media_type`` is the Content-Type of the body, ``schema`` that of the stored
-    object. Without a schema (None: a kind that is not described) strategic merge
-    patches are not accepted, and only what all objects share is checked. Raises
-    DocumentError and ObjectError where the stored object is not one, and what a hook
-    raises other than a SmpError; everything else is an outcome.
+    ``media_type`` is the Content-Type of the body, None where a request has none;
+    ``schema`` is that of the stored object. Without a schema (None: a kind that is not
+    described) strategic merge patches are not accepted, and only what all objects share
+    is checked. Raises DocumentError and ObjectError where the stored object is not one,
+    and what a hook raises other than a SmpError; everything else is an outcome.
     """
-    return patch_outcome(stored, body, media_type, schema, options)
+    format_ = "" if media_type is None else media_type
+    data = as_bytes(body)
+
+    def outcome(old: object) -> Outcome:
+        return patch_outcome(old, data, format_, schema, options)
+
+    return _of_plain(outcome, stored)
 
 
 def replace(
-    stored: bytes | JSONObject,
-    body: bytes,
+    stored: Stored,
+    body: Text,
     schema: Schema | None,
     options: Options = DEFAULT,
 ) -> Outcome:
     """Replace a stored object (PUT). Raises as ``patch`` does."""
-    return replace_outcome(stored, body, schema, options)
+    data = as_bytes(body)
+
+    def outcome(old: object) -> Outcome:
+        return replace_outcome(old, data, schema, options)
+
+    return _of_plain(outcome, stored)
 
 
-def create(body: bytes, schema: Schema | None, options: Options = DEFAULT) -> Outcome:
+def create(body: Text, schema: Schema | None, options: Options = DEFAULT) -> Outcome:
     """Create an object (POST). Raises as ``patch`` does.
 
     Its name, and what a server adds to it, are the caller's.
     """
-    return create_outcome(body, schema, options)
+    return create_outcome(as_bytes(body), schema, options)
+
+
+def _of_plain(outcome: Callable[[object], Outcome], stored: Stored) -> Outcome:
+    """Return an outcome, of a stored object that may not be plain JSON."""
+    if isinstance(stored, bytes | bytearray | memoryview):
+        return outcome(as_bytes(stored))
+    try:
+        require_stack(stored)
+        return outcome(stored)
+    except RecursionError:
+        raise too_deep("the stored object") from None
+    except NotPlainError:
+        return outcome(as_plain_object("the stored object", stored))

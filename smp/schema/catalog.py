@@ -21,6 +21,7 @@ import msgspec
 import smp.schema
 from smp.errors import ObjectError, SchemaError, UnknownKindError, bounded
 from smp.paths import Path
+from smp.plain import plain
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
@@ -60,7 +61,7 @@ class Catalog:
 
         Raises SchemaError and DepthError.
         """
-        compiled = compile_documents(documents)
+        compiled = compile_documents(_plain(documents))
         return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
@@ -71,7 +72,7 @@ class Catalog:
         and owner references merge. Join the catalogs to have the other kinds as well:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
-        compiled = compile_documents(crd.to_openapi(documents))
+        compiled = compile_documents(crd.to_openapi(_plain(documents)))
         load = _chained(compiled.types.get, _load_metadata)
         return cls(compiled.kinds, load, source="CustomResourceDefinition")
 
@@ -117,7 +118,11 @@ class Catalog:
 
         Raises UnknownKindError, whose hint names similar kinds.
         """
-        name = self._kinds.get((api_version, kind))
+        try:
+            name = self._kinds.get((api_version, kind))
+        except TypeError:
+            # A list or an object, which names no kind.
+            name = None
         if name is None:
             # The sentence is kubectl's (Go: meta.NoKindMatchError).
             raise UnknownKindError(
@@ -153,9 +158,9 @@ class Catalog:
         """Return a catalog corrected by an overlay document (smp.schema.overlay).
 
         An overlay corrects types, kinds and unions. Raises SchemaError for what is not
-        an overlay.
+        an overlay, and DepthError.
         """
-        return self._overlaid(document, source=f"{self.source} + overlay")
+        return self._overlaid(_plain(document), source=f"{self.source} + overlay")
 
     def without_enums(self) -> Catalog:
         """Return a catalog whose types allow every value, as before KEP-2887.
@@ -291,6 +296,15 @@ def _read(name: str) -> bytes:
         return file.read()
 
 
+@bounded("the document")
+def _plain(document: JSON) -> JSON:
+    # All of a document is read, and more than once, so all of it is converted first.
+    try:
+        return plain(document)
+    except ObjectError as error:
+        raise SchemaError(error.problem, code=error.code, path=error.path) from None
+
+
 @bounded("the OpenAPI document")
 def compile_openapi(document: JSON, *, source: str) -> bytes:
     """Compile an OpenAPI document, or a list of them, to the format of the bundle.
@@ -298,7 +312,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    compiled = compile_documents(document)
+    compiled = compile_documents(_plain(document))
     for name in compiled.types:
         # A tab or a line break in a name would break the format.
         if not name.isprintable():

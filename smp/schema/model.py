@@ -39,12 +39,14 @@ from typing import Final, Literal, Self, TypeAlias
 
 import msgspec
 
-from smp.errors import Option, SchemaError, UnknownFieldError
+from smp.errors import ObjectError, Option, SchemaError, UnknownFieldError
 from smp.paths import Path
+from smp.plain import as_plain_object, plain
 from smp.schema.union_groups import UnionGroup, read_unions
 from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
+POLICIES: Final = ("error", "merge")
 TypeDocument: TypeAlias = "str | JSONObject"
 Loader: TypeAlias = "Callable[[str], TypeDocument | None]"
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-string"})
@@ -472,20 +474,17 @@ class Schema(msgspec.Struct, frozen=True):
 
         Raises SchemaError for what is not a type document, here or where it is reached.
         """
-        if not isinstance(definitions, Mapping | None):
-            raise SchemaError(
-                f"definitions are an object, not {type_name(definitions)}",
-                path=Path(("definitions",)),
+        try:
+            named = as_plain_object(
+                "definitions", {} if definitions is None else definitions
             )
-        named: dict[str, TypeDocument] = {}
-        for name, definition in (definitions or {}).items():
-            try:
-                named[name] = _type_document(definition)
-            except SchemaError as error:
-                raise error.at(Path(("definitions", str(name)))) from None
+            root = plain(document)
+        except ObjectError as error:
+            raise SchemaError(error.problem, code=error.code, path=error.path) from None
+        types = {name: _type_document(type_) for name, type_ in named.items()}
         # The root gets the empty name, so that it is linked once, as a named type is.
-        named[""] = _type_document(document)
-        return cls("#", Types(named.get))
+        types[""] = _type_document(root)
+        return cls("#", Types(types.get))
 
     @property
     def type(self) -> Type:
@@ -501,6 +500,12 @@ class Schema(msgspec.Struct, frozen=True):
         """
         if policy == self.types.unknown_fields:
             return self
+        if policy not in POLICIES:
+            raise SchemaError(
+                f"unknown policy for unknown fields {policy!r}",
+                code="unknown-option",
+                hint=" or ".join(POLICIES),
+            )
         return Schema(
             self.document,
             self.types.with_policy(policy),

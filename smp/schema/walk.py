@@ -70,6 +70,8 @@ from smp.values import (
     JSONArray,
     JSONObject,
     ScalarKey,
+    as_object,
+    require_known,
     scalar_key,
 )
 
@@ -507,7 +509,8 @@ class Rule:
 class Walk:
     """One walk of several rules; the rules are in the order of the plan's interests.
 
-    With ``whole`` it also visits what the new value shares with the old one.
+    With ``whole`` it also visits what the new value shares with the old one. A value
+    that is undecoded is passed by.
     """
 
     def __init__(self, plan: Plan, rules: list[Rule], *, whole: bool = False) -> None:
@@ -556,7 +559,7 @@ class Walk:
             self._levels += 1
             return result
         before = place.old
-        old: JSONObject = before if isinstance(before, dict) else {}
+        old = as_object(before)
         changed: dict[str, JSON | Absent] | None = None
         for name, value in new.items():
             was = old.get(name, ABSENT)
@@ -606,6 +609,7 @@ class Walk:
         if form == LIST and isinstance(value, list):
             here = Place(place, name, index, node, was, value, guessed=guessed)
             return self._list(here, node, value)
+        require_known(value)
         step: Step = name if index < 0 else index
         if self._everything and (form != SCALAR or isinstance(value, (dict, list))):
             for rule in self._rules:
@@ -628,7 +632,9 @@ class Walk:
             changed: dict[int, JSON] | None = None
             skips_shared = not self._whole and not items.unchanged
             befores: list[JSON | Absent] | None = None
-            if isinstance(place.old, list):
+            if not isinstance(place.old, list):
+                require_known(place.old)
+            else:
                 befores = pair(
                     place.old, new, node.identities, trust_shared=skips_shared
                 )

@@ -16,6 +16,7 @@ from typing import cast
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
+from smp.raw import RawJSON
 from smp.schema.model import ANY_FIELD, Field, Type, unknown_field
 from smp.strategic._directives import (
     DELETE,
@@ -41,11 +42,15 @@ from smp.strategic._ordering import (
 from smp.values import (
     ABSENT,
     JSON,
+    SCALAR_TYPES,
+    Absent,
     JSONArray,
     JSONObject,
+    NotPlainError,
     ScalarKey,
     as_list,
     as_object,
+    require_plain,
     scalar_key,
     type_name,
 )
@@ -109,11 +114,15 @@ def _apply_field(result: JSONObject, name: str, value: JSON, type_: Type) -> Non
         if value is None:
             result.pop(name, None)
         else:
+            if type(value) is not str:
+                _require_scalar(value, result.get(name, ABSENT))
             result[name] = value
         return
     live = result.get(name, ABSENT)
     try:
         if type(live) is not type(value):
+            require_plain(live)
+            require_plain(value)
             # Go: "If it's not in the original document, just take the patch value",
             # also if the types differ. removeDirectives drops an object with a $patch.
             if is_marked(value):
@@ -136,6 +145,17 @@ def _apply_field(result: JSONObject, name: str, value: JSON, type_: Type) -> Non
         raise error.within(name) from None
 
 
+def _require_scalar(value: JSON, live: JSON | Absent) -> None:
+    """Raise NotPlainError for a value of a patch that is no plain scalar.
+
+    A value that ``smp.wire`` left undecoded is one only where live lacks the field.
+    """
+    if type(value) not in SCALAR_TYPES and (
+        type(value) is not RawJSON or live is not ABSENT
+    ):
+        raise NotPlainError
+
+
 def _delete_values(result: JSONObject, name: str, values: JSON, type_: Type) -> None:
     """Carry out ``$deleteFromPrimitiveList`` for one list."""
     live = result.get(name, ABSENT)
@@ -143,6 +163,8 @@ def _delete_values(result: JSONObject, name: str, values: JSON, type_: Type) -> 
         # Go strips the prefix from the key and continues as for the field itself
         # (preprocessDeletionListForMerging): null removes the field, and a value of the
         # type that live has is applied to it. Anything else is skipped.
+        require_plain(live)
+        require_plain(values)
         if values is None or type(values) is type(live):
             _apply_field(result, name, values, type_)
         return
@@ -308,6 +330,7 @@ def _apply_ordered_list(
     live = _list_at(result, name, ObjectError)
     added = _list_at(patch.fields, name, PatchError)
     if not isinstance(order, list):
+        require_plain(order)
         raise PatchError(
             f"the order directive is a list, not {type_name(order)}",
             code="invalid-element-order",
@@ -351,6 +374,7 @@ def _list_at(
     if value is ABSENT:
         return None
     if not isinstance(value, list):
+        require_plain(value)
         raise error(
             f"a list is expected with {order_of(name)}, not {type_name(value)}",
             code="not-a-list",

@@ -50,6 +50,7 @@ from typing import TypeAlias
 
 from smp.errors import SmpError
 from smp.paths import Element
+from smp.raw import RawJSON
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._directives import (
     RETAIN_KEYS,
@@ -66,13 +67,16 @@ from smp.values import (
     ABSENT,
     JSON,
     MAX_LEVELS,
+    SCALAR_TYPES,
     Absent,
     JSONArray,
     JSONObject,
+    NotPlainError,
     ScalarKey,
     as_list,
     as_object,
     printed,
+    require_plain,
     same,
     scalar_key,
     share_equal,
@@ -160,9 +164,12 @@ class Diff:
                             patch.update(members)
                 except SmpError as error:
                     raise error.within(name) from None
+            elif json_type is not str and json_type not in SCALAR_TYPES:
+                _add_undecoded(patch, name, value, live_value)
             elif live_value is not value and (
                 type(live_value) is not json_type or live_value != value
             ):
+                require_plain(live_value)
                 # Go: "Key was added", "Types have changed", and
                 # replacePatchFieldIfNotEqual for scalars of one type.
                 if value is None and live_value is ABSENT and self._only_unmet:
@@ -181,9 +188,7 @@ class Diff:
         if retain_keys and (
             patch or (live_has_more and _has_more_fields(live, modified))
         ):
-            retained = [name for name, value in modified.items() if value is not None]
-            if retained:
-                patch[RETAIN_KEYS] = [*sorted(retained)]
+            _retain_keys(patch, modified)
         return patch
 
     def _check_field(self, name: str, sent: Value, modified: JSON, levels: int) -> None:
@@ -233,6 +238,8 @@ class Diff:
 
         Go: handleMapDiff.
         """
+        require_plain(base)
+        require_plain(live)
         if field is None or field.replaces or not field.type.structured:
             base, live = _share_equal(base, live, modified)
         if live is modified and not _may_have_deletions(base, modified):
@@ -306,6 +313,8 @@ class Diff:
 
         These are the list and its directives. Go: handleSliceDiff.
         """
+        require_plain(base)
+        require_plain(live)
         base, live = _share_equal(base, live, modified)
         if live is modified and not _may_have_deletions(base, modified):
             return {}
@@ -482,6 +491,25 @@ class Diff:
         if elements:
             patch[name] = elements
         return patch
+
+
+def _retain_keys(patch: JSONObject, modified: JSONObject) -> None:
+    """Put the names of the fields into the patch, but for those that are null."""
+    retained = [name for name, value in modified.items() if value is not None]
+    if retained:
+        patch[RETAIN_KEYS] = [*sorted(retained)]
+
+
+def _add_undecoded(patch: JSONObject, name: str, value: JSON, live: Value) -> None:
+    """Put a value that smp.wire left undecoded into the patch, if it is new to live.
+
+    Otherwise live has the same one. Raises NotPlainError for any other value that is
+    not plain JSON.
+    """
+    if type(value) is not RawJSON or (live is not ABSENT and live is not value):
+        raise NotPlainError
+    if live is ABSENT:
+        patch[name] = value
 
 
 def _share_equal(base: Value, live: Value, modified: JSON) -> tuple[Value, Value]:

@@ -12,7 +12,18 @@ from typing import Final, cast
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Path
 from smp.strategic._ordering import element_type, keys_of, merge_key_of, plain_keys
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, ScalarKey, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    require_known,
+    require_plain,
+    shown,
+    type_name,
+)
 
 MARKER: Final = "$patch"
 DELETE: Final = "delete"
@@ -221,6 +232,8 @@ def read_list(patch: JSONArray, merge_key: str) -> PatchList:
     deleted: set[ScalarKey] = set()
     replaces = False
     for index, element in enumerate(patch):
+        if not isinstance(element, dict):
+            require_plain(element)
         marker = element.get(MARKER, ABSENT) if isinstance(element, dict) else ABSENT
         if marker is not ABSENT:
             # The fields of such an element are not merged.
@@ -254,7 +267,7 @@ def _has_marked_elements(elements: JSONArray) -> bool:
 def unknown_marker(marker: JSON | Absent) -> PatchError:
     """Make the error for a ``$patch`` that is neither ``replace`` nor ``delete``."""
     return PatchError(
-        f"{MARKER}: {marker!r} is not a directive",
+        f"{MARKER}: {shown(marker)} is not a directive",
         code="unknown-directive",
         path=Path((MARKER,)),
         hint=f"{REPLACE} or {DELETE}; merging needs no directive",
@@ -270,6 +283,7 @@ def retained_keys(patch: PatchObject) -> set[str]:
     """
     listed = patch.retained
     if not isinstance(listed, list):
+        require_plain(listed)
         raise _not_names(listed)
     names: set[str] = set()
     for name in listed:
@@ -436,4 +450,5 @@ def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
         except SmpError as error:
             raise error.within(step) from None
         return elements if changed else value
+    require_known(value)
     return value

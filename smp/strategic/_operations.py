@@ -15,7 +15,9 @@ from smp.errors import (
     bounded,
 )
 from smp.paths import Path
+from smp.plain import as_plain_object, not_an_object, over_json
 from smp.schema.model import Schema
+from smp.stack import require_stack
 from smp.strategic._amend import amend
 from smp.strategic._apply import apply_object
 from smp.strategic._compose import compose_objects
@@ -41,7 +43,7 @@ class Patches(msgspec.Struct, frozen=True):
     deletes: bool
 
 
-@bounded("the object")
+@over_json("the object", "original", "modified")
 def two_way_patch(
     original: JSONObject, modified: JSONObject, schema: Schema
 ) -> JSONObject:
@@ -56,7 +58,7 @@ def two_way_patch(
     return Diff().objects(original, original, modified, schema.type)
 
 
-@bounded("the object")
+@over_json("the object", "last_applied", "modified", "live")
 def three_way_patch(
     last_applied: JSONObject | None,
     modified: JSONObject,
@@ -122,7 +124,7 @@ def compute_patches(
     return patches
 
 
-@bounded("the object")
+@over_json("the object", "original", "patch")
 def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
     """Apply a strategic merge patch to an object, as an API server stores the result.
 
@@ -143,10 +145,16 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
     patch has that effect. Go:
     strategicpatch.MergeStrategicMergeMapPatchUsingLookupPatchMeta, less its losses.
     """
+    if not isinstance(patches, Iterable):
+        raise ObjectError(
+            f"patches are objects, not {type_name(patches)}", code="not-an-object"
+        )
     composed: JSONObject = {}
-    for index, patch in enumerate(patches):
-        _require_objects(**{f"patches[{index}]": patch})
+    for index, given in enumerate(patches):
+        # Composing looks at all of a patch, so all of it is converted at once.
+        patch = as_plain_object(f"patches[{index}]", given)
         check_depth(patch)
+        require_stack(patch)
         # Composing does not look into all parts of a patch, such as what a later patch
         # replaces.
         check_retained(patch)
@@ -166,7 +174,7 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
     return composed
 
 
-@bounded("the patch")
+@over_json("the patch", "left", "right")
 def find_conflicts(
     left: JSONObject, right: JSONObject, schema: Schema
 ) -> tuple[Conflict, ...]:
@@ -209,7 +217,7 @@ def leftover_directives(
     return leftovers(live, patch, result, schema.type)
 
 
-@bounded("the object")
+@over_json("the object", "last_applied", "modified", "result")
 def unmet_paths(
     last_applied: JSONObject, modified: JSONObject, result: JSONObject, schema: Schema
 ) -> tuple[Path, ...]:
@@ -227,9 +235,7 @@ def unmet_paths(
 def _require_objects(**values: object) -> None:
     for name, value in values.items():
         if type(value) is not dict:
-            raise ObjectError(
-                f"{name} is an object, not {type_name(value)}", code="not-an-object"
-            )
+            raise not_an_object(name, value)
 
 
 def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:

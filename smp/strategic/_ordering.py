@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import Final, TypeAlias, TypeVar, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
-from smp.values import ABSENT, JSON, Absent, JSONArray, ScalarKey, scalar_key, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    ScalarKey,
+    require_plain,
+    scalar_key,
+    type_name,
+)
 
 ListError: TypeAlias = type[ObjectError] | type[PatchError]
 Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
@@ -34,6 +43,7 @@ def element_type(*lists: JSONArray, error: ListError = ObjectError) -> type | No
         for element in elements:
             other = type(element)
             if other is not json_type:
+                require_plain(element)
                 if json_type is not None or other in _UNMERGEABLE:
                     raise _type_error(lists, error)
                 json_type = other
@@ -61,6 +71,7 @@ def merge_key_of(
     object or a list there.
     """
     if not isinstance(element, dict):
+        require_plain(element)
         raise error(
             f"an object is expected, not {type_name(element)}", code="not-an-object"
         ).within(index)
@@ -97,7 +108,7 @@ def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
     keys: list[ScalarKey] = []
     for element in elements:
         key = element.get(merge_key) if isinstance(element, dict) else None
-        if isinstance(key, str) or type(key) is int:
+        if type(key) is str or type(key) is int:
             keys.append(key)
         else:
             return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-from smp.errors import ObjectError, bounded
+from smp.errors import UnionError
+from smp.plain import not_an_object, over_json, plain
 from smp.schema.model import Schema
 from smp.schema.walk import (
     Interest,
@@ -19,17 +20,18 @@ from smp.unions._normalize import (
     NormalizationRule,
     raise_problems,
 )
-from smp.unions._profiles import OFF, PROFILES, profile_named
+from smp.unions._profiles import OFF, PROFILES, profile_named, unknown_profile
 from smp.unions._results import Normalization
 from smp.unions._validate import (
     DESIRED,
     ValidationInterest,
     ValidationRule,
 )
-from smp.values import ABSENT, JSON, JSONObject, as_object, type_name
+from smp.values import ABSENT, JSON, JSONObject, as_object
 from smp.violations import Violation
 
 OnConflict: TypeAlias = Literal["error", "clear"]
+_ON_CONFLICT: Final = ("error", "clear")
 
 # An interest holds no state of a walk, so each is made once.
 NORMALIZATION_INTERESTS: Final[Mapping[str, Interest]] = {
@@ -65,11 +67,31 @@ def normalize_unions(
     UnionError for what a profile refuses (all at once), SchemaError for unions that
     contradict themselves. KEP-1027, Normalization.
     """
-    unchanged = new is old
-    if unchanged and type(new) is dict and profile in schema.at_rest:
+    if on_conflict not in _ON_CONFLICT:
+        raise UnionError(
+            f"unknown treatment of conflicts {on_conflict!r}",
+            code="unknown-option",
+            hint=" or ".join(_ON_CONFLICT),
+        )
+    if not isinstance(profile, str):
+        raise unknown_profile(profile)
+    if new is old and type(new) is dict and profile in schema.at_rest:
         return Normalization(new)
+    # Only what changed pays for the guard.
+    return _normalized(old, new, schema, profile, patch, on_conflict)
+
+
+@over_json("the object", "old", "new", "patch")
+def _normalized(
+    old: JSONObject | None,
+    new: JSONObject,
+    schema: Schema,
+    profile: str,
+    patch: JSONObject | None,
+    on_conflict: OnConflict,
+) -> Normalization:
     _require_object(new)
-    if unchanged and not acts_unasked(schema, profile):
+    if new is old and not acts_unasked(schema, profile):
         schema.at_rest.add(profile)
         return Normalization(new)
     if not profile_named(profile).rules:
@@ -77,7 +99,7 @@ def normalize_unions(
     plan = plan_of(schema.types, _NORMALIZATION[profile])
     rule = NormalizationRule(
         plan,
-        ABSENT if patch is None else patch,
+        ABSENT if patch is None else plain(patch),
         clear_conflicts=on_conflict == "clear",
     )
     result = _run(Walk(plan, [rule]), old, new, schema)
@@ -99,8 +121,22 @@ def validate_unions(
     tolerated, and what ``new`` shares with ``old`` is not looked at. KEP-1027,
     Validation.
     """
+    if not isinstance(profile, str):
+        raise unknown_profile(profile)
     if new is old and ratchet and type(new) is dict and profile in PROFILES:
         return ()
+    return _violations(old, new, schema, profile, ratchet=ratchet)
+
+
+@over_json("the object", "old", "new")
+def _violations(
+    old: JSONObject | None,
+    new: JSONObject,
+    schema: Schema,
+    profile: str,
+    *,
+    ratchet: bool,
+) -> tuple[Violation, ...]:
     _require_object(new)
     if profile_named(profile) is OFF:
         return ()
@@ -129,14 +165,10 @@ def contradictions(desired: JSONObject, schema: Schema) -> tuple[Violation, ...]
     return tuple(rule.violations)
 
 
-@bounded("the object")
 def _run(walk: Walk, old: JSONObject | None, new: JSONObject, schema: Schema) -> JSON:
-    # Only a walk can be too deep, so an unchanged object does not pay for the guard.
     return walk.run(ABSENT if old is None else old, new, schema.type)
 
 
 def _require_object(value: object) -> None:
     if type(value) is not dict:
-        raise ObjectError(
-            f"an object is expected, not {type_name(value)}", code="not-an-object"
-        )
+        raise not_an_object("the new value", value)

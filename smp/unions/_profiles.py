@@ -25,6 +25,7 @@ import msgspec
 
 from smp.errors import UnionError
 from smp.schema.union_groups import Member, UnionGroup
+from smp.values import shown
 
 Range: TypeAlias = tuple[int, int]
 MANY: Final = 1_000_000
@@ -291,15 +292,20 @@ PROFILES: Final[Mapping[str, Profile]] = {
 }
 
 
-def profile_named(name: str) -> Profile:
+def profile_named(name: object) -> Profile:
     """Return a profile by its name. Raises UnionError for a name that there is not."""
-    if name not in PROFILES:
-        raise UnionError(
-            f"unknown union profile {name!r}",
-            code="unknown-profile",
-            hint=", ".join(PROFILES),
-        )
+    if not isinstance(name, str) or name not in PROFILES:
+        raise unknown_profile(name)
     return PROFILES[name]
+
+
+def unknown_profile(name: object) -> UnionError:
+    """Make the error for a profile that there is not."""
+    return UnionError(
+        f"unknown union profile {shown(name)}",
+        code="unknown-profile",
+        hint=", ".join(PROFILES),
+    )
 
 
 def profile_of(union: UnionGroup, asked: Profile) -> Profile:

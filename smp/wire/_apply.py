@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from smp import three_way
-from smp.codec import decode_object, encode
+from smp.codec import Text, decode_object, encode
 from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import Schema, UnknownFields
@@ -34,9 +34,9 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
 
 def three_way_apply(
-    last_applied: bytes | None,
-    modified: bytes,
-    live: bytes,
+    last_applied: Text | None,
+    modified: Text,
+    live: Text,
     schema: Schema,
     *,
     profile: str = "kep1027",

@@ -3,6 +3,8 @@
 JSON is read as an API server reads it: UTF-8, the last of two equal keys wins, integers
 of any size stay integers; NaN, Infinity and numbers beyond a double are errors.
 
+A document may be text, bytes, or a buffer of bytes.
+
 What a small patch does not touch is checked, but not decoded and printed again: it
 goes from input to output with the spelling of its numbers, which may be beyond a
 double, and, below the members of spec and the like, byte by byte.
@@ -11,7 +13,7 @@ double, and, below the members of spec and the like, byte by byte.
 from __future__ import annotations
 
 from smp import strategic
-from smp.codec import decode_object, encode
+from smp.codec import Text, as_bytes, decode_object, encode
 from smp.errors import SmpError
 from smp.schema.model import Schema
 from smp.wire._lazy import decoded_along, decoded_together
@@ -21,31 +23,32 @@ from smp.wire._lazy import decoded_along, decoded_together
 # raises the error that it raises over objects.
 
 
-def two_way_patch(original: bytes, modified: bytes, schema: Schema) -> bytes:
+def two_way_patch(original: Text, modified: Text, schema: Schema) -> bytes:
     """Compute a two-way patch; see smp.two_way_patch."""
-    objects = decoded_together([original, modified], schema)
+    documents = [as_bytes(original), as_bytes(modified)]
+    objects = decoded_together(documents, schema)
     if objects is not None:
         try:
             patch = strategic.two_way_patch(objects[0], objects[1], schema)
             return encode(patch)
         except SmpError:
             pass  # it is raised again below
-    before, after = decode_object(original), decode_object(modified)
+    before, after = [decode_object(data) for data in documents]
     return encode(strategic.two_way_patch(before, after, schema))
 
 
 def three_way_patch(
-    last_applied: bytes | None,
-    modified: bytes,
-    live: bytes,
+    last_applied: Text | None,
+    modified: Text,
+    live: Text,
     schema: Schema,
     *,
     overwrite: bool = True,
 ) -> bytes:
     """Compute a three-way patch; see smp.three_way_patch."""
-    documents = [live, modified]
+    documents = [as_bytes(live), as_bytes(modified)]
     if last_applied is not None:
-        documents = [last_applied, live, modified]
+        documents = [as_bytes(last_applied), *documents]
     # A conflict carries the values of all sides, so all of them are decoded.
     objects = decoded_together(documents, schema) if overwrite else None
     if objects is not None:
@@ -63,13 +66,14 @@ def three_way_patch(
     return encode(patch)
 
 
-def apply_patch(original: bytes, patch: bytes, schema: Schema) -> bytes:
+def apply_patch(original: Text, patch: Text, schema: Schema) -> bytes:
     """Apply a strategic merge patch; see smp.apply_patch."""
-    change = decode_object(patch)
-    live = decoded_along(change, original, schema, length=len(patch))
+    document, change_document = as_bytes(original), as_bytes(patch)
+    change = decode_object(change_document)
+    live = decoded_along(change, document, schema, length=len(change_document))
     if live is not None:
         try:
             return encode(strategic.apply_patch(live, change, schema))
         except SmpError:
             pass  # it is raised again below
-    return encode(strategic.apply_patch(decode_object(original), change, schema))
+    return encode(strategic.apply_patch(decode_object(document), change, schema))

@@ -25,6 +25,7 @@ SUITES: Final = (
     "tests/engine/test_laws.py",
     "tests/engine/test_arguments.py",
     "tests/engine/test_pickling.py",
+    "tests/engine/test_plain.py",
     "tests/engine/test_robustness.py::test_bottomless_values_are_an_error_or_a_result",
     "tests/engine/test_robustness.py::test_a_bottomless_patch_is_too_deep",
 )

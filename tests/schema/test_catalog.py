@@ -709,10 +709,5 @@ def test_deep_nesting_is_an_error_of_its_own() -> None:
     deep: JSON = {}
     for _ in range(100_000):
         deep = {"items": deep}
-    twice = (
-        Catalog.from_openapi(CRON_TAB)
-        .with_overlay({"types": {"Step": deep}})
-        .with_overlay({"types": {"Step": deep}})
-    )
     with pytest.raises(DepthError):
-        twice.schema("example.com/v1", "CronTab").descend("target")
+        Catalog.from_openapi(CRON_TAB).with_overlay({"types": {"Step": deep}})
