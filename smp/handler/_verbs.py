@@ -75,8 +75,9 @@ def _of_plain(outcome: Callable[[object], Outcome], stored: Stored) -> Outcome:
         return outcome(as_bytes(stored))
     try:
         require_stack(stored)
-        return outcome(stored)
     except RecursionError:
         raise too_deep("the stored object") from None
+    try:
+        return outcome(stored)
     except NotPlainError:
         return outcome(as_plain_object("the stored object", stored))
