@@ -68,6 +68,15 @@ def test_generate_reports_a_misused_marker_with_its_file(tmp_path: Path) -> None
     assert f"{source}:" in failed.stderr
 
 
+def test_generate_says_that_a_directory_has_no_go_files(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    failed = run("openapi", "generate", str(empty))
+    assert failed.exit_code == 2
+    assert "there is no Go file in the directory" in failed.stderr
+    assert f"{empty}\n" in failed.stderr
+
+
 def test_a_generated_document_describes_a_kind_for_patch(tmp_path: Path) -> None:
     schema = tmp_path / "shop.json"
     schema.write_text(run("openapi", "generate", "types.go").stdout)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smp
-from smp.errors import DepthError, DocumentError, SmpError
+from smp.errors import DepthError, DocumentError, SchemaError, SmpError
 from smp.schema.model import TypeDocument
 from smp.schema.sources.golang import generate
 from smp.schema.sources.golang.files import read_sources
@@ -184,6 +184,19 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
             "unreadable-file",
             str(path),
         )
+
+
+def test_no_sources_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("package p\n")
+    with pytest.raises(DocumentError, match="there is no Go file") as in_directory:
+        smp.Catalog.from_go([tmp_path])
+    assert in_directory.value.source == str(tmp_path)
+    with pytest.raises(SchemaError, match="there are no Go sources") as without_paths:
+        smp.Catalog.from_go([])
+    with pytest.raises(SchemaError, match="there are no Go sources"):
+        generate({})
+    for error in (in_directory.value, without_paths.value):
+        assert (error.code, bool(error.hint)) == ("missing-source", True)
 
 
 # --- end to end ---

@@ -176,6 +176,11 @@ type T struct {
             "unresolvable-type",
             "cannot be inlined without its source",
         ),
+        (
+            META + "type T struct {\nmetav1.Time\n}",
+            "unresolvable-type",
+            "Time encodes itself as JSON, and so a struct that embeds it",
+        ),
     ],
 )
 def test_an_invalid_json_field_is_an_error(source: str, code: str, text: str) -> None:
@@ -373,10 +378,6 @@ type T struct {
             }
         }
     }
-
-
-def test_without_sources_there_are_no_schemas() -> None:
-    assert schemas_of_files({}) == {}
 
 
 def test_an_unknown_profile_or_version_is_an_error() -> None:

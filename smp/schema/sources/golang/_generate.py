@@ -67,8 +67,8 @@ def generate(
     Raises DocumentError, with file and line, for a syntax error (go-syntax), a misused
     marker (marker-misuse), a type without a schema (unresolvable-type) and the like;
     several problems are one error that lists them. Raises SchemaError for an unknown
-    profile or version, DepthError for nesting beyond the interpreter's stack. Sources:
-    KEP-1027, KEP-2887, kube-openapi's generators.
+    profile or version and for no sources at all, DepthError for nesting beyond the
+    interpreter's stack. Sources: KEP-1027, KEP-2887, kube-openapi's generators.
     """
     if profile not in PROFILES:
         raise SchemaError(
@@ -79,6 +79,12 @@ def generate(
     if version not in _REFERENCES:
         raise SchemaError(
             f"unknown OpenAPI version {version}", code="unknown-version", hint="2 or 3"
+        )
+    if not sources:
+        raise SchemaError(
+            "there are no Go sources",
+            code="missing-source",
+            hint="the text of at least one Go file, by its path",
         )
     problems = Problems()
     files = []

@@ -171,7 +171,15 @@ class StructReader:
                 for name, key in members
             )
             return self.read(StructType(field.at, type_meta), field.at, "TypeMeta")
-        if isinstance(resolved, PublishedType | WellKnownType):
+        if isinstance(resolved, WellKnownType):
+            # Embedding promotes its MarshalJSON (Go specification, "Struct types").
+            raise field.at.error(
+                f"{field.name} encodes itself as JSON, and so a struct that embeds it",
+                code="unresolvable-type",
+                hint="give the field a JSON name, or mark the struct with "
+                "+k8s:openapi-gen=false",
+            )
+        if isinstance(resolved, PublishedType):
             raise field.at.error(
                 f"{field.name} cannot be inlined without its source",
                 code="unresolvable-type",

@@ -18,11 +18,20 @@ def read_sources(paths: Iterable[str | PathLike[str]]) -> dict[str, str]:
 
     In directories, tests, ``zz_generated`` and protobuf files are left out, and so are
     ``vendor``, ``testdata`` and names that begin with a dot or an underscore, as the go
-    command does. Raises DocumentError (code unreadable-file).
+    command does. Raises DocumentError (code unreadable-file, or missing-source for a
+    directory without Go files).
     """
     sources: dict[str, str] = {}
     for argument in paths:
-        for path in _go_files(Path(argument)):
+        found = [*_go_files(Path(argument))]
+        if not found:
+            raise DocumentError(
+                "there is no Go file in the directory",
+                code="missing-source",
+                source=str(argument),
+                hint="tests, generated files, vendor and testdata are left out",
+            )
+        for path in found:
             try:
                 sources[str(path)] = path.read_text(encoding="utf-8")
             except OSError as error:
