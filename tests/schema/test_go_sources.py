@@ -266,6 +266,22 @@ def module(path: str) -> Path:
     return found[-1]
 
 
+@pytest.mark.parametrize(
+    "profile",
+    [
+        pytest.param(each, marks=[] if each == "kep1027" else pytest.mark.slow)
+        for each in PROFILES
+    ],
+)
+def test_the_whole_of_the_kubernetes_api_is_generated(profile: str) -> None:
+    document = generate(read_sources([module("k8s.io/api")]), profile=profile)
+    types = compile_documents(document).types
+    assert len(types) > 1200
+    limited = types["io.k8s.api.flowcontrol.v1.LimitResponse"]
+    assert isinstance(limited, dict)
+    assert ("unions" in limited) == (profile != "off")
+
+
 def patched_fields(document: TypeDocument) -> dict[str, JSON]:
     """Keep what concerns patches: strategy, merge key, list type and map keys, map
     type, by field.

@@ -125,6 +125,177 @@ def test_a_union_with_markers_of_two_kinds_is_published_once() -> None:
     ]
 
 
+PROFILES = ["kep2019", "smd", "kep1027-draft", "kep1027", "validate-only"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_slices_maps_and_primitives_are_members_of_a_declarative_union(
+    profile: str,
+) -> None:
+    """As in resource/v1, DeviceAttribute and ResourceSliceSpec."""
+    source = """
+type T struct {
+	// +k8s:alpha(since: "1.37")=+k8s:ifEnabled(Gate)=+k8s:unionMember
+	Bools []bool `json:"bools,omitempty"`
+	// +k8s:ifEnabled("Gate")=+k8s:beta(since: "1.37")=+k8s:unionMember
+	Labels map[string]string `json:"labels,omitempty"`
+	// +k8s:unionMember
+	Int *int64 `json:"int,omitempty"`
+	// +k8s:zeroOrOneOfMember(union: "other")
+	Name string `json:"name,omitempty"`
+	// +k8s:zeroOrOneOfMember(union: "other", memberName: "Id")
+	UID string `json:"uid,omitempty"`
+}"""
+    by_field = {"bools": "Bools", "int": "Int", "labels": "Labels"}
+    assert schemas(source, profile)["p.T"]["x-kubernetes-unions"] == [
+        {"fields-to-discriminateBy": by_field},
+        {"fields-to-discriminateBy": {"name": "Name", "uid": "Id"}},
+    ]
+
+
+def test_a_union_of_list_elements_is_not_published() -> None:
+    """As in certificates/v1, CertificateSigningRequestStatus: OpenAPI has no form."""
+    source = """
+type C struct {
+	Type string `json:"type"`
+}
+type T struct {
+	// +listType=map
+	// +listMapKey=type
+	// +k8s:beta(since: "1.37")=+k8s:item(type: "Approved")=+k8s:zeroOrOneOfMember
+	// +k8s:beta(since: "1.37")=+k8s:item(type: "Denied")=+k8s:zeroOrOneOfMember
+	Conditions []C `json:"conditions,omitempty"`
+}"""
+    assert "x-kubernetes-unions" not in json.dumps(schemas(source))
+
+
+# The spellings of 1.37 and of 1.36, as in flowcontrol/v1, PriorityLevelConfiguration.
+MODES_OF_1_37 = """
+type T struct {
+	// +k8s:beta(since: "1.37")=+k8s:modeDiscriminator
+	Mode Mode `json:"mode"`
+	// +k8s:beta(since: "1.37")=+k8s:ifMode("A")=+k8s:required
+	Alpha *int `json:"alpha,omitempty"`
+	// +k8s:ifMode(mode: "B")=+k8s:optional
+	Beta []int `json:"beta,omitempty"`
+}"""
+MODES_OF_1_36 = """
+type T struct {
+	// +k8s:alpha(since: "1.36")=+k8s:discriminator
+	Mode Mode `json:"mode"`
+	// +k8s:alpha(since: "1.36")=+k8s:member("A")=+k8s:required
+	// +k8s:alpha(since: "1.36")=+k8s:member("B")=+k8s:forbidden
+	Alpha *int `json:"alpha,omitempty"`
+	// +k8s:member(value: "B")=+k8s:optional
+	Beta []int `json:"beta,omitempty"`
+}"""
+
+
+@pytest.mark.parametrize("source", [MODES_OF_1_37, MODES_OF_1_36])
+def test_a_field_of_one_mode_is_the_member_that_the_mode_selects(source: str) -> None:
+    mode = properties(MODE + source)["mode"]
+    assert isinstance(mode, dict)
+    assert mode["x-kubernetes-unions"] == {
+        "fieldMembers": {
+            "": None,
+            "A": {"name": "alpha", "optional": False},
+            "B": {"name": "beta", "optional": True},
+        }
+    }
+    plain = source.replace("Mode Mode", "Mode string")
+    for profile in PROFILES:
+        assert schemas(plain, profile)["p.T"]["x-kubernetes-unions"] == [
+            {
+                "discriminator": "mode",
+                "fields-to-discriminateBy": {"alpha": "A", "beta": "B"},
+            }
+        ]
+
+
+def test_a_field_that_a_mode_does_not_select_alone_is_no_member() -> None:
+    source = """
+type T struct {
+	// +k8s:modeDiscriminator(modality: "m")
+	Mode string `json:"mode"`
+	// +k8s:modeDiscriminator(modality: "n")
+	On bool `json:"on"`
+	// +k8s:ifMode("A", modality: "m")=+k8s:required
+	Alone *int `json:"alone,omitempty"`
+	// +k8s:ifMode("A", modality: "m")=+k8s:optional
+	// +k8s:ifMode("B", modality: "m")=+k8s:required
+	Twice *int `json:"twice,omitempty"`
+	// +k8s:ifMode("C", modality: "m")=+k8s:required
+	First *int `json:"first,omitempty"`
+	// +k8s:ifMode("C", modality: "m")=+k8s:required
+	Second *int `json:"second,omitempty"`
+	// +k8s:ifMode("D", modality: "m")=+k8s:minimum=1
+	Always int `json:"always"`
+	// +k8s:ifMode("true", modality: "n")=+k8s:required
+	Switched *int `json:"switched,omitempty"`
+}"""
+    assert schemas(source)["p.T"]["x-kubernetes-unions"] == [
+        {"discriminator": "mode", "fields-to-discriminateBy": {"alone": "A"}}
+    ]
+
+
+def test_the_value_of_a_mode_comes_before_the_name_of_the_field() -> None:
+    """As in flowcontrol/v1, LimitResponse: kube-openapi publishes Queuing, the server
+    knows Queue.
+    """
+    source = """
+// +union
+type T struct {
+	// +unionDiscriminator
+	// +k8s:modeDiscriminator
+	Type string `json:"type"`
+	// +optional
+	// +k8s:ifMode("Queue")=+k8s:required
+	Queuing *int `json:"queuing,omitempty"`
+}"""
+    for profile, value in (("kep1027", "Queue"), ("kep2019", "Queuing")):
+        assert schemas(source, profile)["p.T"]["x-kubernetes-unions"] == [
+            {"discriminator": "type", "fields-to-discriminateBy": {"queuing": value}}
+        ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line", "text"),
+    [
+        (
+            '// +k8s:ifMode("A")=+k8s:required\n' + A,
+            3,
+            "the struct has no discriminator of these modes",
+        ),
+        (
+            "// +k8s:unionMember\nB struct{}\n",
+            3,
+            "B cannot be unset, so it is no member",
+        ),
+        (
+            '// +k8s:modeDiscriminator\nD Mode `json:"d"`\n'
+            '// +k8s:ifMode("Z")=+k8s:required\n' + A,
+            5,
+            "'Z' is not a value of the discriminator",
+        ),
+        ("// +k8s:unionDiscriminator\nD int\n", 3, "a discriminator is a string"),
+        ("// +unionDiscriminator\nD int\n", 3, "a discriminator is a string"),
+    ],
+)
+def test_a_marker_of_declarative_validation_is_misused(
+    fields: str, line: int, text: str
+) -> None:
+    error = problem(f"type T struct {{\n{fields}}}\n{MODE}")
+    assert (error.line, error.code) == (line, "marker-misuse")
+    assert text in str(error)
+
+
+def test_a_discriminator_without_members_is_no_union() -> None:
+    """As in admissionregistration/v1, Mutation (Go: parseUnionMembers)."""
+    for profile in PROFILES:
+        found = schemas(f"type T struct {{\n{DISCRIMINATOR}{A}}}", profile)
+        assert "x-kubernetes-unions" not in json.dumps(found)
+
+
 # --- misuse: kube-openapi's generator logs it, or does not check it ---
 
 

@@ -16,14 +16,14 @@ import msgspec
 
 from smp.schema.sources.golang._syntax import Comment
 
-# Declarative validation marks how stable a marker is:
-# +k8s:beta(since: "1.37")=+k8s:unionMember
-_STABILITY: Final = re.compile(r"k8s:(?:alpha|beta)\([^)]*\)=\+")
+# Declarative validation says how stable a marker is, and of which feature gate it is:
+# +k8s:beta(since: "1.37")=+k8s:ifEnabled(Gate)=+k8s:unionMember
+_WRAPPERS: Final = re.compile(r"(?:k8s:(?:alpha|beta|ifEnabled)\([^)]*\)=\+)*")
 # The name and its arguments, which may contain an equals sign; the value follows them.
 _HEAD: Final = re.compile(r"[^=(]*(?:\([^)]*\))?[^=]*")
 _NAME_BEFORE_OPTIONS: Final = re.compile(r"unionMember(?=,)|k8s:\w+(?=\()")
 _ARGUMENT: Final = re.compile(
-    r"""(\w+)\s*:\s*(?:"([^"]*)"|'([^']*)'|`([^`]*)`|([\w.-]+))"""
+    r"""(?:(\w+)\s*:\s*)?(?:"([^"]*)"|'([^']*)'|`([^`]*)`|([\w.-]+))"""
 )
 _TAG: Final = re.compile(r'\s*([^\s":]+):("(?:[^"\\\n]|\\.)*")')
 
@@ -37,7 +37,7 @@ class Marker(msgspec.Struct, frozen=True):
 
     @property
     def arguments(self) -> dict[str, str]:
-        """The named arguments of ``name(key: "value", ..)``."""
+        """The arguments of ``name(key: "value", ..)``; the key may be left out."""
         arguments: dict[str, str] = {}
         for match in _ARGUMENT.finditer(self.name.partition("(")[2]):
             # One of the four ways to write a value matched.
@@ -62,8 +62,8 @@ def markers(comment: Comment) -> Markers:
         line = comment_line.text.strip()
         if not line.startswith("+"):
             continue
-        # The stability of a marker does not change what it means.
-        text = _STABILITY.sub("", line[1:], count=1)
+        # A wrapper does not change what the marker means.
+        text = _WRAPPERS.sub("", line[1:], count=1)
         head_match = _HEAD.match(text)
         head = head_match[0] if head_match else text
         marker = Marker(comment_line.number, head, text[len(head) + 1 :])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.schema.sources.golang._packages import BasicType, Packages
+from smp.schema.sources.golang._packages import BasicType, DeclaredType, Packages
 from smp.schema.sources.golang._problems import Problems
 from smp.schema.sources.golang._structs import GoStruct
+from smp.schema.sources.golang._syntax import StructType
 from smp.schema.sources.golang._union_markers import UNION_MARKERS, GoUnion
 from smp.schema.sources.golang._union_profiles import MarkerProfile
 
@@ -51,6 +52,15 @@ class UnionChecks:
                 if type_ != BasicType("string"):
                     problem = "a discriminator is a string"
                     self._problems.misuse_on(field, name, problem)
+            # "can only be used on nilable and primitive types" (Go: validation-gen's
+            # processFieldMemberValidations). A struct has no value that means unset.
+            for name in ("k8s:unionMember", "k8s:zeroOrOneOfMember"):
+                if name not in field.markers:
+                    continue
+                resolved = self._packages.resolve(field.field.type)
+                if isinstance(resolved, DeclaredType | StructType):
+                    problem = f"{field.name} cannot be unset, so it is no member"
+                    self._problems.misuse_on(field, name, problem, "use a pointer")
             # Go: kube-openapi's parseUnionMembers raises the same error.
             if "union" in field.markers:
                 problem = "+union marks a struct, not a field"

@@ -11,17 +11,27 @@
                                             ``+unionDiscriminatedBy`` names the
                                             discriminator.
 ``+k8s:unionMember(union:, memberName:)``   Declarative validation (code-generator's
-                                            validation-gen).
+``+k8s:zeroOrOneOfMember(union:, ..)``      validation-gen). At most one member of the
+                                            second kind is set, exactly one of the first
+                                            kind.
+``+k8s:ifMode(VALUE)=RULE``                 Declarative validation, modes: what holds
+``+k8s:member(VALUE)=RULE``                 for a field while the discriminator has the
+                                            value. The second is the spelling of 1.36.
 ==========================================  ============================================
 
+The markers of a union of list elements, ``+k8s:item(KEY: VALUE)=+k8s:unionMember``, are
+not read: OpenAPI has no form for it.
+
 ``+unionDiscriminator`` belongs to the first three, ``+k8s:unionDiscriminator(union:)``
-to the last.
+to the fourth, ``+k8s:modeDiscriminator(modality:)`` to the last, which was
+``+k8s:discriminator(name:)`` in 1.36.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -37,6 +47,17 @@ UNION_MARKERS = (
     "unionDeprecated",
     "k8s:unionDiscriminator",
     "k8s:unionMember",
+    "k8s:zeroOrOneOfMember",
+    "k8s:ifMode",
+    "k8s:member",
+)
+# Modes: the markers of the discriminator and of the other fields, the argument that
+# names one of several groups for each, and the one that has the value of the
+# discriminator, if it is named at all (Go: validators/mode.go; in 1.36
+# validators/discriminator.go).
+_MODES: Final = (
+    ("k8s:modeDiscriminator", "modality", "k8s:ifMode", "modality", "mode"),
+    ("k8s:discriminator", "name", "k8s:member", "discriminator", "value"),
 )
 
 
@@ -167,16 +188,68 @@ def unions_of_validation(
         for marker in field.markers.get("k8s:unionDiscriminator", ()):
             name = marker.arguments.get("union", "")
             discriminators.setdefault(name, []).append(field)
-        for marker in field.markers.get("k8s:unionMember", ()):
-            name = marker.arguments.get("union", "")
-            value = marker.arguments.get("memberName", field.field.name)
-            members.setdefault(name, []).append(GoUnionMember(field, value))
+        for marker_name in ("k8s:unionMember", "k8s:zeroOrOneOfMember"):
+            for marker in field.markers.get(marker_name, ()):
+                name = marker.arguments.get("union", "")
+                value = marker.arguments.get("memberName", field.field.name)
+                members.setdefault(name, []).append(GoUnionMember(field, value))
     for name in {**discriminators, **members}:
         discriminator = _only(
             discriminators.get(name, ()), "k8s:unionDiscriminator", problems
         )
         values = values_of(discriminator) if discriminator else ()
         yield GoUnion(discriminator, tuple(members.get(name, ())), values)
+
+
+def unions_of_modes(
+    struct: GoStruct, problems: Problems, values_of: ValuesOf
+) -> Iterator[GoUnion]:
+    """Read the unions that the modes of declarative validation make.
+
+    A field with rules for some values of the discriminator is forbidden for all others
+    (Go: validators/mode.go, generateMemberFieldValidation), so it is the member that
+    the one value selects for which it is not. It may be left out there unless a rule
+    says ``+k8s:required``. A field that several values select, that shares its value
+    with another field, or that is always written is no member: a union has one optional
+    member for a value.
+    """
+    for of_discriminator, group_name, of_member, group_of_member, mode in _MODES:
+        discriminators: dict[str, JSONField] = {}
+        members: dict[str, list[GoUnionMember]] = {}
+        for field in struct.fields_with(of_discriminator):
+            for marker in field.markers[of_discriminator]:
+                group = marker.arguments.get(group_name, "")
+                discriminators.setdefault(group, field)
+        for field in struct.fields_with(of_member):
+            # The rules of the field by the group and the value that they are for.
+            rules: dict[str, dict[str, list[str]]] = {}
+            for marker in field.markers[of_member]:
+                group = marker.arguments.get(group_of_member, "")
+                value = marker.arguments.get(mode) or marker.arguments.get("", "")
+                of_value = rules.setdefault(group, {}).setdefault(value, [])
+                of_value.append(marker.value)
+            for group, by_value in rules.items():
+                allowed = [
+                    value
+                    for value, rules_of_value in by_value.items()
+                    if "+k8s:forbidden" not in rules_of_value
+                ]
+                if len(allowed) == 1 and field.optional:
+                    optional = "+k8s:required" not in by_value[allowed[0]]
+                    member = GoUnionMember(field, allowed[0], optional=optional)
+                    members.setdefault(group, []).append(member)
+                if group not in discriminators:
+                    problem = "the struct has no discriminator of these modes"
+                    hint = f"+{of_discriminator}"
+                    problems.misuse_on(field, of_member, problem, hint)
+        for group, found in members.items():
+            counts = Counter(member.value for member in found)
+            alone = [member for member in found if counts[member.value] == 1]
+            discriminator = discriminators.get(group)
+            # The discriminator of modes may be a bool as well, that of a union not.
+            is_union = discriminator and str(discriminator.field.type) != "bool"
+            if discriminator and is_union and alone:
+                yield GoUnion(discriminator, tuple(alone), values_of(discriminator))
 
 
 def _member_marker(field: JSONField) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from smp.schema.sources.golang._union_markers import (
     union_of_struct,
     unions_of_draft,
     unions_of_final_text,
+    unions_of_modes,
     unions_of_validation,
 )
 from smp.schema.sources.golang._union_profiles import MarkerProfile
@@ -89,7 +90,11 @@ class UnionReader:
         of_fields = self._unions_of_fields(struct, profile)
         # A union may have markers of declarative validation as well: it is one union.
         published = {frozenset(union.names) for union in [*whole, *of_fields]}
-        for union in unions_of_validation(struct, self._problems, self._values_of):
+        declared = [
+            *unions_of_validation(struct, self._problems, self._values_of),
+            *unions_of_modes(struct, self._problems, self._values_of),
+        ]
+        for union in declared:
             if frozenset(union.names) not in published:
                 of_fields.append(union)
 
