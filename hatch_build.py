@@ -31,6 +31,7 @@ MODULES = (
     "smp/enums.py",
     "smp/unions/_intent.py",
     "smp/unions/_situation.py",
+    "smp/unions/_defaults.py",
     "smp/unions/_normalize.py",
     "smp/unions/_validate.py",
     "smp/update.py",

@@ -27,7 +27,7 @@ from smp.handler._status import (
 )
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
-from smp.unions import Change, acts_unasked
+from smp.unions import Change, acts_unasked, without_unchosen_defaults
 from smp.update import updated
 from smp.values import ABSENT, JSONObject, NotPlainError, same
 from smp.violations import Violation
@@ -120,7 +120,9 @@ def _outcome(
         new = _decoded(draft, schema, options, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
         if options.default:
-            new = options.default(new)
+            new = without_unchosen_defaults(
+                new, options.default(new), schema, profile=options.profile
+            )
         if options.admit:
             operation: Operation = "CREATE" if old is None else "UPDATE"
             new = options.admit(Admission(operation, old, new, options.dry_run))

@@ -8,6 +8,7 @@ validation: nothing is cleared) and ``off``.
 
 from __future__ import annotations
 
+from smp.unions._defaults import without_unchosen_defaults
 from smp.unions._normalize import NormalizationRule, raise_problems
 from smp.unions._operations import (
     CONTRADICTION_INTEREST,
@@ -43,4 +44,5 @@ __all__ = [
     "raise_problems",
     "stock_server_warnings",
     "validate_unions",
+    "without_unchosen_defaults",
 ]

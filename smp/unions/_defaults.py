@@ -1,0 +1,108 @@
+"""Members of unions that come from the defaults of a schema.
+
+A default is not a choice: it sets a member only where no other one was chosen. Without
+this rule a server that adds defaults to each object could not store any change of an
+object after another member than the defaulted one was chosen.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.errors import bounded
+from smp.schema.model import ObjectType, Schema, Type
+from smp.schema.walk import Interest, Interests, Place, Rule, Walk, plan_of
+from smp.unions._profiles import (
+    PROFILES,
+    Choice,
+    Profile,
+    profile_named,
+    profile_of,
+)
+from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
+from smp.values import JSON, JSONObject, as_object
+
+
+class DefaultedUnions:
+    """The unions of a type."""
+
+    def __init__(self, unions: list[UnionFacts]) -> None:
+        self.unions = unions
+
+
+class DefaultsInterest(Interest):
+    """Object types with unions."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(f"defaults {profile.name}")
+        self._profile = profile
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002  # the interface's
+        """Return the unions of an object type."""
+        if not isinstance(type_, ObjectType) or not type_.unions:
+            return None
+        return DefaultedUnions(
+            [
+                UnionFacts(union, profile_of(union, self._profile))
+                for union in type_.unions
+            ]
+        )
+
+
+# Defaults move no element: each is compared with the one at its place.
+_INTERESTS: Final = {
+    name: Interests(DefaultsInterest(profile), merge_keys=False, map_keys=False)
+    for name, profile in PROFILES.items()
+}
+
+
+class DefaultsRule(Rule):
+    """Removes the members that defaults added beside another choice."""
+
+    leaves = True
+
+    def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
+        """Look at the unions of an object."""
+        # An object that a default added as a whole is as its author wants it.
+        if isinstance(facts, DefaultedUnions) and isinstance(place.old, dict):
+            for union in facts.unions:
+                value = _without_unchosen(union, place.old, as_object(value))
+        return value
+
+
+def _without_unchosen(
+    facts: UnionFacts, given: JSONObject, defaulted: JSONObject
+) -> JSONObject:
+    union, profile = facts.union, facts.profile
+    members_given = facts.members_set(given)
+    value = discriminator_value(union, profile, defaulted)
+    meaning = choice(union, value, profile)
+    chosen = selected(union, value, profile)
+    unchosen: list[str] = []
+    for name in facts.members_set(defaulted):
+        if name in members_given:
+            continue
+        if meaning in (Choice.MEMBER, Choice.EMPTY, Choice.NONE):
+            if chosen is None or chosen.name != name:
+                unchosen.append(name)
+        elif members_given:
+            # No discriminator tells, but another member was given.
+            unchosen.append(name)
+    if not unchosen:
+        return defaulted
+    return {name: value for name, value in defaulted.items() if name not in unchosen}
+
+
+@bounded("the object")
+def without_unchosen_defaults(
+    given: JSONObject, defaulted: JSONObject, schema: Schema, *, profile: str
+) -> JSONObject:
+    """Return a defaulted object without the members that defaults added to a choice.
+
+    ``given`` is the object before its defaults were added. A profile that clears
+    nothing leaves them where they are.
+    """
+    if given is defaulted or not profile_named(profile).rules:
+        return defaulted
+    plan = plan_of(schema.types, _INTERESTS[profile])
+    return as_object(Walk(plan, [DefaultsRule()]).run(given, defaulted, schema.type))
