@@ -76,7 +76,7 @@ def three_way_apply(
     of a union.
     """
     lenient = schema.with_unknown_fields(unknown_fields)
-    patches = strategic.compute_patches(
+    computed = strategic.compute_patch(
         last_applied,
         modified,
         live,
@@ -84,7 +84,10 @@ def three_way_apply(
         overwrite=overwrite,
         preconditions=KUBECTL_PRECONDITIONS,
     )
-    patch = patches.strict
+    patch = computed.patch
+    leftovers: list[Path] = []
+    if computed.deletes_in_new:
+        patch, leftovers = strategic.without_leftovers(live, patch, lenient)
     # What an API server does with it: apply, normalize, validate.
     patched = strategic.apply_patch(live, patch, lenient)
     update = updated(
@@ -103,7 +106,7 @@ def three_way_apply(
         result = strategic.apply_patch(live, patch, lenient)
     unmet = strategic.unmet_paths(
         # Where nothing is deleted, nothing can be left.
-        last_applied if last_applied and patches.deletes else {},
+        last_applied if last_applied and computed.deletes else {},
         modified,
         result,
         lenient,
@@ -114,19 +117,14 @@ def three_way_apply(
         warnings.append(_NOTHING_PRUNED)
     if unknown_fields == "merge":
         warnings.extend(unknown_field_warnings(patch, schema))
-    if patches.kubectl is not patches.strict:
-        # Directives that a server finds in the object after the patch of kubectl.
-        after = strategic.apply_patch(live, patches.kubectl, lenient)
-        for path in strategic.leftover_directives(
-            live, patches.kubectl, after, lenient
-        ):
-            text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
-            warnings.append(ApplyWarning("strict-decoding", path, text))
+    for path in leftovers:
+        text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
+        warnings.append(ApplyWarning("strict-decoding", path, text))
     warnings.extend(stock_server_warnings(update.changes, lenient))
     return ApplyResult(
         result,
         patch,
-        patches.kubectl,
+        computed.patch,
         update.changes,
         (*warnings, *update.warnings),
         update.violations,

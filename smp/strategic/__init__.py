@@ -8,16 +8,17 @@ patch it deletes the field; an absent field leaves it alone. Every error is a Sm
 from smp.strategic._diff import Diff
 from smp.strategic._directives import REPLACE, PatchObject, is_directive, read_object
 from smp.strategic._operations import (
-    Patches,
+    ComputedPatch,
     amended_patch,
     apply_patch,
     compose_patches,
-    compute_patches,
+    compute_patch,
     find_conflicts,
     leftover_directives,
     three_way_patch,
     two_way_patch,
     unmet_paths,
+    without_leftovers,
 )
 from smp.strategic._patch_paths import unknown_paths
 from smp.strategic._preconditions import (
@@ -29,14 +30,14 @@ from smp.strategic._preconditions import (
 __all__ = [
     "KUBECTL_PRECONDITIONS",
     "REPLACE",
+    "ComputedPatch",
     "Diff",
     "PatchObject",
-    "Patches",
     "Precondition",
     "amended_patch",
     "apply_patch",
     "compose_patches",
-    "compute_patches",
+    "compute_patch",
     "find_conflicts",
     "is_directive",
     "leftover_directives",
@@ -46,4 +47,5 @@ __all__ = [
     "unchanged",
     "unknown_paths",
     "unmet_paths",
+    "without_leftovers",
 ]

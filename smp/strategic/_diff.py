@@ -90,10 +90,8 @@ class Diff:
 
     ``orders=False`` leaves out order directives, as Go does (SetElementOrder: false)
     where it looks for conflicts. Such a patch is not for a server, so fields that are
-    named as directives are in it like all others. ``new_as_is=True`` takes values that
-    are new to live as the modified configuration has them: it deletes nothing in them,
-    as there is nothing to delete. ``only_unmet=True`` leaves out each deletion of what
-    live does not have.
+    named as directives are in it like all others. ``only_unmet=True`` leaves out each
+    deletion of what live does not have.
 
     Afterwards ``deletes`` tells whether there was anything to delete, and
     ``deletes_in_new`` whether something of it was in a value that is new to live.
@@ -103,11 +101,9 @@ class Diff:
         self,
         *,
         orders: bool = True,
-        new_as_is: bool = False,
         only_unmet: bool = False,
     ) -> None:
         self._orders = orders
-        self._new_as_is = new_as_is
         self._only_unmet = only_unmet
         self.deletes = False
         self.deletes_in_new = False
@@ -294,8 +290,6 @@ class Diff:
         if not deletions:
             return modified
         self.deletes_in_new = True
-        if self._new_as_is:
-            return modified
         return self._object(
             base_object, {}, modified, type_, levels, retain_keys=retain_keys
         )
@@ -346,8 +340,6 @@ class Diff:
             return {} if in_live and not modified else {name: modified}
         if not in_live and field.merge_key:
             self.deletes_in_new = True
-            if self._new_as_is:
-                return {name: modified}
         patch = self._list(name, base_list, [], modified, field, levels)
         return patch if in_live else {name: modified, **patch}
 

@@ -13,6 +13,7 @@ from smp.schema.model import Type
 from smp.strategic._directives import (
     DELETE,
     MARKER,
+    cleaned,
     is_directive,
     is_marked,
     read_list,
@@ -30,20 +31,11 @@ from smp.values import (
 )
 
 
-def leftovers(
-    live: JSONObject, patch: JSONObject, result: JSONObject, type_: Type
-) -> list[Path]:
-    """Return where Go leaves directives, as paths by the index in the result.
-
-    ``result`` is the live object with the patch applied.
-    """
-    finder = Leftovers()
-    finder.merged(live, patch, result, type_, Path())
-    return finder.paths
-
-
 class Leftovers:
-    """The walk along a patch, as its application goes."""
+    """A walk along a patch, as its application goes.
+
+    ``paths`` are those of the directives that are left, by index in the result.
+    """
 
     def __init__(self) -> None:
         self.paths: list[Path] = []
@@ -55,37 +47,46 @@ class Leftovers:
         result: JSONObject,
         type_: Type,
         path: Path,
-    ) -> None:
-        """Look at what merges into an object. Go: mergeMap."""
+    ) -> JSONObject:
+        """Return the patch of an object without directives in values that are new.
+
+        ``result`` is the live object with the patch applied. Go: mergeMap.
+        """
         parts = read_object(patch)
         if parts.marker is not ABSENT:
             if parts.marker != DELETE:
                 # Go: handleDirectiveInMergeMap removes this directive only.
                 fields = {name: patch[name] for name in patch if name != MARKER}
                 self._new(fields, type_, path)
-            return
+            return patch
+        stripped = dict(patch)
         for name, value in parts.fields.items():
-            if not isinstance(value, (dict, list)):
-                continue
-            was = live.get(name, ABSENT)
             field = type_.field(name)
-            if field is None:
+            if field is None or not isinstance(value, (dict, list)):
                 continue
+            was, became = live.get(name, ABSENT), result.get(name, ABSENT)
             here = path / name
             if type(was) is not type(value):
                 if not is_marked(value):
                     self._new(value, field.type, here, drop_marked=True)
+                    stripped[name] = cleaned(value, drop_marked=True)
             elif field.replaces or (isinstance(value, list) and not field.merges):
                 self._new(value, field.type, here)
+                stripped[name] = cleaned(value)
             elif isinstance(value, dict):
-                became = as_object(result.get(name, ABSENT))
-                self.merged(as_object(was), value, became, field.type, here)
-            elif field.merge_key:
-                became_list = as_list(result.get(name, ABSENT))
-                items = field.type.items
-                self._merged_list(
-                    as_list(was), value, became_list, field.merge_key, items, here
+                stripped[name] = self.merged(
+                    as_object(was), value, as_object(became), field.type, here
                 )
+            elif field.merge_key:
+                stripped[name] = self._merged_list(
+                    as_list(was),
+                    value,
+                    as_list(became),
+                    field.merge_key,
+                    field.type.items,
+                    here,
+                )
+        return stripped
 
     def _merged_list(
         self,
@@ -95,22 +96,34 @@ class Leftovers:
         merge_key: str,
         items: Type,
         path: Path,
-    ) -> None:
-        """Look at what merges into a list of objects. Go: mergeSlice."""
+    ) -> JSONArray:
+        """Return the patch of a list of objects in the same way. Go: mergeSlice."""
         parts = read_list(patch, merge_key)
-        in_live = {} if parts.replaces else _first_of_each_key(live, merge_key)
-        in_result = _first_of_each_key(result, merge_key)
-        for element, key in zip(parts.elements, parts.keys):
-            if key not in in_result:
-                # Its merge key was null, and nulls are not stored.
+        places = _first_of_each_key(result, merge_key)
+        # What an element of the patch merges into, by the merge key.
+        targets: dict[ScalarKey, JSONObject] = {}
+        if not parts.replaces:
+            for key, index in _first_of_each_key(live, merge_key).items():
+                if key not in parts.deleted:
+                    targets[key] = as_object(live[index])
+        stripped: JSONArray = []
+        for element in patch:
+            if not isinstance(element, dict) or MARKER in element:
+                stripped.append(element)
                 continue
-            index = in_result[key]
+            key = scalar_key(element[merge_key])
+            index = places.get(key, len(result))
             here = path / index
-            if key in in_live and key not in parts.deleted:
-                was, became = as_object(live[in_live[key]]), as_object(result[index])
-                self.merged(was, element, became, items, here)
+            if key in targets:
+                became = as_object(result[index]) if index < len(result) else {}
+                stripped.append(self.merged(targets[key], element, became, items, here))
             else:
                 self._new(element, items, here)
+                new = as_object(cleaned(element, drop_marked=True))
+                stripped.append(new)
+                # A later element of this key merges into this one.
+                targets[key] = new
+        return stripped
 
     def _new(
         self, value: JSON, type_: Type, path: Path, *, drop_marked: bool = False

@@ -24,23 +24,22 @@ from smp.strategic._compose import compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
 from smp.strategic._directives import check_retained
-from smp.strategic._leftovers import leftovers
+from smp.strategic._leftovers import Leftovers
 from smp.strategic._patch_paths import leaf_paths
 from smp.strategic._preconditions import Precondition, check_preconditions
 from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type_name
 
 
-class Patches(msgspec.Struct, frozen=True):
-    """One three-way patch in two forms.
+class ComputedPatch(msgspec.Struct, frozen=True):
+    """A three-way patch, and what is known of it.
 
-    ``kubectl`` is what the reference computes. ``strict`` is the same object, or where
-    the reference deletes inside a value that is new to live, a patch without such
-    deletions. ``deletes`` tells whether they delete anything.
+    ``deletes`` tells whether it deletes anything, ``deletes_in_new`` whether it may do
+    so in a value that is new to live.
     """
 
-    kubectl: JSONObject
-    strict: JSONObject
+    patch: JSONObject
     deletes: bool
+    deletes_in_new: bool
 
 
 @over_json("the object", "original", "modified")
@@ -78,18 +77,18 @@ def three_way_patch(
     PreconditionError where a precondition does not hold for the patch. Go:
     strategicpatch.CreateThreeWayMergePatch.
     """
-    return compute_patches(
+    return compute_patch(
         last_applied,
         modified,
         live,
         schema,
         overwrite=overwrite,
         preconditions=preconditions,
-    ).kubectl
+    ).patch
 
 
 @bounded("the object")
-def compute_patches(
+def compute_patch(
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject,
@@ -97,22 +96,18 @@ def compute_patches(
     *,
     overwrite: bool = True,
     preconditions: Iterable[Precondition] = (),
-) -> Patches:
-    """Compute the three-way patch as the reference does, and for strict servers.
-
-    Raises what three_way_patch raises.
-    """
+) -> ComputedPatch:
+    """Compute the three-way patch; see three_way_patch."""
     base = {} if last_applied is None else last_applied
     _require_objects(last_applied=base, modified=modified, live=live)
     diff = Diff()
     patch = diff.objects(base, live, modified, schema.type)
-    strict = patch
-    if diff.deletes_in_new:
-        strict = Diff(new_as_is=True).objects(base, live, modified, schema.type)
-    patches = Patches(patch, strict, deletes=diff.deletes)
+    computed = ComputedPatch(
+        patch, deletes=diff.deletes, deletes_in_new=diff.deletes_in_new
+    )
     check_preconditions(patch, preconditions)
     if overwrite:
-        return patches
+        return computed
     # Go: "a conflict occurs if modified changes any key in a way that is different
     # from how it is changed in current": the patch against the changes made to live.
     changed = Diff(orders=False).objects(base, base, live, schema.type)
@@ -121,7 +116,7 @@ def compute_patches(
     ]
     if in_conflict:
         raise ConflictError(_sorted(in_conflict))
-    return patches
+    return computed
 
 
 @over_json("the object", "original", "patch")
@@ -214,7 +209,24 @@ def leftover_directives(
     They are in values that are new to the live object (docs/deviations.md, 1). The
     paths have the indices of elements.
     """
-    return leftovers(live, patch, result, schema.type)
+    leftovers = Leftovers()
+    leftovers.merged(live, patch, result, schema.type, Path())
+    return leftovers.paths
+
+
+@bounded("the patch")
+def without_leftovers(
+    live: JSONObject, patch: JSONObject, schema: Schema
+) -> tuple[JSONObject, list[Path]]:
+    """Return a patch without the directives that leftover_directives finds.
+
+    It is also without the deletions there, as there is nothing to delete. The paths are
+    those of leftover_directives.
+    """
+    leftovers = Leftovers()
+    result = apply_object(live, patch, schema.type)
+    stripped = leftovers.merged(live, patch, result, schema.type, Path())
+    return stripped, leftovers.paths
 
 
 @over_json("the object", "last_applied", "modified", "result")
@@ -227,7 +239,7 @@ def unmet_paths(
     last-applied configuration has or what the modified one has as null.
     """
     _require_objects(last_applied=last_applied, modified=modified, result=result)
-    diff = Diff(orders=False, new_as_is=True, only_unmet=True)
+    diff = Diff(orders=False, only_unmet=True)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema))
 
