@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
 
 import msgspec
 
 from smp import codec
 from smp.schema.catalog import Catalog
-from smp.schema.openapi_writer import REFERENCE_PREFIX, write_schemas
+from smp.schema.openapi_writer import REFERENCE_PREFIX, with_enums, write_schemas
 from smp.schema.sources.openapi import Kind
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
@@ -34,6 +34,11 @@ _COMMON_KINDS: Final[dict[str, Kind]] = {
 }
 
 
+# The enums of places such as TYPE.FIELD: values, and what they mean.
+Enums: TypeAlias = Mapping[str, Mapping[str, str]]
+_NO_ENUMS: Final[Enums] = {}
+
+
 class Document(msgspec.Struct, frozen=True):
     """A document as bytes of JSON, and the SHA-256 of these bytes."""
 
@@ -55,6 +60,7 @@ class _Content(msgspec.Struct, frozen=True):
 class OpenAPI:
     """The documents of the resources that are served.
 
+    ``enums`` are those of the built-in kinds (smp.schema.openapi_writer.with_enums).
     Each document is built when it is first asked for, and kept.
     """
 
@@ -63,8 +69,11 @@ class OpenAPI:
         resources: Resources,
         catalog: Catalog,
         definitions: Iterable[Definition] = (),
+        *,
+        enums: Enums = _NO_ENUMS,
     ) -> None:
         self._catalog = catalog
+        self._enums = enums
         # The names of the schemas in the catalog: "#name" is a reference to one.
         self._schema_names: dict[Kind, str] = {}
         for kind in catalog.kinds():
@@ -80,7 +89,7 @@ class OpenAPI:
 
         A document that is the same in both is not built again.
         """
-        other = OpenAPI(resources, self._catalog, definitions)
+        other = OpenAPI(resources, self._catalog, definitions, enums=self._enums)
         for content in other._contents.values():
             if content in self._built:
                 other._built[content] = self._built[content]
@@ -161,6 +170,7 @@ class OpenAPI:
                 {"group": group, "version": version, "kind": kind}
             )
         schemas = write_schemas(names, self._catalog.load)
+        schemas = with_enums(schemas, self._enums)
         for name in schemas.keys() & kinds.keys():
             schemas[name] = {**schemas[name], _KINDS: kinds[name]}
         return schemas

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from smp.errors import SmpError, UnknownKindError
-from smp.schema.catalog import Catalog
+from smp.schema.catalog import Catalog, published_enums
 from smp.schema.model import Schema
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import (
@@ -68,8 +68,9 @@ class Kinds:
             if misfits:
                 raise misfits[0]
             catalog = catalog.with_overlay(settings.overlay)
+        enums = published_enums(catalog.version)
         if not settings.feature_gates.OpenAPIEnums:
-            catalog = catalog.without_enums()
+            catalog, enums = catalog.without_enums(), {}
         self.catalog = catalog
         self.schema_settings = SchemaSettings(
             unions=settings.feature_gates.APIUnions,
@@ -86,7 +87,7 @@ class Kinds:
         # What follows from the definitions; computed again when it is next needed.
         self._is_current = True
         self._resources = self._builtin
-        self._openapi = OpenAPI(self._builtin, self.catalog)
+        self._openapi = OpenAPI(self._builtin, self.catalog, enums=enums)
         self._kinds: dict[Resource, Kind] = {}
 
     async def load(self) -> int:
