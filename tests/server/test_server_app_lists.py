@@ -258,8 +258,8 @@ def test_health_version_and_metrics(server: Served) -> None:
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     labels = 'group="",version="v1",resource="configmaps",subresource=""'
     lines = answer.text.splitlines()
-    assert f'apiserver_request_total{{verb="create",{labels},code="201"}} 1' in lines
-    assert f'apiserver_request_total{{verb="get",{labels},code="404"}} 1' in lines
+    assert f'apiserver_request_total{{verb="POST",{labels},code="201"}} 1' in lines
+    assert f'apiserver_request_total{{verb="GET",{labels},code="404"}} 1' in lines
     bucket = "apiserver_request_duration_seconds_bucket"
-    assert f'{bucket}{{verb="create",{labels},le="+Inf"}} 1' in lines
+    assert f'{bucket}{{verb="POST",{labels},le="+Inf"}} 1' in lines
     assert "apiserver_current_inflight_requests 0" in lines

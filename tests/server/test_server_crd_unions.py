@@ -47,7 +47,6 @@ LISTS: Final[dict[str, JSONObject]] = {
     },
     "structured-merge-diff": {
         "discriminator": "type",
-        "deduceInvalidDiscriminator": True,
         "fields": [
             {"fieldName": "a", "discriminatorValue": "A"},
             {"fieldName": "b", "discriminatorValue": "B"},
@@ -109,6 +108,14 @@ def thing(spec: JSON) -> JSONObject:
 SHAPES: Final = [
     pytest.param(spec_with(FINAL), id="on-the-discriminator"),
     pytest.param(spec_with([FINAL]), id="in-a-list-on-the-discriminator"),
+    pytest.param(
+        spec_with(
+            on_object=[
+                {**LISTS["structured-merge-diff"], "deduceInvalidDiscriminator": True}
+            ]
+        ),
+        id="deduced",
+    ),
     *[
         pytest.param(spec_with(on_object=[union]), id=f"on-the-object-{name}")
         for name, union in LISTS.items()

@@ -25,6 +25,9 @@ _VERBS: Final = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+# The verbs in the metrics that are not those of the log in capitals: an API server
+# reports the methods there (Go: k8s.io/apiserver, endpoints/metrics).
+_REPORTED: Final = {"create": "POST", "update": "PUT", "other": "other"}
 # The status in the log where there was no answer, because the client disconnected.
 _NO_ANSWER: Final = 499
 
@@ -86,6 +89,7 @@ class RequestMiddleware:
         else:
             labels = (_VERBS.get(scope["method"], "other"), "", "", "", "")
         verb = labels[0]
+        labels = (_REPORTED.get(verb, verb.upper()), *labels[1:])
         self._state.metrics.requests.add(*labels, str(code))
         # A watch lasts as long as its client wants: it would only blur the histogram.
         if verb != "watch":
