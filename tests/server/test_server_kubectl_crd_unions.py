@@ -24,7 +24,7 @@ from tests.support.server_process import Kubectl, ServerProcess, manifest, servi
 pytestmark = [needs_kubectl, pytest.mark.slow]
 
 THINGS = "/apis/example.com/v1/things"
-SEVERAL = "type must change when its members do"
+FORBIDDEN = "spec.b: Forbidden: may not be specified when `type` is 'A'"
 
 
 def thing(**spec: Any) -> dict[str, Any]:
@@ -86,10 +86,11 @@ def test_the_steps_to_know_that_unions_work(
     # Several members, and no discriminator.
     error = apply_error(client, thing(a={"x": 1}, b={"x": 2}))
     assert 'The Thing "t" is invalid' in error
-    assert f"spec: Invalid value: {{a, b}}: {SEVERAL}" in error
+    assert "spec.type: Required value" in error
+    assert "spec.b: Forbidden: may not specify more than 1 of: `a`, `b`" in error
     # A member that is selected and empty.
     error = apply_error(client, thing(type="A"))
-    assert 'spec.a: Required value: must be set while type is "A"' in error
+    assert "spec.a: Required value: must be specified when `type` is 'A'" in error
 
     # The discriminator is switched: the former member is cleared, whoever sends it.
     client.apply(thing(type="A", a={"x": 1}))
@@ -106,7 +107,9 @@ def test_the_steps_to_know_that_unions_work(
     refused = client.run(
         "patch", "thing", "t", "--type=merge", "-p", '{"spec":{"a":{}}}'
     )
-    assert SEVERAL in refused.stderr
+    assert (
+        "spec.a: Forbidden: may not be specified when `type` is 'B'" in refused.stderr
+    )
 
 
 def test_malformed_unions_are_refused_with_each_problem(client: Kubectl) -> None:
@@ -177,7 +180,7 @@ def test_the_gate_is_switched_off_and_on_again(tmp_path: Path) -> None:
     with serving(tmp_path / "on", *store) as server:
         client = Kubectl(server, home)
         client.apply(with_schema(spec_with(FINAL)))
-        assert SEVERAL in apply_error(client, BROKEN)
+        assert FORBIDDEN in apply_error(client, BROKEN)
         assert requests(server, "POST", 422) == 1
 
     with serving(
@@ -204,7 +207,7 @@ def test_the_gate_is_switched_off_and_on_again(tmp_path: Path) -> None:
             == (BROKEN["spec"])
         )
         refused = client.run("label", "thing", "t", "a=b")
-        assert SEVERAL in refused.stderr
+        assert FORBIDDEN in refused.stderr
         assert requests(server, "PATCH", 422) == 1
         # It has to be corrected.
         merge_patch(
@@ -236,7 +239,7 @@ def test_what_was_invalid_before_is_tolerated_for_the_same_reason(
         refused = client.run(
             "patch", "thing", "t", "--type=merge", "-p", '{"spec":{"a":{"x":99}}}'
         )
-        assert SEVERAL in refused.stderr
+        assert FORBIDDEN in refused.stderr
         assert live(server) == BROKEN["spec"]
         merge_patch(client, "thing", "t", {"spec": {"type": "B"}})
         assert live(server) == {"type": "B", "b": {"x": 2}}
@@ -270,7 +273,7 @@ def test_a_definition_with_malformed_unions_of_the_past_is_served_without_them(
         )
         client.apply(with_schema(spec_with(FINAL)))
         another = {**BROKEN, "metadata": {"name": "u"}}
-        assert SEVERAL in apply_error(client, another)
+        assert FORBIDDEN in apply_error(client, another)
 
 
 POD = {
