@@ -12,6 +12,7 @@ from smp import kubernetes, validate_enums
 from smp.errors import SchemaError
 from smp.server.settings import FeatureGates, Settings, SettingsError
 from smp.values import JSONObject
+from tests.record.enum_answers import answers
 from tests.server.test_server_crd_unions import FINAL, spec_with, thing
 from tests.support.server_app import MERGE, Served, deployment, serving
 from tests.support.server_definitions import with_schema
@@ -138,6 +139,30 @@ def test_the_gate_of_enums_takes_them_from_built_in_kinds_only() -> None:
             odd_thing = server.call("POST", THINGS, thing({"mode": "C"}))
             assert odd_thing.status_code == 422
             assert spec_of(server) == schema
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_enums_of_built_in_kinds_are_published_with_their_meanings(
+    *, enabled: bool
+) -> None:
+    """As a kube-apiserver publishes them, status.phase too, which it does not check."""
+    gates = FeatureGates(OpenAPIEnums=enabled)
+    settings = Settings(catalog=kubernetes("1.36"), feature_gates=gates)
+    with serving(settings) as server:
+        schemas = server.get("/openapi/v3/api/v1")["components"]["schemas"]
+    listed = 0
+    for answer in answers():
+        type_name, _, field = answer["place"].rpartition(".")
+        if type_name not in schemas or field.endswith(("[]", "{}")):
+            continue
+        schema = schemas[type_name]["properties"][field]
+        listed += 1
+        if enabled:
+            assert schema["enum"] == answer["values"]
+            assert schema["description"] == answer["listing"]
+        else:
+            assert schema == {"type": "string"}
+    assert listed == 48
 
 
 def test_a_catalog_without_enums_has_no_enum_and_everything_else() -> None:
