@@ -5,16 +5,27 @@ Unicode) reading raises. Integers beyond 64 bits, which kubectl turns into float
 integers.
 """
 
+from smp.documents._chunks import Chunk, chunks
 from smp.documents._json import dump_json
-from smp.documents._operations import Document, dump_yaml, read, read_one, resolve
+from smp.documents._operations import (
+    Document,
+    dump_yaml,
+    parse,
+    read,
+    read_one,
+    resolve,
+)
 from smp.documents._text import MAX_BYTES, MAX_DEPTH
 
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
+    "Chunk",
     "Document",
+    "chunks",
     "dump_json",
     "dump_yaml",
+    "parse",
     "read",
     "read_one",
     "resolve",

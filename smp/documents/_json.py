@@ -33,9 +33,9 @@ class _DuplicateKeyError(Exception):
     """An object has a key twice."""
 
 
-def looks_like_json(text: Text) -> bool:
-    """Tell whether the text begins as a JSON object or list does."""
-    return _START.match(text.data) is not None
+def looks_like_json(data: bytes, start: int = 0) -> bool:
+    """Tell whether a text begins as a JSON object or list does."""
+    return _START.match(data, start) is not None
 
 
 def parse_texts(text: Text) -> Iterator[tuple[JSON, int]]:
@@ -51,7 +51,7 @@ def parse_texts(text: Text) -> Iterator[tuple[JSON, int]]:
         if start == len(text.data):
             return
         line += text.data.count(b"\n", end, start)
-        end = _end_of_text(text.data, start)
+        end = end_of_text(text.data, start) or len(text.data)
         yield _parsed(text, start, end), line
         line += text.data.count(b"\n", start, end)
 
@@ -82,8 +82,8 @@ def not_json(problem: str) -> DocumentError:
     return DocumentError(f"not a JSON value: {problem}", code="not-json")
 
 
-def _end_of_text(data: bytes, start: int) -> int:
-    """Find the end of the JSON text that starts at an offset.
+def end_of_text(data: bytes, start: int) -> int | None:
+    """Find the end of the JSON text that starts at an offset; None where it is none.
 
     msgspec parses one text only and reports where another one follows.
     """
@@ -93,8 +93,9 @@ def _end_of_text(data: bytes, start: int) -> int:
         problem, offset = reported(error)
         if problem == TRAILING_CHARACTERS and offset is not None:
             return start + offset
+        return None
     except RecursionError:
-        pass  # the parser of the values raises the error
+        pass  # The parser of the values raises the error.
     return len(data)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp.values import ABSENT, JSON
+from smp.values import ABSENT, JSON, as_text
 
 
 def flattened(value: JSON) -> list[JSON]:
@@ -22,14 +22,32 @@ def flattened(value: JSON) -> list[JSON]:
     # An object with items of another type is an object like any other.
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return [value]
-    # API servers leave apiVersion and kind out of the items of typed lists: an item of
-    # a PodList is a Pod (Go: unstructuredJSONScheme.decodeToList).
-    kind_of_items = kind.removesuffix("List")
-    api_version = value.get("apiVersion", "")
-    result: list[JSON] = []
-    for item in items:
-        if kind_of_items and isinstance(item, dict) and not item.get("kind"):
-            result.append({"apiVersion": api_version, "kind": kind_of_items, **item})
-        else:
-            result.append(item)
-    return result
+    list_of = kind_of_items(value)
+    return [with_kind(item, list_of) for item in items]
+
+
+def kind_of_items(value: JSON) -> tuple[str, str] | None:
+    """Return the apiVersion and kind that a list of objects gives to its items.
+
+    None for what is no list of objects.
+    """
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
+        return None
+    kind = value.get("kind")
+    if not isinstance(kind, str):
+        return None
+    return as_text(value.get("apiVersion")), kind.removesuffix("List")
+
+
+def with_kind(item: JSON, list_of: tuple[str, str] | None) -> JSON:
+    """Return an item of a list, with the apiVersion and kind that it leaves out.
+
+    API servers leave them out of the items of typed lists: an item of a PodList is a
+    Pod (Go: unstructuredJSONScheme.decodeToList).
+    """
+    if list_of is None or not isinstance(item, dict) or item.get("kind"):
+        return item
+    api_version, kind = list_of
+    if not kind:
+        return item
+    return {"apiVersion": api_version, "kind": kind, **item}

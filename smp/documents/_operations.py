@@ -7,12 +7,14 @@ yaml library takes longer than reading and writing a usual JSON document.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import BytesIO
 
 import msgspec
 
-from smp.documents._json import looks_like_json, parse_texts
-from smp.documents._lists import flattened
-from smp.documents._text import MAX_BYTES, Text
+from smp.documents._chunks import Chunk, chunks
+from smp.documents._lists import flattened, with_kind
+from smp.documents._text import MAX_BYTES, Text, too_large
+from smp.documents._values import values_of
 from smp.errors import DocumentError
 from smp.values import JSON
 
@@ -34,14 +36,36 @@ def read(
     with a list of objects as ``items`` (List, PodList, ...) is replaced by those items.
     Raises DocumentError, also when no document is left.
     """
-    text = Text(data, source, max_bytes)
+    if isinstance(data, str):
+        data = Text(data, source).data
     documents = [
-        Document(item, source, line)
-        for value, line in _values(text)
-        for item in flattened(value)
+        document
+        for chunk in chunks(BytesIO(data), source, max_bytes)
+        for document in parse(chunk)
     ]
     if not documents:
-        raise text.error("empty-document", "no document found")
+        raise Text(b"", source).error("empty-document", "no document found")
+    return documents
+
+
+def parse(chunk: Chunk) -> list[Document]:
+    """Read the documents of a part of a text; see ``read``. Raises DocumentError."""
+    text = Text(chunk.data, chunk.source, chunk.line)
+    # kubectl's reader hands on whole lines, so that the last one has an end as well
+    # (Go: apimachinery util/yaml, LineReader).
+    if not text.data.endswith(b"\n"):
+        text.data += b"\n"
+    documents: list[Document] = []
+    for value, line in values_of(text):
+        if chunk.list_of is None:
+            items = flattened(value)
+        # In YAML the item is an element with its dash.
+        elif isinstance(value, list):
+            items = [with_kind(item, chunk.list_of) for item in value]
+        else:
+            items = [with_kind(value, chunk.list_of)]
+        place = line + chunk.line - 1
+        documents += [Document(item, chunk.source, place) for item in items]
     return documents
 
 
@@ -52,15 +76,24 @@ def read_one(
 
     Raises DocumentError, also when there are several.
     """
-    first, *others = read(data, source=source, max_bytes=max_bytes)
-    if others:
+    if len(data) > max_bytes:
+        raise too_large(source, max_bytes)
+    text = Text(data, source)
+    documents = [
+        Document(item, source, line)
+        for value, line in values_of(text)
+        for item in flattened(value)
+    ]
+    if not documents:
+        raise text.error("empty-document", "no document found")
+    if len(documents) > 1:
         raise DocumentError(
-            f"{len(others) + 1} documents where one is expected",
+            f"{len(documents)} documents where one is expected",
             code="several-documents",
             source=source,
-            line=others[0].line,
+            line=documents[1].line,
         )
-    return first
+    return documents[0]
 
 
 def dump_yaml(values: Iterable[JSON]) -> str:
@@ -85,33 +118,3 @@ def resolve(text: str) -> JSON:
     from smp.documents import _scalars  # noqa: PLC0415  # see above
 
     return _scalars.resolve(text)
-
-
-def _values(text: Text) -> list[tuple[JSON, int]]:
-    """Return the value of each document, with the line where it starts.
-
-    A text that starts like JSON is read as JSON first and, where that fails, as YAML
-    (Go: apimachinery util/yaml, YAMLOrJSONDecoder.Decode).
-    """
-    if not looks_like_json(text):
-        return _yaml_values(text)
-    try:
-        return list(parse_texts(text))
-    except DocumentError as error:
-        # JSON that has a duplicate key or a number out of range is still JSON.
-        if error.code != "invalid-json":
-            raise
-        json_error = error
-    try:
-        return _yaml_values(text)
-    except DocumentError as yaml_error:
-        # Neither format: the text starts like JSON, so its JSON error helps more.
-        if yaml_error.code == "invalid-yaml":
-            raise json_error from None
-        raise yaml_error from None
-
-
-def _yaml_values(text: Text) -> list[tuple[JSON, int]]:
-    from smp.documents import _yaml_reader  # noqa: PLC0415  # see above
-
-    return _yaml_reader.parse_documents(text)

@@ -1,0 +1,251 @@
+"""A text cut into the parts that are parsed by themselves, as kubectl's reader cuts it.
+
+Theory of operation. kubectl reads a YAML file line by line and parses what stands
+between two lines ``---`` (Go: apimachinery util/yaml, YAMLReader). So does this module:
+a file of any size needs the memory of one part, a part that is broken leaves the others
+alone, and a part can be read again later, by its offset. For
+
+    a: 1
+    ---
+    # nothing
+    ---
+    b: [
+
+it yields two chunks, at the lines 1 and 2: the second starts with what has no content.
+Parsing them gives a document and an error.
+
+A text that starts like JSON is a row of JSON texts, each a chunk. A large list of
+objects (``kubectl get -o json`` or ``-o yaml``) is cut into its items, where it is
+written as kubectl writes it; otherwise the whole list is one chunk. A text in UTF-16 is
+converted as a whole first, so its offsets are those of the text in UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import pairwise
+from typing import BinaryIO, Final
+
+import msgspec
+
+from smp.documents._json import end_of_text, looks_like_json
+from smp.documents._lists import kind_of_items
+from smp.documents._text import UTF8_MARK, UTF16, Text, too_large
+from smp.documents._values import values_of
+from smp.errors import DocumentError
+
+_BLOCK: Final = 2**18
+# A list of objects that is shorter is parsed as a whole, with the same result.
+_LARGE_LIST: Final = 2**20
+
+# YAML 1.2, section 9.1.2: three dashes at the start of a line, and then white space or
+# the end of the line, start a document.
+_SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# More bytes than it takes to tell whether a line is a separator.
+_MARGIN: Final = 8
+# Separators, comments and directives such as %YAML belong to the document after them.
+_NO_CONTENT: Final = re.compile(rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*(?:---)?\Z")
+_SPACE: Final = re.compile(rb"[ \t\r\n]*")
+
+# How kubectl writes a list of objects: each item starts at the start of a line.
+_YAML_LIST: Final = re.compile(rb"(?:---\n)?apiVersion: [\w./]+\nitems:\n(?=- )")
+_END_OF_ITEMS: Final = re.compile(rb"^(?![- #\n])", re.MULTILINE)
+_ITEM: Final = re.compile(rb"^- ", re.MULTILINE)
+# An item may have an anchor that another item refers to.
+_ANCHOR_OR_ALIAS: Final = re.compile(rb"[ \[{,-][&*][\w-]")
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A part of a text that is parsed by itself.
+
+    ``line`` counts from one, ``offset`` counts bytes; it is None where the text was
+    converted. ``list_of`` are the apiVersion and the kind that an item takes from the
+    list it stands in.
+    """
+
+    data: bytes
+    source: str
+    line: int = 1
+    offset: int | None = None
+    list_of: tuple[str, str] | None = None
+
+
+def chunks(file: BinaryIO, source: str, max_bytes: int) -> Iterator[Chunk]:
+    """Yield the parts of a text, which may be broken each.
+
+    Raises DocumentError for a text of more than ``max_bytes``, and for one in UTF-16
+    that is invalid.
+    """
+    head = file.read(_BLOCK)
+    if head[:2] in UTF16:
+        data = Text(_all(file, head, source, max_bytes), source).data
+        for chunk in _json_chunks(data, source, 0):
+            yield msgspec.structs.replace(chunk, offset=None)
+        return
+    # JSON has no separators to look for, so a row of JSON texts is read as a whole.
+    if looks_like_json(head.removeprefix(UTF8_MARK)):
+        data = _all(file, head, source, max_bytes)
+        start = len(UTF8_MARK) if data.startswith(UTF8_MARK) else 0
+        yield from _json_chunks(data, source, start)
+        return
+    yield from _yaml_chunks(file, head, source, max_bytes)
+
+
+def _all(file: BinaryIO, head: bytes, source: str, max_bytes: int) -> bytes:
+    # One byte more than allowed tells a text that is too large from one that is not.
+    data = head + file.read(max(0, max_bytes - len(head)) + 1)
+    if len(data) > max_bytes:
+        raise too_large(source, max_bytes)
+    return data
+
+
+def _yaml_chunks(
+    file: BinaryIO, head: bytes, source: str, max_bytes: int
+) -> Iterator[Chunk]:
+    buffer = bytearray(head.removeprefix(UTF8_MARK))
+    # Where the buffer starts in the text.
+    offset, line = len(head) - len(buffer), 1
+    searched = 0
+    is_complete = False
+    while not is_complete:
+        block = file.read(_BLOCK)
+        is_complete = not block
+        buffer += block
+        if offset + len(buffer) > max_bytes:
+            raise too_large(source, max_bytes)
+        # Whether dashes at the end of what was read are a separator is not known yet.
+        last = len(buffer) if is_complete else len(buffer) - _MARGIN
+        start = 0
+        while True:
+            separator = _SEPARATOR.search(buffer, searched)
+            if separator is None or separator.start() > last:
+                break
+            searched = separator.end()
+            end = separator.start()
+            if _NO_CONTENT.match(buffer, start, end):
+                continue
+            # kubectl's reader hands on whole lines.
+            data = bytes(memoryview(buffer)[start:end])
+            yield from _items_of_yaml(Chunk(data, source, line, offset + start))
+            line += data.count(b"\n")
+            start = end
+        del buffer[:start]
+        offset += start
+        searched = max(searched - start, len(buffer) - _MARGIN, 0)
+    if not _NO_CONTENT.match(buffer):
+        yield from _items_of_yaml(Chunk(bytes(buffer), source, line, offset))
+
+
+def _items_of_yaml(chunk: Chunk) -> Iterator[Chunk]:
+    """Yield the items of a large list of objects that is written as kubectl does."""
+    start = _YAML_LIST.match(chunk.data) if len(chunk.data) > _LARGE_LIST else None
+    if start is None or _ANCHOR_OR_ALIAS.search(chunk.data):
+        yield chunk
+        return
+    end_of_items = _END_OF_ITEMS.search(chunk.data, start.end())
+    end = end_of_items.start() if end_of_items else len(chunk.data)
+    list_of = _list_without_items(chunk, start.end(), end, b"- {}\n")
+    if list_of is None:
+        yield chunk
+        return
+    starts = [match.start() for match in _ITEM.finditer(chunk.data, start.end(), end)]
+    line = chunk.line + chunk.data.count(b"\n", 0, start.end())
+    for item_start, item_end in pairwise([*starts, end]):
+        data = chunk.data[item_start:item_end]
+        yield Chunk(data, chunk.source, line, _moved(chunk.offset, item_start), list_of)
+        line += data.count(b"\n")
+
+
+def _json_chunks(data: bytes, source: str, start: int) -> Iterator[Chunk]:
+    """Cut a row of JSON texts; what is no JSON is cut as YAML."""
+    line = 1
+    while True:
+        space = _SPACE.match(data, start)
+        if space is not None:
+            line += data.count(b"\n", start, space.end())
+            start = space.end()
+        if start == len(data):
+            return
+        end = end_of_text(data, start) if looks_like_json(data, start) else None
+        # Go: apimachinery util/yaml, YAMLOrJSONDecoder.Decode, falls back to YAML.
+        if end is None:
+            rest = BytesIO(data[start:])
+            for chunk in _yaml_chunks(rest, b"", source, len(data)):
+                yield msgspec.structs.replace(
+                    chunk,
+                    line=chunk.line + line - 1,
+                    offset=_moved(chunk.offset, start),
+                )
+            return
+        yield from _items_of_json(Chunk(data[start:end], source, line, start))
+        line += data.count(b"\n", start, end)
+        start = end
+
+
+class _List(msgspec.Struct):
+    """A list of objects, its items not parsed."""
+
+    items: list[msgspec.Raw]
+
+
+def _items_of_json(chunk: Chunk) -> Iterator[Chunk]:
+    """Yield the items of a large list of objects."""
+    places: list[tuple[int, int]] = []
+    if len(chunk.data) > _LARGE_LIST:
+        places = _places_of_items(chunk.data)
+    list_of = None
+    if places:
+        first, last = places[0][0], places[-1][1]
+        list_of = _list_without_items(chunk, first, last, b"{}")
+    if list_of is None:
+        yield chunk
+        return
+    line = chunk.line
+    counted = 0
+    for start, end in places:
+        line += chunk.data.count(b"\n", counted, start)
+        counted = start
+        data = chunk.data[start:end]
+        yield Chunk(data, chunk.source, line, _moved(chunk.offset, start), list_of)
+
+
+def _places_of_items(data: bytes) -> list[tuple[int, int]]:
+    """Return where each item of a list of objects starts and ends, if it is one."""
+    try:
+        items = msgspec.json.decode(data, type=_List).items
+    except (msgspec.DecodeError, RecursionError):
+        # No list, or a text with an error, which parsing it reports.
+        return []
+    places: list[tuple[int, int]] = []
+    end = 0
+    for item in items:
+        text = bytes(item)
+        if not text.startswith(b"{"):
+            return []
+        # The items are found in their order, each after the one before.
+        start = data.find(text, end)
+        end = start + len(text)
+        places.append((start, end))
+    return places
+
+
+def _moved(offset: int | None, distance: int) -> int | None:
+    return None if offset is None else offset + distance
+
+
+def _list_without_items(
+    chunk: Chunk, start: int, end: int, empty: bytes
+) -> tuple[str, str] | None:
+    """Return apiVersion and kind of the items of a list, or None where it is no list.
+
+    What is left of a list without its items, but for an ``empty`` one, is small. It is
+    also where a second ``items`` shows, which would hide the first from the parser.
+    """
+    envelope = chunk.data[:start] + empty + chunk.data[end:]
+    try:
+        [(value, _line)] = values_of(Text(envelope, chunk.source, chunk.line))
+    except (DocumentError, ValueError):
+        return None
+    return kind_of_items(value)
