@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Final, Protocol, TypeVar
+from typing import IO, Any, Final, Protocol
 
 import click
 
 from smp.codec import encode
 from smp.errors import ConflictError, DocumentError, SmpError
 from smp.values import ABSENT, JSON, Absent
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 # The flags for the options that errors of the library name.
 _FLAGS: Final[dict[tuple[str, str | bool], str]] = {
@@ -23,6 +20,7 @@ _FLAGS: Final[dict[tuple[str, str | bool], str]] = {
 # What the flags of a command can do about an error, by its code.
 _MORE_HINTS: Final = {
     "unknown-field": "--kubernetes VERSION selects another version of the API",
+    "too-large": "--max-bytes raises the limit",
     "unknown-kind": "--crd FILE or --openapi FILE describes more kinds",
 }
 
@@ -56,6 +54,16 @@ class Failure(click.ClickException):
             click.echo(block, file=file, err=file is None)
 
 
+class OutputError(click.ClickException):
+    """Standard output does not take all that is written to it."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the reason."""
+        click.echo(f"smp: error: {printable(self.message)}", file=file, err=not file)
+
+
 @contextmanager
 def concerning(document: Located, label: str = "") -> Iterator[None]:
     """Add to an error the document, and the object in it, that it is about."""
@@ -63,28 +71,6 @@ def concerning(document: Located, label: str = "") -> Iterator[None]:
         yield
     except SmpError as error:
         raise Failure(error, document, label) from None
-
-
-def all_or_nothing(operation: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Run an operation on each item and return the results.
-
-    If some of them fail, raises one Failure with the errors of all.
-    """
-    # One run shows all errors, so that a user does not correct them one run at a time;
-    # it prints no results then, as a part of them could be taken for all.
-    results: list[R] = []
-    blocks: list[str] = []
-    first: Failure | None = None
-    for item in items:
-        try:
-            results.append(operation(item))
-        except Failure as failure:
-            first = first or failure
-            blocks += failure.blocks
-    if first is not None:
-        first.blocks = blocks
-        raise first
-    return results
 
 
 def printable(text: str) -> str:

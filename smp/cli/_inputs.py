@@ -3,62 +3,104 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
-from typing import Final
+from typing import BinaryIO, Final
 
 import click
+import msgspec
 
-from smp.cli._errors import printable
-from smp.cli._objects import Object, is_object
-from smp.documents import Document, read, read_one
+from smp.cli._errors import Failure, concerning, printable
+from smp.cli._identity import Identity, Key, identity_at_a_glance, identity_of
+from smp.cli._objects import Entry, Object, is_object
+from smp.documents import (
+    MAX_BYTES,
+    Chunk,
+    Document,
+    chunks,
+    dump_json,
+    parse,
+    read,
+    read_one,
+)
 from smp.errors import DocumentError
+from smp.values import as_object
 
 STDIN: Final = "-"
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
+_FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
+
+# Files that have apiVersion or kind, and that no cluster stores.
+_FILES_OF_OTHER_TOOLS: Final = frozenset(
+    {
+        "Chart.lock",
+        "Chart.yaml",
+        "Kustomization",
+        "helmfile.yaml",
+        "kustomization.yaml",
+        "kustomization.yml",
+        "requirements.yaml",
+        "skaffold.yaml",
+    }
+)
+_GROUPS_OF_OTHER_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "skaffold"})
+
+# What a document may have before its content.
+_BEFORE_CONTENT: Final = re.compile(rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*")
 
 
 class Inputs:
     """What one run of a command reads.
 
-    ``skipped`` are the documents that take no part, each with the reason;
-    ``definitions`` the CustomResourceDefinitions among the objects.
+    ``skipped`` are the documents that take no part, each with the reason; ``problems``
+    the documents and files that cannot be read; ``definitions`` the
+    CustomResourceDefinitions among the objects.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self.max_bytes = max_bytes
         self.skipped: list[tuple[Document, str]] = []
-        self.definitions: list[Document] = []
+        self.problems: list[Failure] = []
+        self.definitions: list[Entry] = []
         self._stdin_is_read = False
+        self._open_file: BinaryIO | None = None
+        self._open_path = ""
 
     def data(self, path: str) -> bytes:
         """Read a file or standard input. Raises DocumentError."""
+        with self._opened(path) as (file, _is_regular):
+            return file.read()
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[tuple[BinaryIO, bool]]:
+        """Open a file or standard input, and tell whether it can be read again.
+
+        Raises DocumentError, also for what fails while it is read.
+        """
+        # A second read would return an empty text.
+        if path == STDIN and self._stdin_is_read:
+            raise DocumentError(
+                "standard input can be read only once",
+                code="unreadable",
+                source=name_of(path),
+            )
         try:
-            # A second read would return an empty text.
-            if path == STDIN and self._stdin_is_read:
-                raise DocumentError(
-                    "standard input can be read only once",
-                    code="unreadable",
-                    source=name_of(path),
-                )
             if path == STDIN:
                 self._stdin_is_read = True
                 # sys.stdin is None where the caller closed it.
-                data: bytes = getattr(sys.stdin, "buffer", BytesIO()).read()
-                return data
+                yield getattr(sys.stdin, "buffer", BytesIO()), False
+                return
             with open(path or ".", "rb") as file:  # noqa: PTH123  # without pathlib
-                return file.read()
+                yield file, stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         # open() raises ValueError for a path with a null character.
         except (OSError, ValueError) as error:
-            reason = str(error)
-            if isinstance(error, OSError) and error.strerror:
-                reason = error.strerror
-            raise DocumentError(
-                f"cannot read the file: {reason}",
-                code="unreadable",
-                source=name_of(path),
-            ) from None
+            raise _unreadable(path, error) from None
 
     def files(self, path: str, suffixes: Collection[str] = _SUFFIXES) -> list[str]:
         """List the files of a directory, at any depth; a file is its own list.
@@ -70,12 +112,14 @@ class Inputs:
             return [path]
         from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file
 
-        files = [
-            str(Path(folder) / name)
-            for folder, _, names in os.walk(path)
-            for name in names
-            if Path(name).suffix in suffixes
+        all_files = [
+            Path(folder) / name for folder, _, names in os.walk(path) for name in names
         ]
+        files = [str(file) for file in all_files if file.suffix in suffixes]
+        # The files that kubectl diff hands to KUBECTL_EXTERNAL_DIFF are called after
+        # their objects: ``apps.v1.Deployment.shop.web``.
+        if not files and suffixes == _SUFFIXES:
+            files = [str(file) for file in all_files]
         if not files:
             raise DocumentError(
                 "no document found in the directory",
@@ -96,7 +140,11 @@ class Inputs:
             files = self.files(path)
             for file in files:
                 try:
-                    documents += read(self.data(file), source=name_of(file))
+                    documents += read(
+                        self.data(file),
+                        source=name_of(file),
+                        max_bytes=self.max_bytes,
+                    )
                 except DocumentError as error:
                     # A file in a directory may be empty; one that is named may not.
                     if error.code != "empty-document" or files == [path]:
@@ -104,37 +152,167 @@ class Inputs:
                     self.skipped.append((Document(None, file, 1), error.problem))
         return documents
 
-    def objects(self, paths: Iterable[str]) -> list[Object]:
-        """Read every Kubernetes object; other documents are skipped.
+    def entries(
+        self, paths: Iterable[str], *, any_document: bool = False
+    ) -> list[Entry]:
+        """List every Kubernetes object of files and directories.
 
-        Raises DocumentError, also for a path without objects.
+        Other documents are skipped, unless ``any_document`` will do. A broken document
+        is a problem that leaves the others alone. Raises DocumentError for a path that
+        cannot be read, and for one without any object.
         """
-        objects: list[Object] = []
+        entries: list[Entry] = []
+        occurrences: Counter[tuple[Key, str]] = Counter()
         for path in paths:
-            documents = self.documents([path])
-            if not any(is_object(document) for document in documents):
-                raise DocumentError(
-                    "no Kubernetes object found",
-                    code="no-objects",
-                    source=name_of(path),
-                    hint="an object has apiVersion and kind",
-                )
-            for document in documents:
-                if is_object(document):
-                    objects.append(Object.of(document))
-                else:
-                    self.skipped.append((document, _NOT_AN_OBJECT))
+            problems, skipped = len(self.problems), len(self.skipped)
+            found = list(self._entries_of(path, any_document=any_document))
+            if not found:
+                self._raise_without_objects(path, problems, skipped)
+            for entry in found:
+                identity = entry.identity
+                same_object = identity.key, identity.namespace
+                occurrence = occurrences[same_object]
+                occurrences[same_object] += 1
+                entries.append(msgspec.structs.replace(entry, occurrence=occurrence))
+                # A manifest often has a CustomResourceDefinition and objects of its
+                # kind.
+                if identity.kind == "CustomResourceDefinition":
+                    self.definitions.append(entry)
+        return entries
 
-        # A manifest often has a CustomResourceDefinition and objects of its kind.
-        for obj in objects:
-            _group, kind = obj.group_kind
-            if kind == "CustomResourceDefinition":
-                self.definitions.append(obj.document)
-        return objects
+    def _raise_without_objects(self, path: str, problems: int, skipped: int) -> None:
+        """Raise what is wrong with a path that has no object.
 
-    def skip(self, objects: Iterable[Object], reason: str) -> None:
+        ``problems`` and ``skipped`` are how many there were before the path was read.
+        """
+        if len(self.problems) > problems:
+            failure = self.problems.pop(problems)
+            for other in self.problems[problems:]:
+                failure.blocks += other.blocks
+            raise failure
+        if len(self.skipped) == skipped:
+            raise DocumentError(
+                "no document found", code="empty-document", source=name_of(path)
+            )
+        raise DocumentError(
+            "no Kubernetes object found",
+            code="no-objects",
+            source=name_of(path),
+            hint="an object has apiVersion and kind",
+        )
+
+    def load(self, entry: Entry) -> Object:
+        """Parse an entry as an object. Raises Failure."""
+        document = self.load_document(entry)
+        with concerning(document, entry.label):
+            return Object.of(document)
+
+    def load_document(self, entry: Entry) -> Document:
+        """Parse an entry. Raises Failure."""
+        data = self._data_of(entry)
+        try:
+            documents = parse(
+                Chunk(data, entry.source, entry.line, list_of=entry.list_of)
+            )
+        except DocumentError as error:
+            raise Failure(_explained(error, data)) from None
+        if len(documents) == 1:
+            [document] = documents
+            if identity_of(as_object(document.value)) == entry.identity:
+                return document
+        raise Failure(
+            DocumentError(
+                "the document is not the object that it begins as",
+                code="unreadable",
+                source=entry.source,
+                line=entry.line,
+                hint="has the file changed since it was listed?",
+            )
+        )
+
+    def _entries_of(self, path: str, *, any_document: bool) -> Iterator[Entry]:
+        files = self.files(path)
+        for file in files:
+            name = name_of(file)
+            if files != [path] and not any_document and is_for_another_tool(file):
+                self.skipped.append((Document(None, name, 1), _FOR_ANOTHER_TOOL))
+                continue
+            try:
+                with self._opened(file) as (stream, is_regular):
+                    for chunk in chunks(stream, name, self.max_bytes):
+                        yield from self._entries_in(
+                            chunk, is_regular=is_regular, any_document=any_document
+                        )
+            except DocumentError as error:
+                # A file that is named has to be readable; of a directory, the others
+                # are read.
+                if files == [path]:
+                    raise
+                self.problems.append(Failure(error))
+
+    def _entries_in(
+        self, chunk: Chunk, *, is_regular: bool, any_document: bool
+    ) -> Iterator[Entry]:
+        identity = identity_at_a_glance(chunk.data)
+        if identity is not None:
+            if not any_document and _is_of_another_tool(identity):
+                document = Document(None, chunk.source, chunk.line)
+                self.skipped.append((document, _FOR_ANOTHER_TOOL))
+                return
+            can_reread = is_regular and chunk.offset is not None
+            yield Entry(
+                identity,
+                chunk.source,
+                chunk.line + _lines_before_content(chunk.data),
+                chunk.offset or 0,
+                len(chunk.data),
+                None if can_reread else chunk.data,
+                chunk.list_of,
+            )
+            return
+        try:
+            documents = parse(chunk)
+        except DocumentError as error:
+            self.problems.append(Failure(_explained(error, chunk.data)))
+            return
+        for index, document in enumerate(documents):
+            identity = identity_of(as_object(document.value))
+            if not any_document and not is_object(document):
+                self.skipped.append((document, _NOT_AN_OBJECT))
+                continue
+            if not any_document and _is_of_another_tool(identity):
+                self.skipped.append((document, _FOR_ANOTHER_TOOL))
+                continue
+            # It is kept as JSON, which takes less room than its values.
+            data = dump_json(document.value, indent=None).encode()
+            offset = (chunk.offset or 0) + index
+            yield Entry(identity, chunk.source, document.line, offset, len(data), data)
+
+    def _data_of(self, entry: Entry) -> bytes:
+        if entry.data is not None:
+            return entry.data
+        try:
+            file = self._open_file
+            if file is None or self._open_path != entry.source:
+                self.close()
+                file = open(entry.source, "rb")  # noqa: PTH123, SIM115  # kept open
+                self._open_file, self._open_path = file, entry.source
+            file.seek(entry.offset)
+            return file.read(entry.length)
+        except OSError as error:
+            raise Failure(_unreadable(entry.source, error)) from None
+
+    def close(self) -> None:
+        """Close the file that was read last."""
+        if self._open_file is not None:
+            self._open_file.close()
+            self._open_file = None
+
+    def skip(self, entries: Iterable[Entry], reason: str) -> None:
         """Remember objects that take no part."""
-        self.skipped += [(obj.document, f"{obj.label}: {reason}") for obj in objects]
+        for entry in entries:
+            document = Document(None, entry.source, entry.line)
+            self.skipped.append((document, f"{entry.label}: {reason}"))
 
     def report_skipped(self) -> None:
         """Count and name on standard error what was skipped."""
@@ -146,6 +324,37 @@ class Inputs:
             click.echo(f"  {printable(line)}", err=True)
 
 
+def _is_of_another_tool(identity: Identity) -> bool:
+    group, _kind = identity.group_kind
+    return group in _GROUPS_OF_OTHER_TOOLS
+
+
+def is_for_another_tool(path: str) -> bool:
+    """Tell whether a file is read by another tool, though it looks like an object."""
+    return os.path.basename(path) in _FILES_OF_OTHER_TOOLS  # noqa: PTH119  # as above
+
+
+def _unreadable(path: str, error: Exception) -> DocumentError:
+    reason = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror
+    return DocumentError(
+        f"cannot read the file: {reason}", code="unreadable", source=name_of(path)
+    )
+
+
+def _explained(error: DocumentError, data: bytes) -> DocumentError:
+    """Add what is likely wrong with a document that cannot be parsed."""
+    if b"{{" in data:
+        error.advice = "it looks like a template; render it first (helm template)"
+    return error
+
+
 def name_of(path: str) -> str:
     """Return the name that messages call a file by."""
     return "<stdin>" if path == STDIN else path
+
+
+def _lines_before_content(data: bytes) -> int:
+    before = _BEFORE_CONTENT.match(data)
+    return before[0].count(b"\n") if before else 0

@@ -4,17 +4,42 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TypeAlias
 
 import msgspec
 
 from smp.cli._errors import Failure
+from smp.cli._identity import Identity, Key, identity_of
 from smp.documents import Document
 from smp.errors import ObjectError
-from smp.values import JSONObject, as_object, as_text, type_name
+from smp.values import JSONObject, as_object, type_name
 
-# The API group and the kind, and the name: what identifies an object in a namespace.
-Key: TypeAlias = tuple[tuple[str, str], str]
+
+class Entry(msgspec.Struct, frozen=True):
+    """An object of an input, which is parsed when it is needed.
+
+    ``offset`` and ``length`` count bytes of the file ``source``; ``data`` is the part
+    itself where the file cannot be read again. ``occurrence`` counts the entries of one
+    input that are the same object, from zero.
+    """
+
+    identity: Identity
+    source: str
+    line: int
+    offset: int
+    length: int
+    data: bytes | None = None
+    list_of: tuple[str, str] | None = None
+    occurrence: int = 0
+
+    @property
+    def label(self) -> str:
+        """The object for a reader."""
+        return self.identity.label
+
+    @property
+    def place(self) -> str:
+        """The text and the line that the object is in."""
+        return f"{self.source}:{self.line}"
 
 
 class Object(msgspec.Struct, frozen=True):
@@ -34,58 +59,19 @@ class Object(msgspec.Struct, frozen=True):
         return cls(document.value, document)
 
     @property
-    def group_kind(self) -> tuple[str, str]:
-        """The API group and the kind, which all versions of an object share."""
-        group, slash, _version = as_text(self.value.get("apiVersion")).partition("/")
-        # A server converts an object between the versions of its group. The apiVersion
-        # of the core group is a version alone.
-        return group if slash else "", as_text(self.value.get("kind"))
-
-    @property
-    def namespace(self) -> str:
-        """The namespace, or the empty string."""
-        return as_text(self._metadata.get("namespace"))
-
-    @property
-    def name(self) -> str:
-        """The name, or the empty string."""
-        return as_text(self._metadata.get("name"))
-
-    @property
-    def is_generated(self) -> bool:
-        """Whether a server generates the name, and so a new object each time."""
-        # API conventions: a server generates a name from generateName only where name
-        # is missing.
-        return not self.name and bool(as_text(self._metadata.get("generateName")))
+    def identity(self) -> Identity:
+        """What identifies the object."""
+        return identity_of(self.value)
 
     @property
     def label(self) -> str:
         """The object for a reader: ``apps/v1 Deployment shop/web``."""
-        name = self.name
-        if self.is_generated:
-            name = f"{as_text(self._metadata.get('generateName'))}*"
-        if self.namespace and name:
-            name = f"{self.namespace}/{name}"
-        parts = [
-            as_text(self.value.get("apiVersion")),
-            as_text(self.value.get("kind")),
-            name or self.namespace,
-        ]
-        return " ".join(part for part in parts if part)
+        return self.identity.label
 
     @property
     def place(self) -> str:
         """The text and the line that the object is in."""
         return f"{self.document.source}:{self.document.line}"
-
-    @property
-    def key(self) -> Key:
-        """What identifies the object in its namespace."""
-        return self.group_kind, self.name
-
-    @property
-    def _metadata(self) -> JSONObject:
-        return as_object(self.value.get("metadata"))
 
 
 def is_object(document: Document) -> bool:
@@ -109,72 +95,90 @@ def annotations_of(obj: JSONObject) -> JSONObject:
     return as_object(as_object(obj.get("metadata")).get("annotations"))
 
 
-def partners(
-    objects: Iterable[Object], others: Iterable[Object]
-) -> list[Object | None]:
-    """Find for each object the one of the others that is the same object, or None.
+class Pairing:
+    """Which entry of another input is the same object as one of this input.
 
     A namespace that one side leaves out matches where there is only one candidate.
-    Raises Failure where there are several, and for two documents with one object.
+    Entries that are the same object in both inputs are paired in their order. Objects
+    with a generated name are no partners of each other, unless ``pairs_generated``.
     """
-    left, right = list(objects), list(others)
-    _require_distinct(left)
-    _require_distinct(right)
-    candidates = _by_key(right)
-    rivals = _by_key(left)
-    return [_partner(obj, candidates[obj.key], rivals[obj.key]) for obj in left]
+
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        others: Iterable[Entry],
+        *,
+        pairs_generated: bool = False,
+    ) -> None:
+        self._others = list(others)
+        self._pairs_generated = pairs_generated
+        self._candidates = _by_key(self._others)
+        self._rivals = _by_key(entries)
+        self._paired: set[tuple[str, int, int]] = set()
+
+    def partner(self, entry: Entry) -> Entry | None:
+        """Return the same object of the other input, or None.
+
+        Raises Failure where several may be it.
+        """
+        # A server makes a new object of it each time.
+        if entry.identity.is_generated and not self._pairs_generated:
+            return None
+        key = entry.identity.key
+        partner = _partner(
+            entry, self._candidates.get(key, []), self._rivals.get(key, [])
+        )
+        if partner is not None:
+            self._paired.add(_place_in_input(partner))
+        return partner
+
+    def unpaired(self) -> list[Entry]:
+        """Return the entries of the other input that were no partner so far."""
+        return [
+            other
+            for other in self._others
+            if _place_in_input(other) not in self._paired
+        ]
 
 
-def unpaired(
-    objects: Iterable[Object], paired: Iterable[Object | None]
-) -> list[Object]:
-    """Return the objects that are not among those paired."""
-    identities = {id(obj) for obj in paired}
-    return [obj for obj in objects if id(obj) not in identities]
+def _place_in_input(entry: Entry) -> tuple[str, int, int]:
+    return entry.source, entry.line, entry.offset
 
 
-def _require_distinct(objects: Iterable[Object]) -> None:
-    # kubectl would apply one after the other; here there is one answer for an object.
-    first_by_key: dict[tuple[Key, str], Object] = {}
-    for obj in objects:
-        first = first_by_key.setdefault((obj.key, obj.namespace), obj)
-        if first is not obj and not obj.is_generated:
-            error = ObjectError(
-                f"the same object is also in {first.place}", code="duplicate-object"
-            )
-            raise Failure(error, obj.document, obj.label)
-
-
-def _by_key(objects: Iterable[Object]) -> defaultdict[Key, list[Object]]:
-    by_key: defaultdict[Key, list[Object]] = defaultdict(list)
-    for obj in objects:
-        if not obj.is_generated:
-            by_key[obj.key].append(obj)
-    return by_key
+def _by_key(entries: Iterable[Entry]) -> dict[Key, list[Entry]]:
+    by_key: defaultdict[Key, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_key[entry.identity.key].append(entry)
+    return dict(by_key)
 
 
 def _partner(
-    obj: Object, candidates: list[Object], rivals: list[Object]
-) -> Object | None:
+    entry: Entry, candidates: list[Entry], rivals: list[Entry]
+) -> Entry | None:
     """Choose among the candidates of the same group, kind and name.
 
-    ``rivals`` are the objects, this one included, that have the same candidates.
+    ``rivals`` are the entries, this one included, that have the same candidates.
     """
-    if obj.is_generated:
-        return None
-    # The same namespace, or none on both sides, is an exact match.
+    # The same namespace, or none on both sides, is an exact match. Of several documents
+    # with one object the first is paired with the first, and so on.
+    exact: Entry | None = None
     for candidate in candidates:
-        if candidate.namespace == obj.namespace:
-            return candidate
+        if candidate.identity.namespace == entry.identity.namespace:
+            exact = candidate
+            if candidate.occurrence == entry.occurrence:
+                break
+    if exact is not None:
+        return exact
 
     # A manifest may leave the namespace to the context of kubectl, which is unknown
     # here, so a missing namespace can be any. But what another object matches exactly
     # is that object.
-    matched_exactly = {rival.namespace for rival in rivals}
+    matched_exactly = {rival.identity.namespace for rival in rivals}
     possible = [
         candidate
         for candidate in candidates
-        if candidate.namespace not in matched_exactly and _may_be_same(obj, candidate)
+        if candidate.identity.namespace not in matched_exactly
+        and _may_be_same(entry, candidate)
     ]
     if not possible:
         return None
@@ -184,17 +188,20 @@ def _partner(
         for rival in rivals
         if any(_may_be_same(rival, candidate) for candidate in possible)
     ]
-    if len(possible) == 1 and len(claimants) == 1:
-        return possible[0]
+    namespaces = {candidate.identity.namespace for candidate in possible}
+    claiming = {rival.identity.namespace for rival in claimants}
+    if len(namespaces) == 1 and len(claiming) == 1:
+        same = [c for c in possible if c.occurrence == entry.occurrence]
+        return same[0] if same else possible[-1]
 
-    places = [other.place for other in (*possible, *claimants) if other is not obj]
+    places = [other.place for other in (*possible, *claimants) if other is not entry]
     error = ObjectError(
         f"several objects match without a namespace: {', '.join(places)}",
         code="ambiguous-object",
         hint="set metadata.namespace",
     )
-    raise Failure(error, obj.document, obj.label)
+    raise Failure(error, entry, entry.label)
 
 
-def _may_be_same(left: Object, right: Object) -> bool:
-    return not (left.namespace and right.namespace)
+def _may_be_same(left: Entry, right: Entry) -> bool:
+    return not (left.identity.namespace and right.identity.namespace)

@@ -12,7 +12,7 @@ import msgspec
 from smp.cli._errors import concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
-from smp.documents import Document, read
+from smp.documents import MAX_BYTES, Document, read
 from smp.errors import UnknownKindError
 from smp.schema.catalog import (
     Catalog,
@@ -23,6 +23,7 @@ from smp.schema.catalog import (
 )
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import PROFILES
+from smp.values import as_text
 
 Handler: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Handler], Handler]
@@ -31,6 +32,10 @@ FILE: Final = click.Path(allow_dash=True)
 
 # How zlib begins at its highest level; no YAML or JSON text begins so.
 _COMPILED: Final = b"\x78\xda"
+
+
+# The schema of an object whose kind is not known: a JSON merge patch needs none.
+WITHOUT_SCHEMA: Final = Schema.inline("any")
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -44,6 +49,9 @@ class Settings(msgspec.Struct, frozen=True):
     profile: str = "kep1027"
     show_secrets: bool = False
     color: str = "auto"
+    strict: bool = False
+    max_bytes: int = MAX_BYTES
+    jobs: int = 0
 
 
 class Schemas:
@@ -54,6 +62,7 @@ class Schemas:
 
     def __init__(self, settings: Settings, inputs: Inputs) -> None:
         self._inputs = inputs
+        self._is_strict = settings.strict
         # Each catalog wins over those before it.
         catalog = kubernetes(settings.kubernetes)
         for path in settings.openapi:
@@ -62,6 +71,28 @@ class Schemas:
             catalog = catalog.merged(_from_crd(definition))
         self.catalog = catalog
         self._catalog_with_inputs: Catalog | None = None
+
+    def of_any(self, obj: Object) -> tuple[Schema, str]:
+        """Return the schema of an object, and a note where there is none.
+
+        Raises ObjectError where apiVersion or kind is missing.
+        """
+        try:
+            return self.of(obj), ""
+        except UnknownKindError as error:
+            group, _, _version = as_text(obj.value.get("apiVersion")).rpartition("/")
+            # A server knows all kinds of its own groups: this is a misspelled kind, or
+            # one of another version of Kubernetes.
+            if self._is_strict or group in self._known_groups():
+                raise
+            # kubectl sends a JSON merge patch for a kind that it has no Go type of
+            # (pkg/cmd/apply/patcher.go, buildMergePatch).
+            return WITHOUT_SCHEMA, f"{error.problem}; patched as JSON (RFC 7396)"
+
+    def _known_groups(self) -> set[str]:
+        return {
+            api_version.rpartition("/")[0] for api_version, _ in self.catalog.kinds()
+        }
 
     def of(self, obj: Object) -> Schema:
         """Return the schema of an object.
@@ -77,7 +108,8 @@ class Schemas:
                 raise
         if self._catalog_with_inputs is None:
             described, *others = [
-                _from_crd(definition) for definition in self._inputs.definitions
+                _from_crd(self._inputs.load(definition).document)
+                for definition in self._inputs.definitions
             ]
             for other in others:
                 described = described.merged(other)
@@ -143,6 +175,25 @@ _MERGE: Final[tuple[Decorator, ...]] = (
     ),
     click.option(
         "--show-secrets", is_flag=True, help="Do not mask the values of Secrets."
+    ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Take warnings and unknown kinds for failures.",
+    ),
+    click.option(
+        "--max-bytes",
+        type=click.IntRange(min=1),
+        default=MAX_BYTES,
+        show_default="1 GiB",
+        help="The largest file that is read, in bytes.",
+    ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default="one for each core",
+        help="The number of processes that large inputs are divided among.",
     ),
     click.option(
         "--color",

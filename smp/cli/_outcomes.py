@@ -3,39 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+from smp.cli._identity import Identity
+from smp.cli._objects import Entry
 from smp.cli._options import Settings
-from smp.paths import Path
 from smp.schema.model import Schema, Type
 from smp.strategic import apply_patch
 from smp.three_way import three_way_apply, unknown_field_warnings
+from smp.unions import Change
+from smp.update import updated
 from smp.values import JSON, JSONObject, same
 
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
 
 
+_ACTIONS: Final = {
+    "new": "created",
+    "changed": "configured",
+    "unchanged": "unchanged",
+    "removed": "removed",
+}
+
+
 class ObjectOutcome(msgspec.Struct, frozen=True):
     """One object before and after: ``before`` is None for an object to be created.
 
-    ``notes`` say what the outcome is based on, ``warnings`` what a user should look at.
-    ``unmet`` are the paths at which the result is not what was asked for. An apply
-    prunes what is in ``last_applied`` and not in ``configuration``.
+    ``after`` is None for one that is removed. ``place`` is the file and line that it
+    comes from. ``notes`` say what the outcome is based on, ``warnings`` what a user
+    should look at. An outcome that ``is_faulty`` has warnings that --strict takes for
+    failures: a server would reject the object, or it is not what was asked for.
+    ``kind_note`` concerns all objects of the kind. An apply prunes what is in
+    ``last_applied`` and not in ``configuration``.
     """
 
-    label: str
+    identity: Identity
+    place: str
     before: JSON
     after: JSON
     type_: Type
     patch: JSON
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    unmet: tuple[Path, ...] = ()
+    is_faulty: bool = False
+    kind_note: str = ""
     last_applied: JSONObject | None = None
     configuration: JSONObject | None = None
+    # Whether the object after is what the command is asked for.
+    is_applied: bool = False
+
+    def with_faults(self, faults: tuple[str, ...]) -> ObjectOutcome:
+        """Return the outcome with more warnings that --strict takes for failures."""
+        if not faults:
+            return self
+        return msgspec.structs.replace(
+            self, warnings=(*faults, *self.warnings), is_faulty=True
+        )
+
+    @property
+    def label(self) -> str:
+        """The object for a reader, or its place where it has no name."""
+        return self.identity.label or self.place
 
     @property
     def creates(self) -> bool:
@@ -43,15 +74,36 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         return self.before is None
 
     @property
+    def removes(self) -> bool:
+        """Whether there is no object any more."""
+        return self.after is None and not self.creates
+
+    @property
     def differs(self) -> bool:
         """Whether the object changes."""
         return not same(self.before, self.after)
+
+    @property
+    def verdict(self) -> Literal["changed", "unchanged", "new", "removed"]:
+        """What happens to the object, in a word."""
+        if self.creates:
+            return "new"
+        if self.removes:
+            return "removed"
+        return "changed" if self.differs else "unchanged"
+
+    @property
+    def action(self) -> str:
+        """What happens to the object, in the words of kubectl apply."""
+        return _ACTIONS[self.verdict]
 
     @property
     def operations(self) -> JSON:
         """The change as a JSON Patch (RFC 6902); a new object is added at the root."""
         if self.creates:
             return [{"op": "add", "path": "", "value": self.after}]
+        if self.removes:
+            return [{"op": "remove", "path": ""}]
         # Only one output format needs the library that this loads.
         from smp.json_patch import diff  # noqa: PLC0415  # see above
 
@@ -66,13 +118,42 @@ class Versions(msgspec.Struct, frozen=True):
     live: JSONObject
 
 
-def created_outcome(label: str, new: JSONObject, schema: Schema) -> ObjectOutcome:
-    """Create an object: a server stores all of it but its nulls."""
-    return ObjectOutcome(label, None, apply_patch({}, new, schema), schema.type, new)
+def created_outcome(
+    entry: Entry,
+    new: JSONObject,
+    schema: Schema,
+    settings: Settings,
+) -> ObjectOutcome:
+    """Create an object: a server stores all of it but its nulls, and checks it.
+
+    Raises what normalize_unions raises.
+    """
+    lenient = schema.with_unknown_fields(settings.unknown_fields)
+    created = updated(
+        None,
+        apply_patch({}, new, lenient),
+        lenient,
+        profile=settings.profile,
+        ratchet=True,
+        configuration=new,
+    )
+    warnings = [str(warning) for warning in created.warnings]
+    warnings += [f"{violation} ({_REJECTED})" for violation in created.violations]
+    return ObjectOutcome(
+        identity=entry.identity,
+        place=entry.place,
+        before=None,
+        after=created.object,
+        type_=lenient.type,
+        patch=new,
+        notes=tuple(_changes(created.changes, settings)),
+        warnings=tuple(warnings),
+        is_faulty=bool(created.violations),
+    )
 
 
 def applied_outcome(
-    label: str,
+    entry: Entry,
     versions: Versions,
     schema: Schema,
     settings: Settings,
@@ -93,28 +174,44 @@ def applied_outcome(
         overwrite=overwrite,
         unknown_fields=settings.unknown_fields,
     )
-    # What the normalization of unions did to the patched object, rule by rule.
-    changes = [
-        f"{change.path}: {change.why} ({settings.profile} {change.rule})"
-        for change in result.changes
-    ]
     # None of these is an error: kubectl would send the patch, and a server may differ
     # in version or configuration from the bundled schema.
     warnings = [str(warning) for warning in result.warnings]
     warnings += [f"{violation} ({_REJECTED})" for violation in result.violations]
     warnings += [f"{path}: {_UNMET}" for path in result.unmet]
     return ObjectOutcome(
-        label=label,
+        identity=entry.identity,
+        place=entry.place,
         before=versions.live,
         after=result.object,
         type_=schema.with_unknown_fields(settings.unknown_fields).type,
         patch=result.patch,
-        notes=(*notes, *changes),
+        notes=(*notes, *_changes(result.changes, settings)),
         warnings=tuple(warnings),
-        unmet=result.unmet,
+        is_faulty=bool(result.violations or result.unmet),
         last_applied=versions.last_applied,
         configuration=versions.modified,
     )
+
+
+def removed_outcome(entry: Entry, old: JSONObject, schema: Schema) -> ObjectOutcome:
+    """Remove an object, as a directive to delete it would."""
+    return ObjectOutcome(
+        identity=entry.identity,
+        place=entry.place,
+        before=old,
+        after=None,
+        type_=schema.type,
+        patch={"$patch": "delete"},
+    )
+
+
+def _changes(changes: Iterable[Change], settings: Settings) -> list[str]:
+    """Word what the normalization of unions did to an object, rule by rule."""
+    return [
+        f"{change.path}: {change.why} ({settings.profile} {change.rule})"
+        for change in changes
+    ]
 
 
 def unknown_field_messages(

@@ -1,42 +1,98 @@
-"""Printing outcomes: as YAML, as JSON, or as a report with colours on a terminal."""
+"""Writing to standard output, so that no byte is lost without an error.
+
+A write may take less than all: a raw stream (``python -u``) stops where a disk is full,
+and a non-blocking pipe where it is. The interpreter's own streams report the one late
+and lose what follows the other, so what is written is counted here.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any, Final
 
-import click
-
-from smp.cli._errors import printable
-from smp.cli._options import Settings
-from smp.cli._outcomes import ObjectOutcome
+from smp.cli._errors import OutputError, printable
 from smp.documents import dump_json, dump_yaml
 from smp.values import JSON
 
-if TYPE_CHECKING:
-    from smp.cli._report import Line
-
 
 def write_bytes(data: bytes) -> None:
-    """Write bytes to standard output."""
-    click.echo(data, nl=False)
+    """Write bytes to standard output, all of them.
+
+    Raises BrokenPipeError where the reader is gone, and OutputError for every other
+    reason why not all can be written.
+    """
+    if not data:
+        return
+    # It is None where the caller closed it.
+    if sys.stdout is None:
+        raise OutputError("standard output is closed")
+    stream: Any = getattr(sys.stdout, "buffer", None)
+    try:
+        if stream is None:
+            sys.stdout.write(data.decode())
+            return
+        # What was written as text goes first.
+        sys.stdout.flush()
+        _write_all(stream, data)
+        _flush(stream)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise OutputError(f"cannot write to standard output: {reason}") from None
+
+
+def _write_all(stream: Any, data: bytes) -> None:
+    remaining = memoryview(data)
+    while remaining:
+        try:
+            written = stream.write(remaining)
+        except BlockingIOError as error:
+            written = error.characters_written
+            _wait(stream)
+        # A raw stream that does not block returns None where it takes nothing.
+        if written is None:
+            written = 0
+            _wait(stream)
+        remaining = remaining[written:]
+
+
+def _flush(stream: Any) -> None:
+    while True:
+        try:
+            stream.flush()
+        except BlockingIOError:
+            _wait(stream)
+        else:
+            return
+
+
+def _wait(stream: Any) -> None:
+    """Wait until a stream that does not block can take more."""
+    select.select([], [stream], [])
 
 
 def write(text: str) -> None:
     """Write text to standard output, as UTF-8 in every locale."""
     # kubectl writes UTF-8, and so do the files that the text may be redirected to.
-    click.echo(text.encode(), nl=False)
+    write_bytes(text.encode())
 
 
 def write_yaml(values: Iterable[tuple[str, JSON]]) -> None:
     """Write YAML documents, each under its comment where it has one."""
-    texts = []
-    for comment, value in values:
-        heading = f"# {printable(comment)}\n" if comment else ""
-        texts.append(heading + dump_yaml([value]))
-    write("---\n".join(texts))
+    write(YAML_SEPARATOR.join(yaml_text(*value) for value in values))
+
+
+YAML_SEPARATOR: Final = "---\n"
+
+
+def yaml_text(comment: str, value: JSON) -> str:
+    """Return a value as a YAML document under a comment."""
+    heading = f"# {printable(comment)}\n" if comment else ""
+    return heading + dump_yaml([value])
 
 
 def write_json(values: Iterable[JSON]) -> None:
@@ -44,94 +100,12 @@ def write_json(values: Iterable[JSON]) -> None:
     write("".join(f"{dump_json(value)}\n" for value in values))
 
 
-def write_lines(lines: Iterable[Line], *, color: str) -> None:
-    """Write styled lines, with their styles where colours are wanted."""
-    if not _has_colours(color):
-        write("".join("".join(text for text, _ in line) + "\n" for line in lines))
-        return
-    # rich takes longer to load than most commands take to run.
-    from rich.console import Console  # noqa: PLC0415  # see above
-    from rich.text import Text  # noqa: PLC0415  # see above
-
-    # Lines keep their length: what is copied from a terminal has to stay one line.
-    console = Console(
-        file=sys.stdout,
-        force_terminal=True,
-        no_color=False,
-        color_system="standard",
-        soft_wrap=True,
-    )
-    for line in lines:
-        console.print(Text.assemble(*line), highlight=False)
-
-
-def _has_colours(color: str) -> bool:
+def has_colours(color: str) -> bool:
+    """Tell whether the option asks for colours, or the terminal shows them."""
     if color != "auto":
         return color == "always"
-    # It is None where the caller closed it.
     if sys.stdout is None or not sys.stdout.isatty():
         return False
     # no-color.org: any content of NO_COLOR switches colours off, unless the command
     # line asks for them.
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def write_patches(outcomes: list[ObjectOutcome], settings: Settings) -> None:
-    """Write the patches of outcomes in the format that the settings ask for.
-
-    A report contains the warnings; otherwise they go to standard error.
-    """
-    match settings.output:
-        case "yaml":
-            _write_yaml_patches(outcomes)
-        case "json":
-            write_json(outcome.patch for outcome in outcomes)
-        case _:
-            _write_differences(outcomes, settings)
-    _write_warnings(outcomes, settings)
-
-
-def write_objects(outcomes: list[ObjectOutcome], settings: Settings) -> None:
-    """Write the objects of outcomes in the format that the settings ask for.
-
-    A report contains the warnings; otherwise they go to standard error.
-    """
-    match settings.output:
-        case "yaml":
-            write_yaml(("", outcome.after) for outcome in outcomes)
-        case "json":
-            write_json(outcome.after for outcome in outcomes)
-        case "patch":
-            _write_yaml_patches(outcomes)
-        case _:
-            _write_differences(outcomes, settings)
-    _write_warnings(outcomes, settings)
-
-
-def _write_differences(outcomes: list[ObjectOutcome], settings: Settings) -> None:
-    """Write the formats that show the same for a patch and for an object."""
-    if settings.output == "jsonpatch":
-        write_json(outcome.operations for outcome in outcomes)
-        return
-    # The report is the only format that compares texts by line.
-    from smp.cli._report import report  # noqa: PLC0415  # loads difflib
-
-    write_lines(report(outcomes), color=settings.color)
-
-
-def _write_yaml_patches(outcomes: list[ObjectOutcome]) -> None:
-    patches: list[tuple[str, JSON]] = []
-    for outcome in outcomes:
-        # Only a comment says whose patch it is, so an empty one would be noise.
-        if outcome.differs:
-            suffix = " (to be created)" if outcome.creates else ""
-            patches.append((f"{outcome.label}{suffix}", outcome.patch))
-    write_yaml(patches)
-
-
-def _write_warnings(outcomes: list[ObjectOutcome], settings: Settings) -> None:
-    if settings.output == "report":
-        return
-    for outcome in outcomes:
-        for warning in outcome.warnings:
-            click.echo(printable(f"smp: warning: {outcome.label}: {warning}"), err=True)

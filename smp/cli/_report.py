@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Final, TypeAlias
 
@@ -21,6 +20,12 @@ Line: TypeAlias = list[Span]
 _HEADING: Final = "bold"
 _NOTE: Final = "dim"
 _WARNING: Final = "yellow"
+_VERDICTS: Final = {
+    "new": "to be created",
+    "changed": "changed",
+    "unchanged": "unchanged",
+    "removed": "to be removed",
+}
 _STYLES: Final = {"+": "green", "-": "red", "~": "cyan"}
 
 # The longest list, as JSON, that is shown on the line of its path.
@@ -31,34 +36,25 @@ _CONTEXT: Final = 2
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
-def report(outcomes: Iterable[ObjectOutcome]) -> Iterator[Line]:
-    """Yield what changes in each object and why, and at the end how many change."""
-    verdicts: Counter[str] = Counter()
-    for outcome in outcomes:
-        verdict = _verdict(outcome)
-        verdicts[verdict] += 1
-        yield [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
-        for note in outcome.notes:
-            yield [(f"  {printable(note)}", _NOTE)]
-        yield from _changes(outcome)
-        for warning in outcome.warnings:
-            yield [(f"  warning: {printable(warning)}", _WARNING)]
-        yield []
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-    plural = "s" if verdicts.total() != 1 else ""
-    yield [(f"{verdicts.total()} object{plural}: {counts}", "")]
-
-
-def _verdict(outcome: ObjectOutcome) -> str:
-    if outcome.creates:
-        return "to be created"
-    return "changed" if outcome.differs else "unchanged"
+def report(outcome: ObjectOutcome) -> Iterator[Line]:
+    """Yield what changes in an object and why, and an empty line."""
+    verdict = _VERDICTS[outcome.verdict]
+    yield [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
+    notes = (outcome.kind_note, *outcome.notes)
+    for note in filter(None, notes):
+        yield [(f"  {printable(note)}", _NOTE)]
+    yield from _changes(outcome)
+    for warning in outcome.warnings:
+        yield [(f"  warning: {printable(warning)}", _WARNING)]
+    yield []
 
 
 def _changes(outcome: ObjectOutcome) -> Iterator[Line]:
     before, after = outcome.before, outcome.after
     if outcome.creates:
         yield from _block("+", after)
+    elif outcome.removes:
+        yield from _block("-", before)
     elif isinstance(before, dict) and isinstance(after, dict):
         pruned = _pruned(outcome)
         for change in changes(before, after, outcome.type_):

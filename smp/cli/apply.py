@@ -8,12 +8,14 @@ from typing import Final
 import click
 import msgspec
 
-from smp.cli._errors import all_or_nothing, concerning
+from smp.cli._errors import concerning
+from smp.cli._formats import applied_format
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object, annotations_of, partners, unpaired
+from smp.cli._objects import Object, Pairing, annotations_of
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_outcome
-from smp.cli._outputs import write_objects
+from smp.cli._outputs import has_colours
+from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
 from smp.values import JSONObject, as_object
@@ -25,16 +27,9 @@ _NOT_IN_FILE: Final = "last applied: none, as the file does not have the object"
 _ANNOTATION: Final = "last applied: from the annotation of the live object"
 
 
-class Row(msgspec.Struct, frozen=True):
-    """An object of the new configuration, and the same object in the other inputs."""
-
-    new: Object
-    live: Object | None
-    last: Object | None
-
-
 @click.command(
-    epilog="\b\nExit codes: 0 done, 1 something is unmet and --strict, 2 an error.\n\n"
+    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "3 done in part.\n\n"
     "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml"
 )
 @click.option(
@@ -64,11 +59,6 @@ class Row(msgspec.Struct, frozen=True):
     help="Whether the new configuration wins over changes made to the live object, or "
     "they are an error.",
 )
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 1 where the result is not what the new configuration asks for.",
-)
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
 @click.pass_context
@@ -79,7 +69,6 @@ def command(
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
     overwrite: bool,
-    strict: bool,
     settings: Settings,
 ) -> None:
     """Print each new object as an API server would store it.
@@ -88,55 +77,52 @@ def command(
     with the live ones by group, kind, namespace and name; one without a live object is
     printed as it would be created. The annotation with the last-applied configuration
     is updated where the live object has it. -o jsonpatch prints what changes the live
-    object (RFC 6902), -o patch what to send to a server, -o report what changes and
-    why. Only the report masks the values of Secrets.
+    object (RFC 6902), -o patch what leads a server to the result, -o json all that is
+    known of each object, -o report what changes and why. Only the report masks the
+    values of Secrets.
     """
-    inputs = Inputs()
-    new_objects = inputs.objects(new_paths)
-    live_objects = inputs.objects(live_paths)
-    last_objects = inputs.objects(last_paths)
-    schemas = Schemas(settings, inputs)
-    live_partners = partners(new_objects, live_objects)
-    last_partners = partners(new_objects, last_objects)
-    rows = [
-        Row(*row) for row in zip(new_objects, live_partners, last_partners, strict=True)
-    ]
-    apply_row = partial(
+    inputs = Inputs(settings.max_bytes)
+    entries = inputs.entries(new_paths)
+    live = Pairing(entries, inputs.entries(live_paths))
+    last = Pairing(entries, inputs.entries(last_paths))
+    compute = partial(
         _outcome,
-        schemas=schemas,
+        inputs=inputs,
+        schemas=Schemas(settings, inputs),
         settings=settings,
         overwrite=overwrite,
         has_file=bool(last_paths),
     )
-    outcomes = all_or_nothing(apply_row, rows)
-
+    rows = rows_of(entries, live, last)
     # Without --prune kubectl apply leaves alone what is not in the configuration.
-    inputs.skip(
-        unpaired(live_objects, live_partners), "live, but not in the new configuration"
-    )
-    inputs.skip(
-        unpaired(last_objects, last_partners),
-        "applied last, but not in the new configuration",
-    )
-    write_objects(outcomes, settings)
-    inputs.report_skipped()
-    is_unmet = any(outcome.unmet for outcome in outcomes)
-    ctx.exit(1 if strict and is_unmet else 0)
+    inputs.skip(live.unpaired(), "live, but not in the new configuration")
+    inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
+    output = applied_format(settings.output, coloured=has_colours(settings.color))
+    totals = run(rows, Work(compute, output), inputs, settings)
+    ctx.exit(totals.exit_code(found=totals.is_failed_by(settings)))
 
 
 def _outcome(
-    row: Row, *, schemas: Schemas, settings: Settings, overwrite: bool, has_file: bool
+    row: Row,
+    *,
+    inputs: Inputs,
+    schemas: Schemas,
+    settings: Settings,
+    overwrite: bool,
+    has_file: bool,
 ) -> ObjectOutcome:
-    obj = row.new
-    with concerning(obj.document, obj.label):
-        schema = schemas.of(obj)
+    new, live, last = load_row(row, inputs)
+    with concerning(new.document, new.label):
+        schema, note = schemas.of_any(new)
         # Without a live object kubectl creates it, and sends no patch.
-        if row.live is None:
-            masks = Masks({"new": obj.value}, show_secrets=settings.show_secrets)
-            outcome = created_outcome(obj.label, masks.mask(obj.value), schema)
+        if live is None:
+            masks = Masks({"new": new.value}, show_secrets=settings.show_secrets)
+            outcome = created_outcome(
+                row.entry, masks.mask(new.value), schema, settings
+            )
         else:
-            last_applied, note = _last_applied(row.live, row.last, has_file=has_file)
-            versions = _annotated(last_applied, obj.value, row.live.value)
+            last_applied, source = _last_applied(live, last, has_file=has_file)
+            versions = _annotated(last_applied, new.value, live.value)
             masks = Masks(
                 {
                     "live": versions.live,
@@ -151,8 +137,16 @@ def _outcome(
                 live=masks.mask(versions.live),
             )
             outcome = applied_outcome(
-                obj.label, masked, schema, settings, overwrite=overwrite, notes=[note]
+                row.entry,
+                masked,
+                schema,
+                settings,
+                overwrite=overwrite,
+                notes=[source],
             )
+    outcome = msgspec.structs.replace(
+        outcome.with_faults(row.notes), is_applied=True, kind_note=note
+    )
     if settings.output == "report":
         return outcome
     # The other formats print the object with its values. They are put back only here,

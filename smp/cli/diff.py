@@ -7,32 +7,28 @@ from functools import partial
 import click
 import msgspec
 
-from smp.cli._errors import all_or_nothing, concerning
+from smp.cli._errors import concerning
+from smp.cli._formats import patch_format
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object, partners, unpaired
+from smp.cli._objects import Pairing
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
 from smp.cli._outcomes import (
     ObjectOutcome,
     Versions,
     applied_outcome,
     created_outcome,
+    removed_outcome,
     unknown_field_messages,
 )
-from smp.cli._outputs import write_patches
+from smp.cli._outputs import has_colours
+from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.strategic import two_way_patch
 
 
-class Row(msgspec.Struct, frozen=True):
-    """An object of MODIFIED, and the same object in the other inputs."""
-
-    modified: Object
-    original: Object | None
-    live: Object | None
-
-
 @click.command(
-    epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error.\n\n"
+    epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
+    "3 done in part.\n\n"
     "\b\nExample:\n  smp diff old.yaml new.yaml -o report"
 )
 @click.argument("original", type=FILE)
@@ -56,49 +52,53 @@ def command(
     """Print the patch between two states of objects.
 
     The strategic merge patch from each object of ORIGINAL to that of MODIFIED. With
-    --live, ORIGINAL is what was applied last, and the patch is the three-way one that
-    `kubectl apply` would send. Objects are paired by group, kind, namespace and name; a
-    new object is its own patch. In YAML each patch has its object in a comment and
-    empty ones are left out; JSON has a patch for each object of MODIFIED, in order. The
-    values of Secrets are masked.
+    --live, ORIGINAL is what was applied last, and the patch is the three-way one of
+    `smp apply`. Objects are paired by group, kind, namespace and name; a new object is
+    its own patch. In YAML each patch has its object in a comment and empty ones are
+    left out; JSON has all that is known of each object. The values of Secrets are
+    masked.
     """
-    inputs = Inputs()
-    originals = inputs.objects([original])
-    modifieds = inputs.objects([modified])
-    lives = inputs.objects(live)
-    schemas = Schemas(settings, inputs)
-    original_partners = partners(modifieds, originals)
-    live_partners = partners(modifieds, lives)
-    rows = [
-        Row(*row)
-        for row in zip(modifieds, original_partners, live_partners, strict=True)
-    ]
+    inputs = Inputs(settings.max_bytes)
+    original_entries = inputs.entries([original])
+    entries = inputs.entries([modified])
     is_three_way = bool(live)
-    diff_row = partial(
-        _outcome, schemas=schemas, settings=settings, is_three_way=is_three_way
+    # Of two states of a file, an object with a generated name is one object.
+    originals = Pairing(entries, original_entries, pairs_generated=not is_three_way)
+    lives = Pairing(entries, inputs.entries(live))
+    compute = partial(
+        _outcome,
+        inputs=inputs,
+        schemas=Schemas(settings, inputs),
+        settings=settings,
+        is_three_way=is_three_way,
     )
-    outcomes = all_or_nothing(diff_row, rows)
-
-    removed = unpaired(originals, original_partners)
-    inputs.skip(removed, "only in ORIGINAL")
-    inputs.skip(unpaired(lives, live_partners), "live, but not in MODIFIED")
-    write_patches(outcomes, settings)
-    inputs.report_skipped()
-
-    differs = any(outcome.differs for outcome in outcomes)
+    rows = rows_of(entries, originals, lives)
     # A three-way patch never removes an object: kubectl apply leaves that to --prune.
-    if removed and not is_three_way:
-        differs = True
-    ctx.exit(1 if differs else 0)
+    if is_three_way:
+        inputs.skip(originals.unpaired(), "only in ORIGINAL")
+    else:
+        rows += [Row(entry, is_removed=True) for entry in originals.unpaired()]
+    inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
+    output = patch_format(settings.output, coloured=has_colours(settings.color))
+    totals = run(rows, Work(compute, output), inputs, settings)
+    found = totals.differs or totals.is_failed_by(settings)
+    ctx.exit(totals.exit_code(found=found))
 
 
 def _outcome(
-    row: Row, *, schemas: Schemas, settings: Settings, is_three_way: bool
+    row: Row,
+    *,
+    inputs: Inputs,
+    schemas: Schemas,
+    settings: Settings,
+    is_three_way: bool,
 ) -> ObjectOutcome:
-    obj = row.modified
+    if row.is_removed:
+        return _removed(row, inputs, schemas, settings)
+    obj, original_object, live_object = load_row(row, inputs)
     # A patch is printed as well as a report, so everything here sees masked values.
-    original = row.original.value if row.original else None
-    live = row.live.value if row.live else None
+    original = original_object.value if original_object else None
+    live = live_object.value if live_object else None
     masks = Masks(
         {"live": live, "original": original, "modified": obj.value},
         show_secrets=settings.show_secrets,
@@ -106,19 +106,32 @@ def _outcome(
     original, live = masks.mask(original), masks.mask(live)
     modified = masks.mask(obj.value)
     with concerning(obj.document, obj.label):
-        schema = schemas.of(obj)
+        schema, note = schemas.of_any(obj)
         if is_three_way and live is not None:
             versions = Versions(last_applied=original, modified=modified, live=live)
-            return applied_outcome(obj.label, versions, schema, settings)
-        if is_three_way or original is None:
-            return created_outcome(obj.label, modified, schema)
-        lenient = schema.with_unknown_fields(settings.unknown_fields)
-        patch = two_way_patch(original, modified, lenient)
-        return ObjectOutcome(
-            obj.label,
-            original,
-            modified,
-            lenient.type,
-            patch,
-            warnings=unknown_field_messages(patch, schema, settings),
-        )
+            outcome = applied_outcome(row.entry, versions, schema, settings)
+        elif is_three_way or original is None:
+            outcome = created_outcome(row.entry, modified, schema, settings)
+        else:
+            lenient = schema.with_unknown_fields(settings.unknown_fields)
+            patch = two_way_patch(original, modified, lenient)
+            outcome = ObjectOutcome(
+                row.entry.identity,
+                row.entry.place,
+                original,
+                modified,
+                lenient.type,
+                patch,
+                warnings=unknown_field_messages(patch, schema, settings),
+            )
+    return msgspec.structs.replace(outcome.with_faults(row.notes), kind_note=note)
+
+
+def _removed(
+    row: Row, inputs: Inputs, schemas: Schemas, settings: Settings
+) -> ObjectOutcome:
+    obj = inputs.load(row.entry)
+    masks = Masks({"original": obj.value}, show_secrets=settings.show_secrets)
+    with concerning(obj.document, obj.label):
+        schema, _note = schemas.of_any(obj)
+    return removed_outcome(row.entry, masks.mask(obj.value), schema)

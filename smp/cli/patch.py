@@ -8,12 +8,14 @@ import click
 import msgspec
 
 from smp import json_patch, merge_patch
-from smp.cli._errors import Failure, all_or_nothing
+from smp.cli._errors import Failure
+from smp.cli._formats import object_format
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Object, label_of
+from smp.cli._objects import Object
 from smp.cli._options import FILE, Schemas, Settings, merge_options
 from smp.cli._outcomes import ObjectOutcome, unknown_field_messages
-from smp.cli._outputs import write_objects
+from smp.cli._outputs import has_colours
+from smp.cli._run import Row, Work, run
 from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError
@@ -31,7 +33,9 @@ class Patched(msgspec.Struct, frozen=True):
 
 
 @click.command(
-    epilog='\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\''
+    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "3 done in part.\n\n"
+    '\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\''
 )
 @click.argument("target", type=FILE)
 @click.option("--patch-file", type=FILE, help="File with the patch, in YAML or JSON.")
@@ -47,7 +51,9 @@ class Patched(msgspec.Struct, frozen=True):
     help="Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch (RFC 6902).",
 )
 @merge_options("yaml", "json", "jsonpatch", "report")
+@click.pass_context
 def command(
+    ctx: click.Context,
     target: str,
     patch_file: str | None,
     text: str | None,
@@ -59,7 +65,7 @@ def command(
     A strategic merge patch needs objects of known kinds; the other types patch any
     document. Only the report masks the values of Secrets.
     """
-    inputs = Inputs()
+    inputs = Inputs(settings.max_bytes)
     if text is not None and patch_file is None:
         patch = read_one(text, source="--patch")
     elif patch_file is not None and text is None:
@@ -69,30 +75,33 @@ def command(
 
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
-    if patch_type == "strategic":
-        targets = [obj.document for obj in inputs.objects([target])]
-    else:
-        targets = inputs.documents([target])
-    patch_target = partial(
+    entries = inputs.entries([target], any_document=patch_type != "strategic")
+    compute = partial(
         _outcome,
         patch=patch,
         patch_type=patch_type,
+        inputs=inputs,
         schemas=Schemas(settings, inputs),
         settings=settings,
     )
-    write_objects(all_or_nothing(patch_target, targets), settings)
-    inputs.report_skipped()
+    output = object_format(settings.output, coloured=has_colours(settings.color))
+    # To patch an object twice is no mistake, so duplicates are no reason for a warning.
+    rows = [Row(entry) for entry in entries]
+    totals = run(rows, Work(compute, output), inputs, settings)
+    ctx.exit(totals.exit_code(found=totals.is_failed_by(settings)))
 
 
 def _outcome(
-    target: Document,
+    row: Row,
     *,
     patch: Document,
     patch_type: str,
+    inputs: Inputs,
     schemas: Schemas,
     settings: Settings,
 ) -> ObjectOutcome:
-    label = label_of(target)
+    target = inputs.load_document(row.entry)
+    label = row.entry.label
     try:
         if patch_type == "strategic":
             patched = _apply_strategic(target, patch.value, schemas, settings)
@@ -115,7 +124,13 @@ def _outcome(
         )
         before, after = masks.mask(before), masks.mask(after)
     return ObjectOutcome(
-        label, before, after, patched.type_, patch.value, warnings=patched.warnings
+        row.entry.identity,
+        row.entry.place,
+        before,
+        after,
+        patched.type_,
+        patch.value,
+        warnings=patched.warnings,
     )
 
 

@@ -34,8 +34,9 @@ def test_the_object_is_printed_as_a_server_would_store_it() -> None:
     assert json.loads(annotation)["spec"]["replicas"] == 3
     assert isinstance(secret, dict)
     assert secret["stringData"] == {"password": "second-word", "user": "same-word"}
-    assert ran.stderr.count("\n") == 1
-    assert "v1 Secret shop/key: the last-applied configuration is missing" in ran.stderr
+    warning, summary = ran.stderr.splitlines()
+    assert "v1 Secret shop/key: the last-applied configuration is missing" in warning
+    assert summary == "smp: 2 objects: 2 changed"
 
 
 def test_the_report_lists_what_changes_and_why() -> None:
@@ -94,7 +95,9 @@ def test_the_annotation_is_not_added_to_a_live_object_without_it() -> None:
 
 
 def test_every_output_format_leads_to_the_same_object() -> None:
-    stored = values(run(*APPLY, "-o", "json").stdout)
+    stored = values(run(*APPLY).stdout)
+    records = json.loads(run(*APPLY, "-o", "json").stdout)
+    assert [record["object"] for record in records] == stored
     live = documents.read(Path("live.yaml").read_bytes())
     operations = values(run(*APPLY, "-o", "jsonpatch").stdout)
     for before, patch, after in zip(live, operations, stored, strict=True):
@@ -228,4 +231,6 @@ def test_a_null_that_clears_a_field_is_no_cause_for_a_warning() -> None:
     ran = run("apply", *files, "--strict", "-o", "json")
     assert ran.exit_code == 0
     assert ran.stderr == ""
-    assert json.loads(ran.stdout)["spec"] == {"strategy": {"type": "Recreate"}}
+    [record] = json.loads(ran.stdout)
+    assert record["warnings"] == []
+    assert record["object"]["spec"] == {"strategy": {"type": "Recreate"}}

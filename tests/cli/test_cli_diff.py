@@ -37,12 +37,15 @@ stringData:
   password: second-word
 """
     assert ran.stdout == expected
-    assert ran.stderr == ""
+    assert ran.stderr == "smp: 2 objects: 2 changed\n"
 
 
 def test_equal_objects_give_no_yaml_and_empty_json_patches() -> None:
-    assert run("diff", "old.yaml", "old.yaml").output == ""
-    assert values(run("diff", "old.yaml", "old.yaml", "-o", "json").stdout) == [{}, {}]
+    ran = run("diff", "old.yaml", "old.yaml")
+    assert (ran.stdout, ran.stderr) == ("", "smp: 2 objects: 2 unchanged\n")
+    records = json.loads(run("diff", "old.yaml", "old.yaml", "-o", "json").stdout)
+    assert [record["patch"] for record in records] == [{}, {}]
+    assert [record["action"] for record in records] == ["unchanged", "unchanged"]
     assert values(run("diff", "old.yaml", "old.yaml", "-o", "jsonpatch").stdout) == [
         [],
         [],
@@ -52,9 +55,8 @@ def test_equal_objects_give_no_yaml_and_empty_json_patches() -> None:
 def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
     ran = run("diff", "old.yaml", "new.yaml", "--live", "live.yaml", "-o", "json")
     assert ran.exit_code == 1
-    patch = values(ran.stdout)[0]
-    assert isinstance(patch, dict)
-    assert patch["spec"] == {
+    record = json.loads(ran.stdout)[0]
+    assert record["patch"]["spec"] == {
         "replicas": 3,
         "strategy": {"type": "Recreate", "$retainKeys": ["type"]},
         "template": {
@@ -119,15 +121,45 @@ def test_the_patch_of_a_new_object_is_the_object() -> None:
     assert "+ data:" in run("diff", "a.yaml", "both.yaml", "-o", "report").stdout
 
 
-def test_a_removed_object_is_a_difference_and_is_named() -> None:
+def test_a_removed_object_is_in_every_output() -> None:
     Path("a.yaml").write_text(config_map("a"))
     Path("both.yaml").write_text(config_map("a") + config_map("b"))
     ran = run("diff", "both.yaml", "a.yaml")
-    assert (ran.exit_code, ran.stdout) == (1, "")
-    assert (
-        ran.stderr
-        == "smp: skipped 1 document:\n  both.yaml:2: v1 ConfigMap b: only in ORIGINAL\n"
+    assert ran.exit_code == 1
+    assert ran.stdout == "# v1 ConfigMap b (removed)\n$patch: delete\n"
+    assert ran.stderr == "smp: 2 objects: 1 unchanged, 1 removed\n"
+    report = run("diff", "both.yaml", "a.yaml", "-o", "report").stdout
+    assert "v1 ConfigMap b: to be removed\n      - apiVersion: v1\n" in report
+    assert report.endswith("2 objects: 1 unchanged, 1 removed\n")
+    _, removed = json.loads(run("diff", "both.yaml", "a.yaml", "-o", "json").stdout)
+    assert (removed["action"], removed["patch"]) == ("removed", {"$patch": "delete"})
+    operations = run("diff", "both.yaml", "a.yaml", "-o", "jsonpatch").stdout
+    assert values(operations)[1] == [{"op": "remove", "path": ""}]
+
+
+def test_an_object_with_a_generated_name_is_one_object_in_both_states() -> None:
+    Path("job.yaml").write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: run-}\n"
     )
+    assert run("diff", "job.yaml", "job.yaml").exit_code == 0
+
+
+def test_the_json_output_describes_each_object() -> None:
+    Path("one.yaml").write_text(config_map("a", "shop", x="1"))
+    Path("two.yaml").write_text(config_map("a", "shop", x="2"))
+    assert json.loads(run("diff", "one.yaml", "two.yaml", "-o", "json").stdout) == [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "namespace": "shop",
+            "name": "a",
+            "file": "two.yaml:1",
+            "action": "configured",
+            "patch": {"data": {"x": "2"}},
+            "changes": [{"path": "data.x", "old": "1", "new": "2"}],
+            "warnings": [],
+        }
+    ]
 
 
 @pytest.mark.parametrize("output", ["yaml", "json", "jsonpatch", "report"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import config_map, run
+from tests.support.command import config_map, run, values
 
 
 def test_directories_are_read_at_any_depth(directory: Path) -> None:
@@ -17,25 +17,27 @@ def test_directories_are_read_at_any_depth(directory: Path) -> None:
     (directory / "d" / "README.md").write_text("no document")
     (directory / "d" / "void.yaml").write_text("# nothing\n")
     Path("three.yaml").write_text(config_map("three"))
-    ran = run("apply", "-f", "d", "-f", "three.yaml", "-o", "json")
-    assert re.findall(r'"name": "(\w+)"', ran.stdout) == ["two", "one", "three"]
-    assert (
-        ran.stderr == "smp: skipped 1 document:\n  d/void.yaml:1: no document found\n"
-    )
+    ran = run("apply", "-f", "d", "-f", "three.yaml")
+    assert re.findall(r"  name: (\w+)\n", ran.stdout) == ["two", "one", "three"]
+    assert ran.stderr == "smp: 3 objects: 3 new\n"
 
 
 def test_skipped_documents_are_counted_and_named() -> None:
     Path("mixed.yaml").write_text("a: 1\n---\n" + config_map("a", x="1") + "---\n- 1\n")
     Path("live.yaml").write_text(config_map("a") + "---\n" + config_map("b", "shop"))
-    for output in ("yaml", "json", "jsonpatch", "report"):
-        assert run(
-            "apply", "-f", "mixed.yaml", "--live", "live.yaml", "-o", output
-        ).stderr.endswith("""\
+    skipped = """\
 smp: skipped 3 documents:
   mixed.yaml:1: not a Kubernetes object: no apiVersion, no kind
   mixed.yaml:5: not a Kubernetes object: no apiVersion, no kind
   live.yaml:3: v1 ConfigMap shop/b: live, but not in the new configuration
-""")
+"""
+    summary = "1 object: 1 changed, 3 skipped\n"
+    command = ("apply", "-f", "mixed.yaml", "--live", "live.yaml", "-o")
+    for output in ("yaml", "json", "jsonpatch"):
+        assert run(*command, output).stderr.endswith(f"{skipped}smp: {summary}")
+    report = run(*command, "report")
+    assert report.stderr == skipped
+    assert report.stdout.endswith(summary)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +67,6 @@ smp: skipped 3 documents:
         (
             ("diff", "half.yaml", "half.yaml"),
             "kind is missing\n  path:   kind\n  file:   half.yaml:1\n",
-        ),
-        (
-            ("diff", "twice.yaml", "new.yaml"),
-            "the same object is also in twice.yaml:1\n  file:   twice.yaml:2\n",
         ),
         (("diff", "deep.json", "new.yaml"), "smp: error: the document is nested"),
         (("apply", "-f", "unknown.yaml"), "did you mean apps/v1 Deployment"),
@@ -107,15 +105,85 @@ def test_an_error_is_one_readable_block(arguments: tuple[str, ...], shown: str) 
     assert shown in ran.stderr
 
 
-def test_all_errors_are_shown_and_no_object() -> None:
-    Path("unknown.yaml").write_text(
-        config_map()
-        + "---\napiVersion: a/v1\nkind: B\n---\napiVersion: c/v1\nkind: D\n"
+def test_an_object_with_an_error_leaves_the_others_alone() -> None:
+    Path("some.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deploymint\n---\n"
+        + config_map()
+        + "---\nkind: [}\n---\n"
+        + config_map("b")
     )
-    ran = run("apply", "-f", "unknown.yaml")
-    assert (ran.exit_code, ran.stdout, ran.stderr.count("smp: error: ")) == (2, "", 2)
-    assert "file:   unknown.yaml:3\n" in ran.stderr
-    assert "file:   unknown.yaml:6\n" in ran.stderr
+    ran = run("apply", "-f", "some.yaml")
+    assert ran.exit_code == 3
+    assert re.findall(r"  name: (\w+)\n", ran.stdout) == ["a", "b"]
+    assert ran.stderr.count("smp: error: ") == 2
+    assert "file:   some.yaml:1\n" in ran.stderr
+    assert "file:   some.yaml:6:8\n" in ran.stderr
+    assert ran.stderr.endswith("smp: 4 objects: 2 failed, 2 new\n")
+
+
+def test_a_kind_without_a_schema_is_patched_as_json() -> None:
+    live = "apiVersion: a/v1\nkind: B\nspec: {list: [{name: x, a: 1}], old: 1}\n"
+    new = live.replace("a: 1", "b: 2").replace(", old: 1", "")
+    Path("live.yaml").write_text(live)
+    Path("custom.yaml").write_text(new)
+    ran = run("diff", "live.yaml", "custom.yaml", "--live", "live.yaml")
+    assert values(ran.stdout) == [
+        {"spec": {"list": [{"name": "x", "b": 2}], "old": None}}
+    ]
+    note = 'no matches for kind "B" in version "a/v1"; patched as JSON (RFC 7396)\n'
+    assert note in ran.stderr
+    assert note in run("diff", "live.yaml", "custom.yaml", "-o", "report").stdout
+    ran = run("diff", "live.yaml", "custom.yaml", "--strict")
+    assert ran.exit_code == 2
+    assert "--crd FILE or --openapi FILE describes more kinds\n" in ran.stderr
+
+
+def test_files_of_other_tools_are_skipped_by_name(directory: Path) -> None:
+    (directory / "d").mkdir()
+    (directory / "d" / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    )
+    (directory / "d" / "base.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Component\n"
+    )
+    (directory / "d" / "Chart.yaml").write_text("apiVersion: v2\nname: chart\n")
+    (directory / "d" / "map.yaml").write_text(config_map())
+    ran = run("apply", "-f", "d")
+    assert ran.exit_code == 0
+    assert len(values(ran.stdout)) == 1
+    assert ran.stderr.count("not an object of a cluster: another tool reads it") == 3
+    assert ran.stderr.endswith("smp: 1 object: 1 new, 3 skipped\n")
+
+
+def test_two_documents_of_one_object_are_two_objects_with_a_warning() -> None:
+    Path("twice.yaml").write_text(config_map(x="1") + config_map(x="2"))
+    assert run("diff", "twice.yaml", "twice.yaml").exit_code == 0
+    ran = run("apply", "-f", "twice.yaml")
+    assert (ran.exit_code, len(values(ran.stdout))) == (0, 2)
+    assert "the same object is also in twice.yaml:1" in ran.stderr
+    assert run("apply", "-f", "twice.yaml", "--strict").exit_code == 1
+
+
+def test_a_template_is_named_as_such() -> None:
+    Path("chart.yaml").write_text("apiVersion: v1\nkind: {{ .Kind }}\n")
+    ran = run("apply", "-f", "chart.yaml")
+    assert ran.exit_code == 2
+    assert "it looks like a template; render it first (helm template)" in ran.stderr
+
+
+def test_the_files_of_kubectl_diff_have_no_extension(directory: Path) -> None:
+    for name, x in (("LIVE", "1"), ("MERGED", "2")):
+        (directory / name).mkdir()
+        (directory / name / "v1.ConfigMap.shop.a").write_text(config_map(x=x))
+    assert values(run("diff", "LIVE", "MERGED").stdout) == [{"data": {"x": "2"}}]
+
+
+def test_the_limit_of_a_file_can_be_raised() -> None:
+    Path("large.yaml").write_text(config_map(x="y" * 2000))
+    ran = run("apply", "-f", "large.yaml", "--max-bytes", "1024")
+    assert ran.exit_code == 2
+    assert "the text is larger than 1 KiB\n" in ran.stderr
+    assert "--max-bytes raises the limit" in ran.stderr
 
 
 def test_control_characters_are_escaped() -> None:

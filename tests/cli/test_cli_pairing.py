@@ -24,7 +24,7 @@ def test_a_missing_namespace_matches_the_only_candidate() -> None:
 
 def test_different_namespaces_do_not_match() -> None:
     ran = applied_report(config_map(namespace="here"), config_map(namespace="there"))
-    assert "1 object: 1 to be created" in ran.stdout
+    assert "1 object: 1 new, 1 skipped" in ran.stdout
     assert "skipped 1 document" in ran.stderr
 
 

@@ -74,7 +74,7 @@ def test_the_patch_comes_from_exactly_one_option() -> None:
 def test_the_error_for_an_invalid_patch_has_its_place() -> None:
     patch = "spec: {template: {spec: {containers: [{image: x}]}}}"
     ran = run("patch", "new.yaml", "-p", patch)
-    assert ran.exit_code == 2
+    assert ran.exit_code == 3
     assert ran.stderr.startswith(
         "smp: error: the element does not contain its merge key 'name'\n"
     )

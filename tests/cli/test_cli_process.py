@@ -90,7 +90,8 @@ def test_closed_standard_streams_cause_no_traceback() -> None:
         capture_output=True,
         check=False,
     )
-    assert (without_output.returncode, without_output.stderr) == (1, b"")
+    assert without_output.returncode == 2
+    assert without_output.stderr == b"smp: error: standard output is closed\n"
 
 
 def test_a_closed_pipe_ends_the_command_without_a_message() -> None:
@@ -128,7 +129,7 @@ def test_an_interrupt_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("smp.cli._inputs.Inputs.data", interrupted)
+    monkeypatch.setattr("smp.cli._inputs.chunks", interrupted)
     assert main(["diff", "old.yaml", "new.yaml"]) == 130
 
 

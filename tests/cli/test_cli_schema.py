@@ -67,7 +67,7 @@ def widgets() -> tuple[str, str]:
 
 
 def test_crd_describes_custom_kinds() -> None:
-    assert run("diff", *widgets()).exit_code == 2
+    assert run("diff", *widgets(), "--strict").exit_code == 2
     ran = run("diff", *widgets(), "--crd", "crd.yaml", "--unknown-fields", "merge")
     assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
 

@@ -1,0 +1,295 @@
+"""One run of a command over many objects: each is computed and printed by itself.
+
+Theory of operation. The inputs were listed and paired before, by the names of the
+objects alone (``_inputs``, ``_identity``). Here the objects are parsed, computed and
+printed one after the other, so that the first is printed at once, memory does not grow
+with their number, and one that fails leaves the others alone. A large input is divided
+among processes, which return text; it is printed in the order of the input, as if there
+were one process.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import Final, Literal, TypeAlias
+
+import click
+import msgspec
+
+from smp.cli._errors import Failure, printable
+from smp.cli._formats import Format
+from smp.cli._identity import Key
+from smp.cli._inputs import Inputs
+from smp.cli._objects import Entry, Object, Pairing
+from smp.cli._options import Settings
+from smp.cli._outcomes import ObjectOutcome
+from smp.cli._outputs import write
+from smp.errors import DepthError
+
+Verdict: TypeAlias = Literal["changed", "unchanged", "new", "removed", "failed"]
+
+# The exit codes of all commands that read objects.
+DONE: Final = 0
+FOUND: Final = 1
+ERROR: Final = 2
+PARTLY: Final = 3
+
+_DIFFERENCES: Final = ("changed", "new", "removed")
+
+# From so many bytes on it pays to start processes; each gets so many at a time.
+_LARGE: Final = 2**21
+_SHARE: Final = 2**17
+# After so many seconds a terminal shows how far the run is, and then so often.
+_PATIENCE: Final = 2.0
+_INTERVAL: Final = 0.2
+
+
+class Row(msgspec.Struct, frozen=True):
+    """An object of the input that a command goes through, and where the others are.
+
+    ``problem`` is why it cannot be computed, ``notes`` are what to warn of. A row that
+    ``is_removed`` is of another input, and this one lacks it.
+    """
+
+    entry: Entry
+    partners: tuple[Entry | None, ...] = ()
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    is_removed: bool = False
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What is printed for an object: text, and messages for standard error."""
+
+    verdict: Verdict
+    text: str = ""
+    messages: tuple[str, ...] = ()
+    is_faulty: bool = False
+    kind_note: str = ""
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What is done with each row: compute an outcome, and print it in a format."""
+
+    compute: Callable[[Row], ObjectOutcome]
+    format: Format
+
+    def result(self, row: Row) -> Result:
+        """Return what to print for a row; an error is a result, too."""
+        if row.problem:
+            return Result("failed", messages=(row.problem,))
+        try:
+            outcome = self.compute(row)
+            text = self.format.render(outcome)
+        except Failure as failure:
+            return Result("failed", messages=tuple(failure.blocks))
+        except RecursionError:
+            error = DepthError("a document is nested too deeply")
+            blocks = Failure(error, row.entry, row.entry.label).blocks
+            return Result("failed", messages=tuple(blocks))
+        messages: list[str] = []
+        if not self.format.has_warnings:
+            messages = [
+                printable(f"smp: warning: {outcome.label}: {warning}")
+                for warning in outcome.warnings
+            ]
+        return Result(
+            outcome.verdict,
+            text,
+            tuple(messages),
+            is_faulty=outcome.is_faulty,
+            kind_note="" if self.format.has_warnings else outcome.kind_note,
+        )
+
+
+class Totals:
+    """How many objects there were of each verdict, and how many of them are faulty."""
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self.faulty = 0
+
+    @property
+    def differs(self) -> bool:
+        """Whether something changes."""
+        return any(self.verdicts[verdict] for verdict in _DIFFERENCES)
+
+    def is_failed_by(self, settings: Settings) -> bool:
+        """Tell whether --strict takes the warnings for failures."""
+        return settings.strict and self.faulty > 0
+
+    def summary(self, skipped: int) -> str:
+        """Return what happened as a line: ``2 objects: 1 changed, 1 unchanged``."""
+        counts = [f"{count} {verdict}" for verdict, count in self.verdicts.items()]
+        if skipped:
+            counts.append(f"{skipped} skipped")
+        total = self.verdicts.total()
+        plural = "s" if total != 1 else ""
+        return f"{total} object{plural}: {', '.join(counts)}"
+
+    def exit_code(self, *, found: bool) -> int:
+        """Return the exit code; ``found`` tells that there is what a command reports.
+
+        What failed counts more than what was found.
+        """
+        failed = self.verdicts["failed"]
+        if failed:
+            return ERROR if failed == self.verdicts.total() else PARTLY
+        return FOUND if found else DONE
+
+
+def rows_of(entries: Sequence[Entry], *pairings: Pairing) -> list[Row]:
+    """Find the partners of entries in other inputs, and what to warn of."""
+    first_places: dict[tuple[Key, str], str] = {}
+    rows: list[Row] = []
+    for entry in entries:
+        identity = entry.identity
+        first = first_places.setdefault((identity.key, identity.namespace), entry.place)
+        notes: tuple[str, ...] = ()
+        # kubectl applies one after the other; here each is applied to what is live.
+        if entry.occurrence and not identity.is_generated:
+            notes = (f"the same object is also in {first}",)
+        try:
+            partners = tuple([pairing.partner(entry) for pairing in pairings])
+        except Failure as failure:
+            rows.append(Row(entry, problem="\n".join(failure.blocks)))
+        else:
+            rows.append(Row(entry, partners, notes=notes))
+    return rows
+
+
+def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | None]:
+    """Parse an entry and its two partners. Raises Failure."""
+    first, second = row.partners
+    return (
+        inputs.load(row.entry),
+        inputs.load(first) if first else None,
+        inputs.load(second) if second else None,
+    )
+
+
+def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> Totals:
+    """Compute and print all rows in their order, and return what happened."""
+    totals = Totals()
+    for failure in inputs.problems:
+        totals.verdicts["failed"] += 1
+        _report(failure.blocks)
+    format_ = work.format
+    progress = _Progress(len(rows))
+    is_first = True
+    kind_notes: set[str] = set()
+    # A process that is forked must not share the position in an open file.
+    inputs.close()
+    for result in _results(rows, work, settings.jobs or _cores()):
+        totals.verdicts[result.verdict] += 1
+        totals.faulty += result.is_faulty
+        progress.step()
+        messages = result.messages
+        # What concerns all objects of a kind is reported once.
+        if result.kind_note and result.kind_note not in kind_notes:
+            kind_notes.add(result.kind_note)
+            messages = (printable(f"smp: note: {result.kind_note}"), *messages)
+        if messages:
+            progress.clear()
+            _report(messages)
+        if result.text:
+            write((format_.opening if is_first else format_.separator) + result.text)
+            is_first = False
+    progress.clear()
+    inputs.close()
+    write(format_.empty if is_first else format_.closing)
+
+    inputs.report_skipped()
+    summary = totals.summary(len(inputs.skipped))
+    if format_.has_summary:
+        write(f"{summary}\n")
+    elif totals.verdicts.total() > 1 or inputs.skipped:
+        click.echo(f"smp: {summary}", err=True)
+    return totals
+
+
+def _report(blocks: Sequence[str]) -> None:
+    for block in blocks:
+        click.echo(block, err=True)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _results(rows: Sequence[Row], work: Work, jobs: int) -> Iterator[Result]:
+    size = sum(_size(row) for row in rows)
+    # A process that is forked has all that was read so far; one that is started anew,
+    # as on other systems, would have to read it again.
+    if jobs < 2 or size < _LARGE or sys.platform != "linux":  # noqa: PLR2004  # see above
+        for row in rows:
+            yield work.result(row)
+        return
+    global _work  # noqa: PLW0603  # what a forked process inherits
+    _work = work
+    context = multiprocessing.get_context("fork")
+    with context.Pool(jobs) as pool:
+        for results in pool.imap(_results_of_share, _shares(rows)):
+            yield from results
+
+
+_work: Work
+
+
+def _results_of_share(rows: list[Row]) -> list[Result]:
+    return [_work.result(row) for row in rows]
+
+
+def _shares(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Divide rows into shares that take about as long each."""
+    share: list[Row] = []
+    size = 0
+    for row in rows:
+        share.append(row)
+        size += _size(row)
+        if size >= _SHARE:
+            yield share
+            share, size = [], 0
+    if share:
+        yield share
+
+
+def _size(row: Row) -> int:
+    partners = [partner for partner in row.partners if partner is not None]
+    return sum(entry.length for entry in (row.entry, *partners))
+
+
+class _Progress:
+    """How far a run is, on a terminal and only where it takes long."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._is_shown = False
+        self._next = monotonic() + _PATIENCE
+        # It is None where the caller closed it.
+        self._is_wanted = sys.stderr is not None and sys.stderr.isatty()
+
+    def step(self) -> None:
+        """Count an object."""
+        self._done += 1
+        if self._is_wanted and monotonic() >= self._next:
+            self._next = monotonic() + _INTERVAL
+            self._is_shown = True
+            click.echo(
+                f"\rsmp: {self._done} of {self._total} objects", err=True, nl=False
+            )
+
+    def clear(self) -> None:
+        """Remove the line, so that others can be printed."""
+        if self._is_shown:
+            # ECMA-48, EL: erase the line.
+            click.echo("\r\x1b[K", err=True, nl=False)
+            self._is_shown = False
