@@ -48,9 +48,11 @@ def object_format(output: str, *, coloured: bool) -> Format:
     """Return the format for a command whose result are objects."""
     match output:
         case "yaml":
-            return Format(_yaml_object, separator=YAML_SEPARATOR)
+            return Format(
+                lambda outcome: yaml_text("", outcome.after), separator=YAML_SEPARATOR
+            )
         case "json":
-            return _JSON_OBJECTS
+            return Format(lambda outcome: dump_json(outcome.after) + "\n")
         case "patch":
             return Format(_yaml_patch, separator=YAML_SEPARATOR)
         case _:
@@ -67,7 +69,7 @@ def applied_format(output: str, *, coloured: bool) -> Format:
 def _format_of_differences(output: str, *, coloured: bool) -> Format:
     """Return a format that shows the same for a patch and for an object."""
     if output == "jsonpatch":
-        return Format(_json_patch)
+        return Format(lambda outcome: dump_json(outcome.operations) + "\n")
     # The report is the only format that compares texts by line.
     from smp.cli._report import report  # noqa: PLC0415  # loads difflib
 
@@ -102,18 +104,6 @@ def _yaml_patch(outcome: ObjectOutcome) -> str:
     elif outcome.removes:
         suffix = " (removed)"
     return yaml_text(f"{outcome.label}{suffix}", outcome.patch)
-
-
-def _yaml_object(outcome: ObjectOutcome) -> str:
-    return yaml_text("", outcome.after)
-
-
-def _json_object(outcome: ObjectOutcome) -> str:
-    return dump_json(outcome.after) + "\n"
-
-
-def _json_patch(outcome: ObjectOutcome) -> str:
-    return dump_json(outcome.operations) + "\n"
 
 
 def _record(outcome: ObjectOutcome) -> str:
@@ -158,7 +148,6 @@ def _change(change: ValueChange) -> JSON:
     return shown
 
 
-_JSON_OBJECTS: Final = Format(_json_object)
 _RECORDS: Final = Format(
     _record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True
 )

@@ -255,15 +255,19 @@ class Inputs:
     ) -> Iterator[Entry]:
         identity = identity_at_a_glance(chunk.data)
         if identity is not None:
+            before_content = _BEFORE_CONTENT.match(chunk.data)
+            line = chunk.line
+            if before_content is not None:
+                line += before_content[0].count(b"\n")
             if not any_document and _is_of_another_tool(identity):
-                document = Document(None, chunk.source, chunk.line)
+                document = Document(None, chunk.source, line)
                 self.skipped.append((document, _FOR_ANOTHER_TOOL))
                 return
             can_reread = is_regular and chunk.offset is not None
             yield Entry(
                 identity,
                 chunk.source,
-                chunk.line + _lines_before_content(chunk.data),
+                line,
                 chunk.offset or 0,
                 len(chunk.data),
                 None if can_reread else chunk.data,
@@ -353,8 +357,3 @@ def _explained(error: DocumentError, data: bytes) -> DocumentError:
 def name_of(path: str) -> str:
     """Return the name that messages call a file by."""
     return "<stdin>" if path == STDIN else path
-
-
-def _lines_before_content(data: bytes) -> int:
-    before = _BEFORE_CONTENT.match(data)
-    return before[0].count(b"\n") if before else 0

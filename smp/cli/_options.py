@@ -70,6 +70,9 @@ class Schemas:
         for definition in inputs.documents(settings.crd):
             catalog = catalog.merged(_from_crd(definition))
         self.catalog = catalog
+        self._server_groups = {
+            api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
+        }
         self._catalog_with_inputs: Catalog | None = None
 
     def of_any(self, obj: Object) -> tuple[Schema, str]:
@@ -83,16 +86,11 @@ class Schemas:
             group, _, _version = as_text(obj.value.get("apiVersion")).rpartition("/")
             # A server knows all kinds of its own groups: this is a misspelled kind, or
             # one of another version of Kubernetes.
-            if self._is_strict or group in self._known_groups():
+            if self._is_strict or group in self._server_groups:
                 raise
             # kubectl sends a JSON merge patch for a kind that it has no Go type of
             # (pkg/cmd/apply/patcher.go, buildMergePatch).
             return WITHOUT_SCHEMA, f"{error.problem}; patched as JSON (RFC 7396)"
-
-    def _known_groups(self) -> set[str]:
-        return {
-            api_version.rpartition("/")[0] for api_version, _ in self.catalog.kinds()
-        }
 
     def of(self, obj: Object) -> Schema:
         """Return the schema of an object.

@@ -37,7 +37,6 @@ def write_bytes(data: bytes) -> None:
         # What was written as text goes first.
         sys.stdout.flush()
         _write_all(stream, data)
-        _flush(stream)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
@@ -47,32 +46,23 @@ def write_bytes(data: bytes) -> None:
 
 def _write_all(stream: Any, data: bytes) -> None:
     remaining = memoryview(data)
-    while remaining:
+    is_flushed = False
+    while remaining or not is_flushed:
         try:
-            written = stream.write(remaining)
+            if remaining:
+                # A raw stream that does not block returns None where it takes nothing.
+                written = stream.write(remaining)
+            else:
+                stream.flush()
+                is_flushed = True
+                continue
         except BlockingIOError as error:
-            written = error.characters_written
-            _wait(stream)
-        # A raw stream that does not block returns None where it takes nothing.
-        if written is None:
-            written = 0
-            _wait(stream)
-        remaining = remaining[written:]
-
-
-def _flush(stream: Any) -> None:
-    while True:
-        try:
-            stream.flush()
-        except BlockingIOError:
-            _wait(stream)
+            written = error.characters_written if remaining else None
+        if not written:
+            # Wait until a stream that does not block can take more.
+            select.select([], [stream], [])
         else:
-            return
-
-
-def _wait(stream: Any) -> None:
-    """Wait until a stream that does not block can take more."""
-    select.select([], [stream], [])
+            remaining = remaining[written:]
 
 
 def write(text: str) -> None:

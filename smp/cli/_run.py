@@ -185,7 +185,7 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
     kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
     inputs.close()
-    for result in _results(rows, work, settings.jobs or _cores()):
+    for result in _results(rows, work, settings.jobs):
         totals.verdicts[result.verdict] += 1
         totals.faulty += result.is_faulty
         progress.step()
@@ -218,13 +218,10 @@ def _report(blocks: Sequence[str]) -> None:
         click.echo(block, err=True)
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _results(rows: Sequence[Row], work: Work, jobs: int) -> Iterator[Result]:
+    if not jobs and hasattr(os, "sched_getaffinity"):
+        # The cores that this process may use.
+        jobs = len(os.sched_getaffinity(0))
     size = sum(_size(row) for row in rows)
     # A process that is forked has all that was read so far; one that is started anew,
     # as on other systems, would have to read it again.

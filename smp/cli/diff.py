@@ -94,7 +94,11 @@ def _outcome(
     is_three_way: bool,
 ) -> ObjectOutcome:
     if row.is_removed:
-        return _removed(row, inputs, schemas, settings)
+        obj = inputs.load(row.entry)
+        masks = Masks({"original": obj.value}, show_secrets=settings.show_secrets)
+        with concerning(obj.document, obj.label):
+            schema, note = schemas.of_any(obj)
+        return removed_outcome(row.entry, masks.mask(obj.value), schema)
     obj, original_object, live_object = load_row(row, inputs)
     # A patch is printed as well as a report, so everything here sees masked values.
     original = original_object.value if original_object else None
@@ -125,13 +129,3 @@ def _outcome(
                 warnings=unknown_field_messages(patch, schema, settings),
             )
     return msgspec.structs.replace(outcome.with_faults(row.notes), kind_note=note)
-
-
-def _removed(
-    row: Row, inputs: Inputs, schemas: Schemas, settings: Settings
-) -> ObjectOutcome:
-    obj = inputs.load(row.entry)
-    masks = Masks({"original": obj.value}, show_secrets=settings.show_secrets)
-    with concerning(obj.document, obj.label):
-        schema, _note = schemas.of_any(obj)
-    return removed_outcome(row.entry, masks.mask(obj.value), schema)

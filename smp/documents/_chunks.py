@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from io import BytesIO
 from itertools import pairwise
 from typing import BinaryIO, Final
@@ -47,6 +48,7 @@ _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _MARGIN: Final = 8
 # Separators, comments and directives such as %YAML belong to the document after them.
 _NO_CONTENT: Final = re.compile(rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*(?:---)?\Z")
+_BRACE: Final = ord("{")
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
 # How kubectl writes a list of objects: each item starts at the start of a line.
@@ -192,11 +194,21 @@ class _List(msgspec.Struct):
 
 def _items_of_json(chunk: Chunk) -> Iterator[Chunk]:
     """Yield the items of a large list of objects."""
-    places: list[tuple[int, int]] = []
+    items: list[msgspec.Raw] = []
     if len(chunk.data) > _LARGE_LIST:
-        places = _places_of_items(chunk.data)
+        # What is no list, or has an error, is parsed as a whole.
+        with suppress(msgspec.DecodeError, RecursionError):
+            items = msgspec.json.decode(chunk.data, type=_List).items
+    places: list[tuple[int, int]] = []
+    end = 0
+    for item in items:
+        text = bytes(item)
+        # The items are found in their order, each after the one before.
+        start = chunk.data.find(text, end)
+        end = start + len(text)
+        places.append((start, end))
     list_of = None
-    if places:
+    if places and all(chunk.data[start] == _BRACE for start, _end in places):
         first, last = places[0][0], places[-1][1]
         list_of = _list_without_items(chunk, first, last, b"{}")
     if list_of is None:
@@ -209,26 +221,6 @@ def _items_of_json(chunk: Chunk) -> Iterator[Chunk]:
         counted = start
         data = chunk.data[start:end]
         yield Chunk(data, chunk.source, line, _moved(chunk.offset, start), list_of)
-
-
-def _places_of_items(data: bytes) -> list[tuple[int, int]]:
-    """Return where each item of a list of objects starts and ends, if it is one."""
-    try:
-        items = msgspec.json.decode(data, type=_List).items
-    except (msgspec.DecodeError, RecursionError):
-        # No list, or a text with an error, which parsing it reports.
-        return []
-    places: list[tuple[int, int]] = []
-    end = 0
-    for item in items:
-        text = bytes(item)
-        if not text.startswith(b"{"):
-            return []
-        # The items are found in their order, each after the one before.
-        start = data.find(text, end)
-        end = start + len(text)
-        places.append((start, end))
-    return places
 
 
 def _moved(offset: int | None, distance: int) -> int | None:
