@@ -263,6 +263,17 @@ def test_a_row_that_does_not_fit_a_custom_resource_is_a_warning(
         assert refused.status_code == 422
 
 
+def test_a_key_of_a_list_is_no_member_of_a_union_that_an_overlay_adds() -> None:
+    container = "io.k8s.api.core.v1.Container"
+    row: JSONObject = {"types": {container: ""}, "members": ["name", "image"]}
+    overlay: JSONObject = {"unions": [row]}
+    with (
+        pytest.raises(SchemaError, match="the key 'name' of this list"),
+        serving(Settings(overlay=overlay)),
+    ):
+        pass
+
+
 def test_an_overlay_that_does_not_fit_a_built_in_type_is_refused_at_the_start() -> None:
     row: JSONObject = {
         "types": {"io.k8s.api.apps.v1.DeploymentStrategy": ""},

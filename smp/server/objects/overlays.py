@@ -8,36 +8,50 @@ left out there, with a warning; requests for the objects go on without it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from smp.errors import SchemaError
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import ListType, ObjectType, Type, TypeDocument
+from smp.unions import VALIDATION_INTERESTS
 from smp.values import JSONObject, as_list, as_object
 
+# A definition has a kind for each version; Kubernetes has hundreds, checked once.
+_FEW: Final = 20
+_VALIDATION: Final = VALIDATION_INTERESTS["kep1027"]
 
-def check_types(start: Type) -> None:
-    """Link all types that a type reaches, and read their unions.
+
+def check_types(*starts: Type) -> None:
+    """Link all types that some types reach, and read their unions.
 
     Requests would do that when they reach a type. Raises SchemaError, with the path.
     """
     seen: set[Type] = set()
-    pending: list[tuple[Type, Path]] = [(start, Path())]
+    pending: list[tuple[Type, Path, tuple[str, ...]]] = [
+        (start, Path(), ()) for start in starts
+    ]
     while pending:
-        type_, path = pending.pop()
+        type_, path, keys = pending.pop()
         # Types refer to each other in circles.
         if type_ in seen:
             continue
         seen.add(type_)
         try:
+            # Reads the unions of an object, and compares the keys of a list with those
+            # of its elements.
+            _VALIDATION.facts(type_, keys)
             if isinstance(type_, ListType):
-                pending.append((type_.items, path))
+                pending.append((type_.items, path, ()))
             if isinstance(type_, ObjectType):
-                # Reading them raises where they are malformed.
-                _ = type_.unions
-                pending.extend((field.type, path / field.name) for field in type_)
+                for field in type_:
+                    inner = field.type
+                    keys = (field.merge_key,) if field.merge_key else ()
+                    if isinstance(inner, ListType) and not keys:
+                        keys = inner.map_keys
+                    pending.append((inner, path / field.name, keys))
                 if type_.others is not None:
-                    pending.append((type_.others.type, path))
+                    pending.append((type_.others.type, path, ()))
         except SchemaError as error:
             raise error.at(path) from None
 
@@ -65,6 +79,9 @@ def with_fitting_rows(
         types = candidate.schema(*catalog.kinds()[0]).types
         try:
             check_types(types.named(name))
+            # A definition has few kinds; a type may fit, and not where it is used.
+            if len(catalog.kinds()) <= _FEW:
+                check_kinds(candidate)
         except SchemaError as error:
             steps = error.path.steps
             if error.code == "invalid-overlay":
@@ -75,6 +92,11 @@ def with_fitting_rows(
         else:
             corrected = candidate
     return corrected, tuple(misfits)
+
+
+def check_kinds(catalog: Catalog) -> None:
+    """Check the types of all kinds of a catalog. Raises SchemaError, with the path."""
+    check_types(*[catalog.schema(*kind).type for kind in catalog.kinds()])
 
 
 def _rows(

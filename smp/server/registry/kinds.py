@@ -26,7 +26,7 @@ from smp.server.objects.crds import (
     accepting_unions,
     is_established,
 )
-from smp.server.objects.overlays import with_fitting_rows
+from smp.server.objects.overlays import check_kinds, with_fitting_rows
 from smp.server.objects.resources import Resource, Resources
 from smp.server.objects.tables import Column, columns_of
 from smp.server.openapi import OpenAPI
@@ -68,6 +68,7 @@ class Kinds:
             if misfits:
                 raise misfits[0]
             catalog = catalog.with_overlay(settings.overlay)
+            check_kinds(catalog)
         enums = published_enums(catalog.version)
         if not settings.feature_gates.OpenAPIEnums:
             catalog, enums = catalog.without_enums(), {}

@@ -26,7 +26,7 @@ from smp.server.objects.crds._spec import Crd, Version, read
 from smp.server.objects.crds._union_rules import union_problems, without_unions
 from smp.server.objects.crds.json_path import member_names
 from smp.server.objects.fields import value_at
-from smp.server.objects.overlays import check_types, with_fitting_rows
+from smp.server.objects.overlays import check_kinds, with_fitting_rows
 from smp.server.objects.resources import Resource, ScalePaths
 from smp.server.objects.tables.columns import Column
 from smp.values import JSON, JSONObject, as_object
@@ -148,8 +148,7 @@ class Definition:
         try:
             definition = cls(crd, document, settings)
             # What is wrong with a type would otherwise be found by a request.
-            for kind in definition.catalog.kinds():
-                check_types(definition.catalog.schema(*kind).type)
+            check_kinds(definition.catalog)
         # The schema follows all rules of Kubernetes, and yet no catalog can be made of
         # it: list map keys without a list, for example.
         except SchemaError as error:
