@@ -26,6 +26,7 @@ MODULES = (
     "smp/strategic/_directives.py",
     "smp/strategic/_diff.py",
     "smp/strategic/_apply.py",
+    "smp/strategic/_leftovers.py",
     "smp/strategic/_conflicts.py",
     "smp/strategic/_patch_paths.py",
     "smp/enums.py",

@@ -98,6 +98,14 @@ class Leftovers:
         path: Path,
     ) -> JSONArray:
         """Return the patch of a list of objects in the same way. Go: mergeSlice."""
+        has_more_than_scalars = False
+        for element in patch:
+            for name, value in as_object(element).items():
+                if isinstance(value, (dict, list)) or is_directive(name):
+                    has_more_than_scalars = True
+        if not has_more_than_scalars:
+            # As where an image changes: there is no place for a directive.
+            return patch
         parts = read_list(patch, merge_key)
         places = _first_of_each_key(result, merge_key)
         # What an element of the patch merges into, by the merge key.
