@@ -11,7 +11,7 @@ from smp.errors import Conflict, SmpError
 from smp.paths import Path, Step
 from smp.schema.model import Field, ListType, Schema, Type, unknown_field
 from smp.schema.walk import Interest, Interests, Node, Place, Rule, Walk, plan_of
-from smp.strategic._directives import MARKER, is_directive
+from smp.strategic._directives import DELETE, MARKER, RETAIN_KEYS, is_directive
 from smp.strategic._ordering import element_type, keys_of
 from smp.values import (
     ABSENT,
@@ -42,13 +42,16 @@ class EveryType(Interest):
 EVERY_TYPE: Final = Interests(EveryType(), map_keys=False)
 
 
-def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Conflict]:
+def conflicts(
+    left: JSONObject, right: JSONObject, schema: Schema, *, retained: bool
+) -> list[Conflict]:
     """Return a conflict for each path at which both sides have values that differ.
 
-    Raises UnknownFieldError where both sides go into a field without a schema, and
-    ObjectError for lists that cannot be compared.
+    With ``retained``, also for each that one side sets and the other one clears because
+    its ``$retainKeys`` does not list it. Raises UnknownFieldError where both sides go
+    into a field without a schema, and ObjectError for lists that cannot be compared.
     """
-    rule = ConflictRule()
+    rule = ConflictRule(retained=retained)
     rule.walk = Walk(plan_of(schema.types, EVERY_TYPE), [rule])
     rule.walk.run(right, left, schema.type)
     return rule.conflicts
@@ -57,13 +60,15 @@ def conflicts(left: JSONObject, right: JSONObject, schema: Schema) -> list[Confl
 class ConflictRule(Rule):
     """Compares one side, the new value of the walk, with the other, the old one.
 
-    Directives that order or retain are not a value of either side.
+    Directives that order or retain are not a value of either side. With ``retained``
+    what a side clears by ``$retainKeys`` is compared with what the other one sets.
     """
 
     walk: Walk
 
-    def __init__(self) -> None:
+    def __init__(self, *, retained: bool) -> None:
         self.conflicts: list[Conflict] = []
+        self._retained = retained
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Compare two objects or two lists; tell whether to go on to their members."""
@@ -78,7 +83,14 @@ class ConflictRule(Rule):
                 return False
             # Go: mergingMapFieldsHaveConflicts does not look into what is replaced.
             field = _field(place)
-            return field is None or not field.replaces
+            if field is not None and field.replaces:
+                return False
+            if self._retained:
+                for name in _cleared(ours, theirs):
+                    self._add(place.path / name, ABSENT, theirs[name])
+                for name in _cleared(theirs, ours):
+                    self._add(place.path / name, ours[name], ABSENT)
+            return True
         if isinstance(ours, list) and isinstance(theirs, list):
             self._lists(place, ours, theirs)
             return False
@@ -132,7 +144,7 @@ class ConflictRule(Rule):
         if not same(ours, theirs):
             self._add(place.path / step, ours, theirs)
 
-    def _add(self, path: Path, ours: JSON, theirs: JSON) -> None:
+    def _add(self, path: Path, ours: JSON | Absent, theirs: JSON | Absent) -> None:
         self.conflicts.append(Conflict(path, ours, theirs))
 
     def _lists(self, place: Place, ours: JSONArray, theirs: JSONArray) -> None:
@@ -170,6 +182,27 @@ class ConflictRule(Rule):
         if node is not None and isinstance(ours, dict) and isinstance(theirs, dict):
             here = Place(place, "", index, node, theirs, ours, guessed=False)
             self.walk.visit(here)
+
+
+def _cleared(retaining: JSONObject, other: JSONObject) -> list[str]:
+    """Return the fields that one patch sets, and the other clears by ``$retainKeys``.
+
+    What both name is compared by value.
+    """
+    listed = retaining.get(RETAIN_KEYS)
+    if not isinstance(listed, list) or MARKER in retaining:
+        return []
+    names: list[str] = []
+    for name, value in other.items():
+        if is_directive(name) or name in retaining or name in listed:
+            continue
+        # A null deletes it as well, and so does a marker in an object.
+        deletes = value is None or (
+            isinstance(value, dict) and value.get(MARKER) == DELETE
+        )
+        if not deletes:
+            names.append(name)
+    return names
 
 
 def _field(place: Place) -> Field | None:

@@ -112,7 +112,8 @@ def compute_patch(
     # from how it is changed in current": the patch against the changes made to live.
     changed = Diff(orders=False).objects(base, base, live, schema.type)
     in_conflict = [
-        _with_base(conflict, base) for conflict in conflicts(patch, changed, schema)
+        _with_base(conflict, base)
+        for conflict in conflicts(patch, changed, schema, retained=False)
     ]
     if in_conflict:
         raise ConflictError(_sorted(in_conflict))
@@ -173,7 +174,10 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
 def find_conflicts(
     left: JSONObject, right: JSONObject, schema: Schema
 ) -> tuple[Conflict, ...]:
-    """Find the paths at which two patches set different values, sorted by path.
+    """Find the paths at which two patches disagree, sorted by path.
+
+    They set different values there, or one clears what the other sets (ABSENT), as its
+    ``$retainKeys`` does not list it (docs/deviations.md, 25).
 
     The order of application matters there. It looks for all conflicts. So, also where
     there is one, it raises ObjectError for lists that cannot be compared, and
@@ -182,7 +186,7 @@ def find_conflicts(
     answers yes or no.
     """
     _require_objects(left=left, right=right)
-    return _sorted(conflicts(left, right, schema))
+    return _sorted(conflicts(left, right, schema, retained=True))
 
 
 @bounded("the object")

@@ -8,7 +8,6 @@ validation: nothing is cleared) and ``off``.
 
 from __future__ import annotations
 
-from smp.unions._defaults import without_unchosen_defaults
 from smp.unions._normalize import NormalizationRule, raise_problems
 from smp.unions._operations import (
     CONTRADICTION_INTEREST,
@@ -19,6 +18,7 @@ from smp.unions._operations import (
     contradictions,
     normalize_unions,
     validate_unions,
+    without_unchosen_defaults,
 )
 from smp.unions._profiles import OFF, PROFILES, profile_named
 from smp.unions._results import Change, Normalization

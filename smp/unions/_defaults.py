@@ -7,18 +7,9 @@ object after another member than the defaulted one was chosen.
 
 from __future__ import annotations
 
-from typing import Final
-
-from smp.errors import bounded
-from smp.schema.model import ObjectType, Schema, Type
-from smp.schema.walk import Interest, Interests, Place, Rule, Walk, plan_of
-from smp.unions._profiles import (
-    PROFILES,
-    Choice,
-    Profile,
-    profile_named,
-    profile_of,
-)
+from smp.schema.model import ObjectType, Type
+from smp.schema.walk import Interest, Place, Rule
+from smp.unions._profiles import Choice, Profile, profile_of
 from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
 from smp.values import JSON, JSONObject, as_object
 
@@ -47,13 +38,6 @@ class DefaultsInterest(Interest):
                 for union in type_.unions
             ]
         )
-
-
-# Defaults move no element: each is compared with the one at its place.
-_INTERESTS: Final = {
-    name: Interests(DefaultsInterest(profile), merge_keys=False, map_keys=False)
-    for name, profile in PROFILES.items()
-}
 
 
 class DefaultsRule(Rule):
@@ -91,18 +75,3 @@ def _without_unchosen(
     if not unchosen:
         return defaulted
     return {name: value for name, value in defaulted.items() if name not in unchosen}
-
-
-@bounded("the object")
-def without_unchosen_defaults(
-    given: JSONObject, defaulted: JSONObject, schema: Schema, *, profile: str
-) -> JSONObject:
-    """Return a defaulted object without the members that defaults added to a choice.
-
-    ``given`` is the object before its defaults were added. A profile that clears
-    nothing leaves them where they are.
-    """
-    if given is defaulted or not profile_named(profile).rules:
-        return defaulted
-    plan = plan_of(schema.types, _INTERESTS[profile])
-    return as_object(Walk(plan, [DefaultsRule()]).run(given, defaulted, schema.type))

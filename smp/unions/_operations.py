@@ -15,6 +15,7 @@ from smp.schema.walk import (
     acts_on_unchanged,
     plan_of,
 )
+from smp.unions._defaults import DefaultsInterest, DefaultsRule
 from smp.unions._normalize import (
     NormalizationInterest,
     NormalizationRule,
@@ -46,6 +47,11 @@ _NORMALIZATION: Final = {
 }
 _VALIDATION: Final = {
     name: Interests(interest) for name, interest in VALIDATION_INTERESTS.items()
+}
+# Defaults move no element: each is compared with the one at its place.
+_DEFAULTS: Final = {
+    name: Interests(DefaultsInterest(profile), merge_keys=False, map_keys=False)
+    for name, profile in PROFILES.items()
 }
 _DESIRED: Final = Interests(CONTRADICTION_INTEREST)
 
@@ -144,6 +150,22 @@ def _violations(
     walk = Walk(plan_of(schema.types, _VALIDATION[profile]), [rule], whole=not ratchet)
     _run(walk, old, new, schema)
     return tuple(rule.violations)
+
+
+@over_json("the object", "given", "defaulted")
+def without_unchosen_defaults(
+    given: JSONObject, defaulted: JSONObject, schema: Schema, *, profile: str
+) -> JSONObject:
+    """Return a defaulted object without the members that defaults added to a choice.
+
+    ``given`` is the object before its defaults were added. A profile that clears
+    nothing leaves them where they are.
+    """
+    if given is defaulted or not profile_named(profile).rules:
+        return defaulted
+    _require_object(defaulted)
+    plan = plan_of(schema.types, _DEFAULTS[profile])
+    return as_object(Walk(plan, [DefaultsRule()]).run(given, defaulted, schema.type))
 
 
 def acts_unasked(schema: Schema, profile: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from typing import cast
+
 import pytest
 
 from smp import handler
@@ -73,6 +76,19 @@ def test_after_another_member_was_chosen_writes_succeed(profile: str) -> None:
     back = dump({"spec": {"type": "B", "a": None}})
     outcome = accepted(handler.patch(labelled, back, MERGE, SCHEMA, options))
     assert same(outcome.object["spec"], {"type": "B", "b": {}})
+
+
+def test_a_hook_may_return_other_mappings_and_sequences() -> None:
+    def ordered(obj: JSONObject) -> JSONObject:
+        result = with_defaults(obj)
+        spec = OrderedDict(as_object(result["spec"]))
+        return cast("JSONObject", {**result, "spec": spec, "list": (spec,)})
+
+    body = dump({"spec": {"type": "A", "a": {}}, "list": [{"type": "A", "a": {}}]})
+    options = Options(custom=True, default=ordered)
+    created = accepted(handler.create(body, SCHEMA, options)).object
+    assert same(created["spec"], {"type": "A", "a": {}})
+    assert same(created["list"], [{"type": "A", "a": {}}])
 
 
 def test_a_member_that_the_request_sets_is_no_default() -> None:

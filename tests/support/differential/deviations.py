@@ -116,6 +116,11 @@ DEVIATIONS: Final[dict[str, Deviation]] = {
         rewriting.drop_maps_of_structures,
         after_error=True,
     ),
+    "25": Deviation(
+        "what a side does not retain conflicts with setting it",
+        rewriting.drop_retained_keys,
+        ("conflicts",),
+    ),
     # row 18
     "map as key": Deviation(
         "a structure as a merge key is an error",

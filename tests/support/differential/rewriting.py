@@ -120,6 +120,11 @@ def drop_scalar_merge_lists(
     return ABSENT if _is_scalar_merge_list(value, field) else value
 
 
+def drop_retained_keys(name: str, value: JSON, _field: Field | None) -> JSON | Absent:
+    """Drop ``$retainKeys``: the reference ignores it where it looks for conflicts."""
+    return ABSENT if name == "$retainKeys" else value
+
+
 def drop_list_directives(name: str, value: JSON, _field: Field | None) -> JSON | Absent:
     """Drop ``$setElementOrder`` and ``$deleteFromPrimitiveList``."""
     if name.startswith(("$setElementOrder", "$deleteFromPrimitiveList")):
