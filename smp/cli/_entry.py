@@ -1,6 +1,7 @@
 """The entry point: print the version at once, or load the commands and run one."""
 
 import gc
+import signal
 import sys
 from importlib import import_module
 
@@ -24,6 +25,10 @@ def main(argv: list[str] | None = None) -> int:
             pass  # Standard output is closed, which the commands know how to handle.
         else:
             return 0
+    if argv is None:
+        # An interrupt ends the process as it ends other commands, also while modules
+        # are imported. A server that has to stop in order has a handler of its own.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = import_module("smp.cli._group").run(argv)
     # Without arguments of a caller the process ends now. A last garbage collection of
     # all that was imported would take 13 of the 160 ms of a small `smp apply`.
