@@ -1,8 +1,9 @@
 """An overlay (smp.schema.overlay) on schemas that come and go while a server runs.
 
 Whether a row fits its type is known once the type exists: for a built-in kind at the
-start, for a custom resource when its definition is created. A row that does not fit is
-left out there, with a warning; requests for the objects go on without it.
+start, which fails if it does not fit, and for a custom resource when its definition is
+created. There a row that does not fit is left out, with a warning; requests for the
+objects go on without it.
 """
 
 from __future__ import annotations
