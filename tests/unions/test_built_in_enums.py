@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections import Counter
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import smp
 from smp import handler
+from smp.schema.catalog import published_enums
 from smp.values import JSONObject
 from tests.record.enum_answers import accepted, answers
+from tests.record.enums import MODULES, VERSIONS, enums_of
 from tests.support.handler_objects import causes
 
 SERVER = smp.kubernetes("1.36")
@@ -122,3 +128,30 @@ def difference(violation: smp.Violation, causes: list[JSONObject]) -> str:
             if {*supported(text)} < {*ours}:
                 return "fewer values"
     return "words" if texts else "field"
+
+
+@cache
+def module_cache() -> Path:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("Go is not installed")
+    command = [go, "env", "GOMODCACHE"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True)
+    return Path(listed.stdout.strip())
+
+
+@pytest.mark.slow
+def test_the_record_is_what_the_go_types_of_the_newest_version_declare() -> None:
+    minor = smp.versions()[-1]
+    for module, _, _ in MODULES:
+        directory = module_cache() / f"{module}@{VERSIONS[minor]}"
+        if not directory.is_dir():
+            pytest.skip(f"{directory.name} is not in the Go module cache")
+    declared = {place: dict(enum) for place, enum in enums_of(minor)}
+    assert declared == published_enums(minor)
+    assert len(declared) > 60
+
+
+def test_the_record_has_every_bundled_version() -> None:
+    assert tuple(VERSIONS) == smp.versions()
+    assert published_enums("1.24") == {}
