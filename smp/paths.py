@@ -82,9 +82,11 @@ def _readable(step: Step) -> str:
         return f"[{step}]"
     # A name with dots or brackets (an annotation) is bracketed, so that the path stays
     # readable.
-    if not step or any(char in ".[]/= " for char in step):
-        return f"[{step}]"
-    return f".{step}"
+    # So is a name that is no string, of an object that is no JSON.
+    name = str(step)
+    if not name or name != step or any(char in ".[]/= " for char in name):
+        return f"[{name}]"
+    return f".{name}"
 
 
 def _key_text(value: JSON) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import msgspec
 
-from smp.errors import ObjectError, SmpError, too_deep
+from smp.errors import ObjectError, SchemaError, SmpError, too_deep
 from smp.raw import RawJSON
 from smp.stack import require_stack
 from smp.values import JSON, JSONArray, JSONObject, NotPlainError, type_name
@@ -132,13 +132,29 @@ def not_an_object(name: str, value: object) -> ObjectError | NotPlainError:
 def as_plain_object(name: str, value: object) -> JSONObject:
     """Return an argument as plain JSON.
 
-    Raises ObjectError for a value that is not JSON, or not an object, and
-    RecursionError.
+    Raises ObjectError for a value that is not JSON, or not an object, and DepthError.
     """
-    converted = plain(value)
+    try:
+        converted = plain(value)
+    except RecursionError:
+        raise too_deep(name) from None
     if not isinstance(converted, dict):
         raise not_an_object(name, converted)
     return converted
+
+
+def plain_document(document: object) -> JSON:
+    """Return a document of schemas as plain JSON.
+
+    Unlike an object it is converted before it is read: all of it is, and more than
+    once. Raises SchemaError (code not-json) and DepthError.
+    """
+    try:
+        return plain(document)
+    except ObjectError as error:
+        raise SchemaError(error.problem, code=error.code, path=error.path) from None
+    except RecursionError:
+        raise too_deep("the document") from None
 
 
 def _object(value: Mapping[Any, Any]) -> JSONObject:

@@ -16,7 +16,7 @@ from smp.paths import Path
 from smp.plain import as_plain_object, over_json
 from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
-from smp.unions import Change, stock_server_warnings
+from smp.unions import Change, profile_named, stock_server_warnings
 from smp.update import updated
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain
 from smp.violations import Violation
@@ -75,6 +75,7 @@ def three_way_apply(
     metadata.name would change, and UnionError for a configuration that sets two members
     of a union.
     """
+    profile_named(profile)  # before anything is computed
     lenient = schema.with_unknown_fields(unknown_fields)
     computed = strategic.compute_patch(
         last_applied,
@@ -95,7 +96,7 @@ def three_way_apply(
         patched,
         lenient,
         profile=profile,
-        ratchet=ratchet,
+        ratchet=bool(ratchet),
         patch=patch,
         configuration=modified,
     )

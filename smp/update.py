@@ -137,9 +137,13 @@ def _broken_enums(
 
 def _raise_contradictions(violations: tuple[Violation, ...]) -> None:
     if violations:
-        text = "; ".join([str(violation) for violation in violations])
+        listing = [str(violation) for violation in violations]
+        if len(listing) == 1:
+            text = f": {listing[0]}"
+        else:
+            text = "".join([f"\n  {line}" for line in listing])
         raise UnionError(
-            f"the configuration contradicts itself: {text}",
+            f"the configuration contradicts itself{text}",
             code="union-contradiction",
             path=violations[0].path,
             hint="set one member of a union, and the discriminator to its value",

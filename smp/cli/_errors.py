@@ -89,12 +89,14 @@ def inline(value: JSON | Absent) -> str:
 
 
 def _block(error: SmpError, document: Located | None, label: str) -> str:
-    # A problem of several lines lists details that the lines below show as well.
-    headline = error.problem.split("\n")[0]
+    # A problem of several lines has one for each of several problems.
+    headline, *details = error.problem.split("\n")
     lines = [f"smp: error: {printable(headline)}"]
 
     # A conflict has three sides, which the command calls as its options do.
-    if isinstance(error, ConflictError):
+    if not isinstance(error, ConflictError):
+        lines += [f"  {printable(detail.strip())}" for detail in details]
+    else:
         for conflict in error.conflicts:
             sides = {
                 "last applied": conflict.base,

@@ -59,14 +59,15 @@ def of_kind(
 def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
     value = new[name]
     actual = value if isinstance(value, str) else type_name(value)
+    wanted = expected if isinstance(expected, str) else type_name(expected)
     if name == "apiVersion":
         return StatusError(
             f"the API version in the data ({actual}) does not match the expected"
-            f" API version ({expected})"
+            f" API version ({wanted})"
         )
-    version = str(new.get("apiVersion", "")).rpartition("/")[2]
+    version = as_text(new.get("apiVersion")).rpartition("/")[2]
     return StatusError(
-        f'{actual} in version "{version}" cannot be handled as a {expected}'
+        f'{actual} in version "{version}" cannot be handled as a {wanted}'
     )
 
 

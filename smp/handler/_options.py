@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec.structs import replace
 
+from smp.errors import SmpError
 from smp.handler._status import InvalidError
 from smp.json_patch import MAX_OPERATIONS
 from smp.paths import Path
@@ -50,6 +51,16 @@ class Admission(msgspec.Struct, frozen=True):
     dry_run: bool
 
 
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "field_validation": ("Ignore", "Warn", "Strict"),
+    "on_conflict": ("error", "clear"),
+}
+
+
+def _invalid_option(name: str, expected: str) -> SmpError:
+    return SmpError(f"the option {name} is {expected}", code="invalid-option")
+
+
 class Options(msgspec.Struct, frozen=True):
     """How to treat a request.
 
@@ -83,6 +94,22 @@ class Options(msgspec.Struct, frozen=True):
     custom: bool = False
     strategic: bool | None = None
     resource: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise SmpError (code invalid-option) for a value of a wrong type."""
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise _invalid_option(name, " or ".join(choices))
+        for name in ("profile", "resource"):
+            if not isinstance(getattr(self, name), str):
+                raise _invalid_option(name, "a string")
+        for name in ("ratchet", "dry_run", "prune", "custom"):
+            if not isinstance(getattr(self, name), bool):
+                raise _invalid_option(name, "true or false")
+        for name in ("default", "admit"):
+            hook = getattr(self, name)
+            if hook is not None and not callable(hook):
+                raise _invalid_option(name, "a function")
 
     def media_types(self, *, has_schema: bool) -> tuple[str, ...]:
         """Return the media types of the patches that are accepted."""

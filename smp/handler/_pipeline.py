@@ -29,7 +29,7 @@ from smp.plain import as_plain_object
 from smp.schema.model import Schema
 from smp.unions import Change, acts_unasked, without_unchosen_defaults
 from smp.update import updated
-from smp.values import ABSENT, JSONObject, NotPlainError, same
+from smp.values import ABSENT, JSONObject, NotPlainError, as_text, same
 from smp.violations import Violation
 from smp.wire.partial import decoded
 
@@ -120,14 +120,15 @@ def _outcome(
         new = _decoded(draft, schema, options, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
         if options.default:
+            defaulted = _object_of(options.default, new)
             new = without_unchosen_defaults(
-                new, options.default(new), schema, profile=options.profile
+                new, defaulted, schema, profile=options.profile
             )
         if options.admit:
             operation: Operation = "CREATE" if old is None else "UPDATE"
-            new = options.admit(Admission(operation, old, new, options.dry_run))
+            admission = Admission(operation, old, new, options.dry_run)
+            new = _object_of(options.admit, admission)
         try:
-            _require_object(new)
             return _judged(draft, new, schema, options, warnings)
         except NotPlainError:
             # What a hook returned has an OrderedDict or a tuple.
@@ -138,9 +139,10 @@ def _outcome(
         return to_status(error, **details, warnings=warnings)
 
 
-def _require_object(new: object) -> None:
-    if not isinstance(new, dict):
-        raise NotPlainError
+def _object_of(hook: Callable[..., object], argument: object) -> JSONObject:
+    """Return the object that a hook returns, which may be another mapping."""
+    new = hook(argument)
+    return new if isinstance(new, dict) else as_plain_object("the new object", new)
 
 
 @bounded("the object")
@@ -182,8 +184,8 @@ def _decoded(
 
 
 def _cannot_be_handled(obj: JSONObject) -> str:
-    kind = obj.get("kind", "")
-    version = str(obj.get("apiVersion", "")).rpartition("/")[2]
+    kind = as_text(obj.get("kind"))
+    version = as_text(obj.get("apiVersion")).rpartition("/")[2]
     return f'{kind} in version "{version}" cannot be handled as a {kind}: '
 
 

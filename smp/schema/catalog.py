@@ -21,12 +21,12 @@ import msgspec
 import smp.schema
 from smp.errors import ObjectError, SchemaError, UnknownKindError, bounded
 from smp.paths import Path
-from smp.plain import plain
+from smp.plain import plain_document
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
 from smp.schema.sources.openapi import Kind, compile_documents
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, shown, type_name
 
 # A wheel is installed as files, so the folder can be opened by its path.
 _DATA: Final = f"{smp.schema.__path__[0]}/bundled"
@@ -61,7 +61,7 @@ class Catalog:
 
         Raises SchemaError and DepthError.
         """
-        compiled = compile_documents(_plain(documents))
+        compiled = compile_documents(plain_document(documents))
         return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
@@ -72,7 +72,7 @@ class Catalog:
         and owner references merge. Join the catalogs to have the other kinds as well:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
-        compiled = compile_documents(crd.to_openapi(_plain(documents)))
+        compiled = compile_documents(crd.to_openapi(plain_document(documents)))
         load = _chained(compiled.types.get, _load_metadata)
         return cls(compiled.kinds, load, source="CustomResourceDefinition")
 
@@ -121,8 +121,11 @@ class Catalog:
         try:
             name = self._kinds.get((api_version, kind))
         except TypeError:
-            # A list or an object, which names no kind.
-            name = None
+            # A list or an object, which cannot be a name.
+            raise UnknownKindError(
+                f"{self.source} has no kind {shown(kind)}"
+                f" in version {shown(api_version)}"
+            ) from None
         if name is None:
             # The sentence is kubectl's (Go: meta.NoKindMatchError).
             raise UnknownKindError(
@@ -160,7 +163,9 @@ class Catalog:
         An overlay corrects types, kinds and unions. Raises SchemaError for what is not
         an overlay, and DepthError.
         """
-        return self._overlaid(_plain(document), source=f"{self.source} + overlay")
+        return self._overlaid(
+            plain_document(document), source=f"{self.source} + overlay"
+        )
 
     def without_enums(self) -> Catalog:
         """Return a catalog whose types allow every value, as before KEP-2887.
@@ -211,10 +216,12 @@ def kubernetes(
     adds to them; None leaves the types as published. Raises UnknownKindError (code
     unknown-version), and SchemaError for what is not an overlay.
     """
-    match = _VERSION.fullmatch(versions()[-1] if version is None else str(version))
+    match = _VERSION.fullmatch(
+        versions()[-1] if version is None else _version_text(version)
+    )
     if match is None or match[1] not in versions():
         raise UnknownKindError(
-            f"Kubernetes {version} is not bundled",
+            f"Kubernetes {_version_text(version)} is not bundled",
             code="unknown-version",
             hint="bundled are " + ", ".join(versions()),
         )
@@ -224,6 +231,11 @@ def kubernetes(
         return _with_bundled_overlay(minor)
     catalog = _as_published(minor)
     return catalog if overlay is None else catalog.with_overlay(overlay)
+
+
+def _version_text(version: object) -> str:
+    # A version may be written as the number 1.33.
+    return version if isinstance(version, str) else shown(version)
 
 
 def bundled_overlay() -> JSON:
@@ -296,15 +308,6 @@ def _read(name: str) -> bytes:
         return file.read()
 
 
-@bounded("the document")
-def _plain(document: JSON) -> JSON:
-    # All of a document is read, and more than once, so all of it is converted first.
-    try:
-        return plain(document)
-    except ObjectError as error:
-        raise SchemaError(error.problem, code=error.code, path=error.path) from None
-
-
 @bounded("the OpenAPI document")
 def compile_openapi(document: JSON, *, source: str) -> bytes:
     """Compile an OpenAPI document, or a list of them, to the format of the bundle.
@@ -312,7 +315,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    compiled = compile_documents(_plain(document))
+    compiled = compile_documents(plain_document(document))
     for name in compiled.types:
         # A tab or a line break in a name would break the format.
         if not name.isprintable():

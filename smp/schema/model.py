@@ -34,19 +34,19 @@ each object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final, Literal, Self, TypeAlias
 
 import msgspec
 
-from smp.errors import ObjectError, Option, SchemaError, UnknownFieldError
+from smp.errors import Option, SchemaError, UnknownFieldError
 from smp.paths import Path
-from smp.plain import as_plain_object, plain
+from smp.plain import plain_document
 from smp.schema.union_groups import UnionGroup, read_unions
-from smp.values import JSON, JSONObject, as_list, as_object, type_name
+from smp.values import JSON, JSONObject, as_list, as_object, shown, type_name
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
-POLICIES: Final = ("error", "merge")
+POLICIES: Final[tuple[UnknownFields, ...]] = ("error", "merge")
 TypeDocument: TypeAlias = "str | JSONObject"
 Loader: TypeAlias = "Callable[[str], TypeDocument | None]"
 SCALARS: Final = frozenset({"string", "integer", "number", "boolean", "int-or-string"})
@@ -467,23 +467,21 @@ class Schema(msgspec.Struct, frozen=True):
     @classmethod
     def inline(
         cls,
-        document: TypeDocument,
-        definitions: Mapping[str, TypeDocument] | None = None,
+        document: object,
+        definitions: object = None,
     ) -> Schema:
         """Make a schema of a type document and the named types that it refers to.
 
+        ``document`` is a TypeDocument, ``definitions`` a mapping of names to such.
+
         Raises SchemaError for what is not a type document, here or where it is reached.
         """
-        try:
-            named = as_plain_object(
-                "definitions", {} if definitions is None else definitions
-            )
-            root = plain(document)
-        except ObjectError as error:
-            raise SchemaError(error.problem, code=error.code, path=error.path) from None
+        named = plain_document({} if definitions is None else definitions)
+        if not isinstance(named, dict):
+            raise SchemaError(f"definitions are an object, not {type_name(named)}")
         types = {name: _type_document(type_) for name, type_ in named.items()}
         # The root gets the empty name, so that it is linked once, as a named type is.
-        types[""] = _type_document(root)
+        types[""] = _type_document(plain_document(document))
         return cls("#", Types(types.get))
 
     @property
@@ -491,7 +489,7 @@ class Schema(msgspec.Struct, frozen=True):
         """The type of the whole object."""
         return self.types.link(self.document)
 
-    def with_unknown_fields(self, policy: UnknownFields) -> Schema:
+    def with_unknown_fields(self, policy: object) -> Schema:
         """Return this schema under a policy for fields that it does not know.
 
         ``error`` raises UnknownFieldError where an unknown object or list would have to
@@ -500,18 +498,16 @@ class Schema(msgspec.Struct, frozen=True):
         """
         if policy == self.types.unknown_fields:
             return self
-        if policy not in POLICIES:
-            raise SchemaError(
-                f"unknown policy for unknown fields {policy!r}",
-                code="unknown-option",
-                hint=" or ".join(POLICIES),
-            )
-        return Schema(
-            self.document,
-            self.types.with_policy(policy),
-            self.api_version,
-            self.kind,
-            self.source,
+        for known in POLICIES:
+            if policy == known:
+                types = self.types.with_policy(known)
+                return Schema(
+                    self.document, types, self.api_version, self.kind, self.source
+                )
+        raise SchemaError(
+            f"unknown policy for unknown fields {shown(policy)}",
+            code="unknown-option",
+            hint=" or ".join(POLICIES),
         )
 
     def descend(self, *names: str) -> Field:

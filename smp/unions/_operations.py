@@ -28,7 +28,7 @@ from smp.unions._validate import (
     ValidationInterest,
     ValidationRule,
 )
-from smp.values import ABSENT, JSON, JSONObject, as_object
+from smp.values import ABSENT, JSON, JSONObject, as_object, shown
 from smp.violations import Violation
 
 OnConflict: TypeAlias = Literal["error", "clear"]
@@ -75,7 +75,7 @@ def normalize_unions(
     """
     if on_conflict not in _ON_CONFLICT:
         raise UnionError(
-            f"unknown treatment of conflicts {on_conflict!r}",
+            f"unknown treatment of conflicts {shown(on_conflict)}",
             code="unknown-option",
             hint=" or ".join(_ON_CONFLICT),
         )
@@ -131,7 +131,7 @@ def validate_unions(
         raise unknown_profile(profile)
     if new is old and ratchet and type(new) is dict and profile in PROFILES:
         return ()
-    return _violations(old, new, schema, profile, ratchet=ratchet)
+    return _violations(old, new, schema, profile, ratchet=bool(ratchet))
 
 
 @over_json("the object", "old", "new")

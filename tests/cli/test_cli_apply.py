@@ -234,3 +234,15 @@ def test_a_null_that_clears_a_field_is_no_cause_for_a_warning() -> None:
     [record] = json.loads(ran.stdout)
     assert record["warnings"] == []
     assert record["object"]["spec"] == {"strategy": {"type": "Recreate"}}
+
+
+def test_every_contradiction_is_printed_on_its_line() -> None:
+    volume = '{"name": "%s", "emptyDir": {}, "hostPath": {"path": "/"}}'
+    spec = f'{{"volumes": [{volume % "v"}, {volume % "w"}]}}'
+    text = '"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}'
+    ran = run("apply", "-f", "-", stdin=f'{{{text}, "spec": {spec}}}')
+    assert ran.exit_code == 2
+    first, second, third, *_ = ran.stderr.splitlines()
+    assert first == "smp: error: the configuration contradicts itself"
+    assert second.startswith("  spec.volumes[name=v].hostPath: Forbidden")
+    assert third.startswith("  spec.volumes[name=w].hostPath: Forbidden")

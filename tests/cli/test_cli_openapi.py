@@ -116,3 +116,21 @@ def test_a_document_other_than_openapi_is_an_error(command: str) -> None:
     failed = run("openapi", command, "-", *options, stdin="[1]")
     assert failed.exit_code == 2
     assert failed.stderr.startswith("smp: error: ")
+
+
+def test_generate_prints_every_problem_on_its_line() -> None:
+    Path("two.go").write_text(
+        "package v1\n\n"
+        "type T struct {\n"
+        "\t// +listType=sorted\n"
+        '\tA []string `json:"a"`\n'
+        "\t// +listType=sorted\n"
+        '\tB []string `json:"b"`\n'
+        "}\n"
+    )
+    ran = run("openapi", "generate", "two.go")
+    assert ran.exit_code == 2
+    first, second, third, *_ = ran.stderr.splitlines()
+    assert first == "smp: error: 2 problems"
+    assert "two.go:4" in second
+    assert "two.go:6" in third

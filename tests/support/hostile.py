@@ -1,0 +1,492 @@
+"""Random arguments for every public function, of JSON and of anything else.
+
+An input is a number: the same number is the same call. ``attempt`` makes the call, and
+returns what is wrong with its end: an exception that is no SmpError, or an error that
+cannot be printed or pickled. A process that ends is found by who started it.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import pickle
+from collections import OrderedDict, UserDict, defaultdict
+from collections.abc import Callable
+from functools import cache
+from random import Random
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+import smp
+from smp import handler, json_patch, merge_patch, wire
+from smp.schema.catalog import compile_openapi, read_compiled
+from tests.support.makers import Maker, subjects
+from tests.support.paths import DATA
+
+
+class Number(enum.IntEnum):
+    """An integer of another type."""
+
+    ONE = 1
+    HTTP = 80
+
+
+class Word(str, enum.Enum):  # noqa: UP042  # its str() is not its text
+    """A string of another type."""
+
+    NAME = "name"
+    SPEC = "spec"
+
+
+# fmt: off
+NAMES: Final = (
+    "", "a", "b", "name", "port", "key", "type", "value", "apiVersion", "kind",
+    "metadata", "labels", "annotations", "finalizers", "ownerReferences", "spec",
+    "template", "containers", "env", "ports", "volumes", "emptyDir", "hostPath",
+    "strategy", "rollingUpdate", "data", "status", "conditions", "$patch",
+    "$retainKeys", "$setElementOrder/containers", "$setElementOrder/ports",
+    "$setElementOrder", "$deleteFromPrimitiveList/finalizers",
+    "$deleteFromPrimitiveList/", "kubectl.kubernetes.io/last-applied-configuration",
+)
+TEXTS: Final = (
+    *NAMES, "replace", "delete", "merge", "Recreate", "RollingUpdate", "v1", "Pod",
+    "apps/v1", "Deployment", "\ud800", "\x00", "é", "x" * 5000, "{}", "[", "null",
+)
+SCHEMA_NAMES: Final = (
+    "definitions", "components", "schemas", "properties", "items", "type", "$ref",
+    "additionalProperties", "allOf", "oneOf", "anyOf", "enum", "default", "required",
+    "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key", "nullable",
+    "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
+    "x-kubernetes-unions", "x-kubernetes-group-version-kind",
+    "x-kubernetes-int-or-string", "fields", "values", "any", "is", "strategy", "key",
+    "list_type", "map_keys",
+    "unions", "discriminator", "members", "empty", "profile", "fieldMembers", "types",
+    "kinds", "spec", "versions", "schema", "openAPIV3Schema", "names", "group", "a",
+)
+SCHEMA_TEXTS: Final = (
+    *SCHEMA_NAMES, "object", "array", "string", "integer", "int-or-string", "#", "#a",
+    "#/definitions/a", "#/components/schemas/a", "merge,retainKeys", "map", "set",
+    "kep1027", "smd", "1.31+", "1.26-1.30",
+)
+# fmt: on
+SCALARS: Final = (None, True, False, 0, 1, 80, -1, 1 << 63, 10**30, 0.5, -0.0, 1e308)
+STRANGE: Final = (
+    10**5_000,
+    float("nan"),
+    float("inf"),
+    b"bytes",
+    {"set"},
+    object(),
+    Number.HTTP,
+    Word.NAME,
+    msgspec.Raw(b'{"name":"a"}'),
+    msgspec.Raw(b"[1"),
+    1j,
+    smp.ABSENT,
+)
+MAPPINGS: Final[tuple[Callable[[Any], Any], ...]] = (
+    OrderedDict,
+    UserDict,
+    MappingProxyType,
+    lambda members: defaultdict(dict, members),
+)
+DEPTHS: Final = (30, 99, 101, 149, 298, 301, 400, 999, 3_000)
+
+
+class Hostile:
+    """Makes the arguments of one call."""
+
+    def __init__(self, number: int) -> None:
+        self.random = Random(number)
+        self.maker = Maker(number)
+        # Half of the calls have JSON only: they come further.
+        self.strange = self.random.random() < 0.5
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def value(
+        self,
+        depth: int = 0,
+        names: tuple[str, ...] = NAMES,
+        texts: tuple[str, ...] = TEXTS,
+    ) -> Any:
+        """Make any value."""
+        if self.chance(0.004):
+            return self.deep()
+        if depth > 5 or self.chance(0.3):
+            if self.strange and self.chance(0.15):
+                return self.random.choice(STRANGE)
+            return self.random.choice((*SCALARS, *self.random.choices(texts, k=12)))
+        count = self.random.choice((0, 1, 1, 2, 3))
+        if self.chance(0.35):
+            elements = [self.value(depth + 1, names, texts) for _ in range(count)]
+            if self.strange and self.chance(0.2):
+                return tuple(elements)
+            return elements
+        members: dict[Any, Any] = {}
+        for _ in range(count):
+            name: Any = self.random.choice(names)
+            if self.strange and self.chance(0.03):
+                name = self.random.choice((1, None, Word.SPEC, ("a",), b"a", True))
+            members[name] = self.value(depth + 1, names, texts)
+        if self.strange and self.chance(0.2):
+            return self.random.choice(MAPPINGS)(members)
+        return members
+
+    def deep(self) -> Any:
+        """Make a value that is deep, or contains itself."""
+        name = self.random.choice(("a", "spec", "template", "containers", "items"))
+        value: Any = self.random.choice(SCALARS)
+        form = self.random.randrange(4)
+        for _ in range(self.random.choice(DEPTHS)):
+            if form == 0:
+                value = {name: value}
+            elif form == 1:
+                value = [value]
+            else:
+                value = {name: [{"name": "a", "type": "array", "k": value}]}
+        if form == 3:
+            circle: dict[str, Any] = {"name": "a"}
+            circle[name] = [circle] if self.chance(0.5) else circle
+            return circle
+        return value
+
+    def schema(self) -> smp.Schema:
+        """Choose the schema of a kind, or make one of a random type document."""
+        if self.chance(0.85):
+            schema = self.maker.subject().schema
+        else:
+            schema = smp.Schema.inline(self.type(), {"a": self.type(), "b": "#a"})
+        return schema.with_unknown_fields("merge") if self.chance(0.2) else schema
+
+    def type(self, depth: int = 0) -> Any:
+        """Make a type document, mostly of the right form."""
+        if depth > 3 or self.chance(0.2):
+            return self.random.choice(
+                ("string", "any", "#a", "#b", "integer", "#", "x")
+            )
+        if self.chance(0.05):
+            return self.value(0, SCHEMA_NAMES, SCHEMA_TEXTS)
+        if self.chance(0.3):
+            keys = ["name"] if self.chance(0.5) else self.value(4)
+            return {"items": self.type(depth + 1), "list_type": "map", "map_keys": keys}
+        fields = {}
+        for name in self.random.choices(NAMES, k=4):
+            facets = {"is": self.type(depth + 1), "strategy": "merge", "key": "name"}
+            fields[name] = facets if self.chance(0.5) else self.type(depth + 1)
+        document = {"fields": fields}
+        if self.chance(0.3):
+            document[self.random.choice(SCHEMA_NAMES)] = self.value(4)
+        return document
+
+    def objects(self, schema: smp.Schema) -> tuple[Any, Any, Any]:
+        """Make three objects of a schema, or a patch among them, and spoil some."""
+        if self.chance(0.15):
+            return self.value(), self.value(), self.value()
+        if schema.kind or self.chance(0.5):
+            live = self.maker.object(schema)
+            made = [
+                live,
+                self.maker.extended(live, schema),
+                self.maker.patch(live, schema),
+            ]
+        else:
+            made = [self.value(), self.value(), self.value()]
+        self.random.shuffle(made)
+        first, second, third = (self.spoiled(each) for each in made)
+        return first, second, third
+
+    def spoiled(self, value: Any) -> Any:
+        """Replace a part of a value by any other value, or by one of another type."""
+        if not self.chance(0.6):
+            return value
+        steps = _steps(value)
+        if not steps:
+            return self.other(value)
+        # Only the way to the place is copied.
+        value = copy.copy(value)
+        place = value
+        while True:
+            step = self.random.choice(steps)
+            below = place[step]
+            steps = _steps(below)
+            if not steps or self.chance(0.25):
+                place[step] = self.other(below)
+                return value
+            place[step] = copy.copy(below)
+            place = place[step]
+
+    def other(self, value: Any) -> Any:
+        """Return a value as one of another type, or any other value."""
+        if self.strange and isinstance(value, dict) and self.chance(0.5):
+            return self.random.choice(MAPPINGS)(value)
+        if self.strange and isinstance(value, list) and self.chance(0.5):
+            return tuple(value)
+        return self.value(3)
+
+    def text(self, value: Any) -> Any:
+        """Print a value as JSON, and break the text sometimes."""
+        try:
+            data = msgspec.json.encode(value)
+        except (TypeError, ValueError, RecursionError):
+            data = self.random.choice(
+                (b"", b"{", b"[" * 100_000, b'{"a":' * 900, b"\xff", b"1e999", b"NaN")
+            )
+        if self.chance(0.1):
+            at = self.random.randrange(len(data) + 1)
+            data = data[:at] + self.random.choice((b"", b",", b"{", b"\xff", b'"'))
+        if self.chance(0.1):
+            return self.random.choice((bytearray, memoryview, _decoded))(data)
+        if self.chance(0.02):
+            return self.random.choice((*SCALARS, [], {}, "\ud800"))
+        return data
+
+    def options(self, **choices: tuple[Any, ...]) -> dict[str, Any]:
+        """Choose options, sometimes of a wrong value or type."""
+        chosen: dict[str, Any] = {}
+        for name, values in choices.items():
+            if self.chance(0.5):
+                chosen[name] = self.random.choice(values)
+            if self.chance(0.03):
+                chosen[name] = self.random.choice(("zzz", [], {}, None, 1))
+        return chosen
+
+    def operations(self) -> Any:
+        """Make the operations of a JSON Patch."""
+        if self.chance(0.2):
+            return self.value()
+        made = []
+        for _ in range(self.random.randrange(4)):
+            steps = self.random.choices((*NAMES, "0", "-", "~0", "01"), k=2)
+            made.append(
+                {
+                    "op": self.random.choice(
+                        ("add", "remove", "replace", "move", "copy", "test", "x")
+                    ),
+                    "path": "/" + "/".join(steps),
+                    "from": "/" + self.random.choice(NAMES),
+                    "value": self.value(3),
+                }
+            )
+        return self.spoiled(made)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+def _steps(value: Any) -> list[Any]:
+    if type(value) is dict:
+        return [*value]
+    return [*range(len(value))] if type(value) is list else []
+
+
+PROFILES: Final = ("kep1027", "kep1027-draft", "kep2019", "smd", "validate-only", "off")
+BOTH: Final = (True, False)
+
+
+def _engine(make: Hostile) -> object:
+    schema = make.schema()
+    first, second, third = make.objects(schema)
+    overwriting = make.options(overwrite=BOTH)
+    applying = make.options(
+        profile=PROFILES,
+        overwrite=BOTH,
+        ratchet=BOTH,
+        unknown_fields=("error", "merge"),
+    )
+    base = None if make.chance(0.1) else third
+    normalizing = make.options(profile=PROFILES, on_conflict=("error", "clear"))
+    validating = make.options(profile=PROFILES, ratchet=BOTH)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: smp.two_way_patch(first, second, schema),
+        lambda: smp.apply_patch(first, second, schema),
+        lambda: smp.three_way_patch(base, first, second, schema, **overwriting),
+        lambda: smp.three_way_apply(base, first, second, schema, **applying),
+        lambda: smp.compose_patches([first, second, third], schema),
+        lambda: smp.compose_patches(first, schema),
+        lambda: smp.find_conflicts(first, second, schema),
+        lambda: smp.normalize_unions(base, first, schema, patch=second, **normalizing),
+        lambda: smp.validate_unions(base, first, schema, **validating),
+        lambda: smp.validate_enums(first, schema),
+        lambda: smp.with_last_applied(first),
+        lambda: smp.last_applied_configuration(first),
+    )
+    return make.random.choice(calls)()
+
+
+def _values(make: Hostile) -> object:
+    first, second = make.value(), make.value()
+    operations = make.operations()
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: merge_patch.apply(first, second),
+        lambda: merge_patch.diff(first, second),
+        lambda: json_patch.apply(first, operations),
+        lambda: json_patch.diff(first, second),
+        lambda: smp.with_last_applied(first),
+        lambda: wire.encode(first),
+    )
+    return make.random.choice(calls)()
+
+
+def _bytes(make: Hostile) -> object:
+    schema = make.schema()
+    first, second, third = [make.text(each) for each in make.objects(schema)]
+    base = None if make.chance(0.1) else third
+    applying = make.options(profile=PROFILES, overwrite=BOTH, ratchet=BOTH)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: wire.two_way_patch(first, second, schema),
+        lambda: wire.apply_patch(first, second, schema),
+        lambda: wire.three_way_patch(base, first, second, schema),
+        lambda: wire.three_way_apply(base, first, second, schema, **applying),
+        lambda: wire.decode(first),
+    )
+    return make.random.choice(calls)()
+
+
+def _handler(make: Hostile) -> object:
+    schema = None if make.chance(0.1) else make.schema()
+    first, second, third = make.objects(schema or make.maker.subject().schema)
+    options = handler.Options(
+        **make.options(
+            profile=PROFILES,
+            field_validation=("Ignore", "Warn", "Strict"),
+            dry_run=BOTH,
+            prune=BOTH,
+            custom=BOTH,
+            strategic=BOTH,
+            resource=("pods", ""),
+            default=(lambda _: third,),
+            admit=(lambda _: third,),
+        )
+    )
+    stored = first if make.chance(0.5) else make.text(first)
+    body = make.text(make.operations() if make.chance(0.3) else second)
+    media_type = make.random.choice(
+        (handler.STRATEGIC, handler.MERGE, handler.JSON_PATCH, handler.APPLY, "", None)
+    )
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: handler.patch(stored, body, media_type, schema, options),
+        lambda: handler.patch(stored, body, media_type, schema, options),
+        lambda: handler.replace(stored, body, schema, options),
+        lambda: handler.create(body, schema, options),
+    )
+    outcome = make.random.choice(calls)()
+    assert isinstance(outcome, handler.Accepted | handler.Refused)
+    if isinstance(outcome, handler.Refused):
+        wire.encode(outcome.status)
+    return outcome
+
+
+@cache
+def _documents() -> tuple[Any, ...]:
+    """Return whole documents, to be spoiled: an OpenAPI document and definitions."""
+    text = (DATA / "crds" / "definitions.yaml").read_text()
+    documents = [*yaml.safe_load_all(text)]
+    crds = [each for each in documents if isinstance(each, dict) and "spec" in each]
+    openapi = {
+        "definitions": {
+            "a": {
+                "type": "object",
+                "properties": {
+                    "b": {
+                        "type": "array",
+                        "items": {"$ref": "#/definitions/a"},
+                        "x-kubernetes-patch-strategy": "merge",
+                        "x-kubernetes-patch-merge-key": "name",
+                    },
+                    "name": {"type": "string", "enum": ["x"]},
+                },
+                "x-kubernetes-group-version-kind": [
+                    {"group": "g", "version": "v1", "kind": "A"}
+                ],
+            }
+        }
+    }
+    overlay = smp.bundled_overlay()
+    return (openapi, overlay, *crds[:10])
+
+
+def _schemas(make: Hostile) -> object:
+    document = make.random.choice(_documents())
+    for _ in range(make.random.randrange(4)):
+        document = make.spoiled(document)
+    if make.chance(0.3):
+        document = make.value(0, SCHEMA_NAMES, SCHEMA_TEXTS)
+    if make.chance(0.1):
+        document = [document, make.value(2, SCHEMA_NAMES, SCHEMA_TEXTS)]
+
+    def used(catalog: smp.Catalog) -> None:
+        for kind in catalog.kinds()[:2]:
+            schema = catalog.schema(*kind)
+            first, second, _ = make.objects(schema)
+            smp.three_way_apply(None, first, second, schema)
+            smp.validate_enums(first, schema)
+
+    def inline() -> None:
+        schema = smp.Schema.inline(document, make.value(0, SCHEMA_NAMES, SCHEMA_TEXTS))
+        smp.two_way_patch({"a": {"a": 1}}, {"a": {"a": [1]}}, schema)
+
+    def compiled() -> None:
+        used(read_compiled(compile_openapi(document, source="x")))
+
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: used(smp.Catalog.from_openapi(document)),
+        lambda: used(smp.Catalog.from_crd(document)),
+        lambda: used(smp.kubernetes().with_overlay(document)),
+        lambda: smp.kubernetes(make.random.choice((None, "1.33", document))),
+        lambda: smp.kubernetes().schema_of(document),
+        lambda: smp.kubernetes().schema(document, "Pod"),
+        lambda: smp.without_enums(document),
+        inline,
+        compiled,
+        lambda: read_compiled(make.text(document)),
+    )
+    return make.random.choice(calls)()
+
+
+_KINDS_OF_CALLS: Final = (
+    _engine,
+    _engine,
+    _engine,
+    _values,
+    _bytes,
+    _handler,
+    _schemas,
+)
+
+
+def attempt(number: int) -> str:
+    """Make the call of a number; return what is wrong, or the empty string."""
+    make = Hostile(number)
+    call = make.random.choice(_KINDS_OF_CALLS)
+    try:
+        repr_of = call(make)
+    except smp.SmpError as error:
+        return _wrong_error(error)
+    except Exception as error:  # noqa: BLE001  # that is what is looked for
+        return f"{call.__name__}: {type(error).__name__}: {error!s:.200}"
+    del repr_of
+    return ""
+
+
+def _wrong_error(error: smp.SmpError) -> str:
+    try:
+        _ = (str(error), repr(error), error.hint, error.path.pointer)
+        assert error.code == error.code.lower()
+        assert str(error.path.by_index) is not None
+        handler.to_status(error)
+    except Exception as problem:  # noqa: BLE001  # see attempt
+        return f"{type(error).__name__} cannot be printed: {problem!r:.200}"
+    return ""
+
+
+def prepare() -> None:
+    """Load what all calls share, so that the first one is not slow."""
+    subjects()
+    _documents()
+    pickle.dumps(smp.kubernetes())
