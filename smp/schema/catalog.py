@@ -121,17 +121,14 @@ class Catalog:
         try:
             name = self._kinds.get((api_version, kind))
         except TypeError:
-            # A list or an object, which cannot be a name.
-            raise UnknownKindError(
-                f"{self.source} has no kind {shown(kind)}"
-                f" in version {shown(api_version)}"
-            ) from None
+            # A list or an object, which names no kind.
+            name = None
         if name is None:
             # The sentence is kubectl's (Go: meta.NoKindMatchError).
             raise UnknownKindError(
-                f'{self.source} has no matches for kind "{kind}" '
-                f'in version "{api_version}"',
-                hint=self._suggestion(api_version, kind),
+                f'{self.source} has no matches for kind "{_text(kind)}" '
+                f'in version "{_text(api_version)}"',
+                hint=self._suggestion(_text(api_version), _text(kind)),
             )
         return Schema(f"#{name}", self._types, api_version, kind, self.source)
 
@@ -216,12 +213,10 @@ def kubernetes(
     adds to them; None leaves the types as published. Raises UnknownKindError (code
     unknown-version), and SchemaError for what is not an overlay.
     """
-    match = _VERSION.fullmatch(
-        versions()[-1] if version is None else _version_text(version)
-    )
+    match = _VERSION.fullmatch(versions()[-1] if version is None else _text(version))
     if match is None or match[1] not in versions():
         raise UnknownKindError(
-            f"Kubernetes {_version_text(version)} is not bundled",
+            f"Kubernetes {_text(version)} is not bundled",
             code="unknown-version",
             hint="bundled are " + ", ".join(versions()),
         )
@@ -233,9 +228,9 @@ def kubernetes(
     return catalog if overlay is None else catalog.with_overlay(overlay)
 
 
-def _version_text(version: object) -> str:
+def _text(name: object) -> str:
     # A version may be written as the number 1.33.
-    return version if isinstance(version, str) else shown(version)
+    return name if isinstance(name, str) else shown(name)
 
 
 def bundled_overlay() -> JSON:

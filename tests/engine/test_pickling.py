@@ -20,7 +20,7 @@ import smp
 from smp import handler, wire
 from smp.cases import CaseOutcome, Difference, SpecCase
 from smp.cases import Failure as CaseFailure
-from smp.documents import Document
+from smp.documents import Chunk, Document
 from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
 from smp.values import JSONObject
@@ -64,6 +64,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "CaseOutcome": lambda: CaseOutcome(spec_case(), ("result",), ()),
     "Catalog": smp.kubernetes,
     "Change": lambda: CHANGE,
+    "Chunk": lambda: Chunk(b"{}", "source", offset=1, list_of=("v1", "PodList")),
     "Conflict": lambda: CONFLICT,
     "Difference": lambda: Difference("result", CASE_FAILURE, OBJECT, "text"),
     "Document": lambda: Document(OBJECT, "source", 0),
