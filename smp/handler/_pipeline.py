@@ -130,10 +130,12 @@ def _outcome(
             new = _object_of(options.admit, admission)
         try:
             return _judged(draft, new, schema, options, warnings)
-        except NotPlainError:
-            # What a hook returned has an OrderedDict or a tuple.
-            new = as_plain_object("the new object", new)
-            return _judged(draft, new, schema, options, warnings)
+        except (NotPlainError, TypeError):
+            # What a hook returned has an OrderedDict, or a name that is not a string.
+            converted = as_plain_object("the new object", new)
+            if converted is new:
+                raise
+            return _judged(draft, converted, schema, options, warnings)
     except SmpError as error:
         details = status_details(subject, options.resource)
         return to_status(error, **details, warnings=warnings)

@@ -79,5 +79,9 @@ def _of_plain(outcome: Callable[[object], Outcome], stored: Stored) -> Outcome:
         raise too_deep("the stored object") from None
     try:
         return outcome(stored)
-    except NotPlainError:
-        return outcome(as_plain_object("the stored object", stored))
+    except (NotPlainError, TypeError):
+        # Compiled code raises TypeError for a name that is not a string.
+        old = as_plain_object("the stored object", stored)
+        if old is stored:
+            raise
+        return outcome(old)
