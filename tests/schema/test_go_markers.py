@@ -295,6 +295,20 @@ const Same = Far""",
             ),
             "p.go:3: the default 3 is not a value of the enum",
         ),
+        (
+            (
+                '// +enum\ntype Mode string\nconst A Mode = "a"\n'
+                'type T struct {\n// +default=["a", "b"]\nA []Mode\n}'
+            ),
+            'p.go:6: the default "b" is not a value of the enum',
+        ),
+        (
+            (
+                '// +enum\ntype Mode string\nconst A Mode = "a"\n'
+                'type T struct {\n// +default={"x": "b"}\nA map[string]Mode\n}'
+            ),
+            'p.go:6: the default "b" is not a value of the enum',
+        ),
         ("type Mode string\n// +enum\ntype Alias = Mode", "+enum on an alias"),
         (
             "// +enum\ntype Mode string\nconst A Mode = Mode(name())",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from smp.errors import SchemaError
@@ -29,7 +30,7 @@ from smp.schema.sources.golang._syntax import (
     SliceType,
     StructType,
 )
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, same
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object, same
 
 # For each marker: the extension that it becomes, the types that it may mark and how to
 # call them, and its values (Go: kube-openapi's tagToExtension).
@@ -174,12 +175,12 @@ class FieldReader:
                 f"{marker.value} cannot be the default here",
                 f"without omitempty or a pointer the default is {json.dumps(zero)}",
             )
-        enum = as_list(schema.get("enum"))
         # Go writes the empty string for an unset field, whatever the enum has.
-        if enum and value not in enum and not same(value, zero):
-            hint = "one of " + ", ".join(json.dumps(each) for each in enum)
-            problem = f"the default {marker.value} is not a value of the enum"
-            self._problems.misuse(at, marker, problem, hint)
+        if not same(value, zero):
+            for wrong, enum in _outside(value, schema):
+                hint = "one of " + ", ".join(json.dumps(each) for each in enum)
+                problem = f"the default {json.dumps(wrong)} is not a value of the enum"
+                self._problems.misuse(at, marker, problem, hint)
         return value
 
     def _stated_default(self, field: JSONField) -> tuple[Position, Marker, JSON] | None:
@@ -251,6 +252,19 @@ class FieldReader:
         if len(fields) == 1 and fields[0].embedded:
             return self._zero_value(fields[0].type, omitempty=omitempty)
         return {}
+
+
+def _outside(value: JSON, schema: JSONObject) -> Iterator[tuple[JSON, list[JSON]]]:
+    """Yield the values in a default that their enum does not have, with the enum."""
+    enum = as_list(schema.get("enum"))
+    known = not enum or any(same(value, each) for each in enum)
+    # A default of null is none.
+    if not known and value is not None:
+        yield value, enum
+    for element in as_list(value):
+        yield from _outside(element, as_object(schema.get("items")))
+    for member in as_object(value).values():
+        yield from _outside(member, as_object(schema.get("additionalProperties")))
 
 
 def _reject_constant(constant: str) -> JSON:
