@@ -12,6 +12,7 @@ import msgspec
 
 from smp import codec, strategic
 from smp.errors import ApplyWarning, DocumentError, SmpError, bounded
+from smp.immutable import changed_immutable_fields
 from smp.paths import Path
 from smp.plain import as_plain_object, over_json
 from smp.schema.model import Schema, UnknownFields
@@ -66,9 +67,9 @@ def three_way_apply(
 ) -> ApplyResult:
     """Bring the live object to the modified configuration, as kubectl and a server do.
 
-    The patch is computed and applied, unions are normalized by a profile, unions and
-    enums validated. With ``ratchet`` only what the apply changes is judged, as a server
-    has accepted what live holds; without it, all of the result is.
+    The patch is computed and applied, unions are normalized by a profile; unions, enums
+    and immutable fields are validated. With ``ratchet`` only what the apply changes is
+    judged, as a server has accepted what live holds; without it, all of the result is.
     ``last_applied=None`` says that there is no last-applied configuration; a warning
     reports it, as nothing can be pruned then. Raises what three_way_patch, apply_patch
     and normalize_unions raise, PreconditionError where apiVersion, kind or
@@ -112,6 +113,10 @@ def three_way_apply(
         result,
         lenient,
     )
+    violations = (
+        *changed_immutable_fields(live, result, schema),
+        *update.violations,
+    )
     warnings: list[ApplyWarning] = []
     if last_applied is None:
         # Without it nothing is known to be removed from the configuration.
@@ -128,7 +133,7 @@ def three_way_apply(
         computed.patch,
         update.changes,
         (*warnings, *update.warnings),
-        update.violations,
+        violations,
         unmet,
     )
 

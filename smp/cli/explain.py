@@ -230,6 +230,8 @@ def _values_without_member(union: UnionGroup) -> list[str]:
 
 
 def _how_many(union: UnionGroup) -> str:
+    if union.at_least_one:
+        return "at least one"
     return "exactly one" if union.required else "at most one"
 
 

@@ -69,7 +69,9 @@ class Options(msgspec.Struct, frozen=True):
     member is cleared with a warning, as it is after every other request, or the patch
     is refused. With ``ratchet`` what was wrong in the stored object and was not changed
     does not refuse a request; without it, every request has to lead to a valid object
-    (KEP-1027, Ratcheting Validation: "the naive solution" of alpha).
+    (KEP-1027, Ratcheting Validation: "the naive solution" of alpha). With
+    ``immutable_fields`` an update of a built-in kind may not change what a server lets
+    no update change (smp.immutable).
 
     ``prune`` drops what a typed server drops when it decodes: unknown fields, and
     nulls. ``custom`` says that the object is of a custom resource: its type errors are
@@ -85,6 +87,7 @@ class Options(msgspec.Struct, frozen=True):
     profile: str = "kep1027"
     on_conflict: OnConflict = "clear"
     ratchet: bool = True
+    immutable_fields: bool = True
     field_validation: FieldValidation = "Warn"
     dry_run: bool = False
     limits: Limits = Limits()

@@ -25,6 +25,7 @@ from smp.handler._status import (
     StatusError,
     to_status,
 )
+from smp.immutable import changed_immutable_fields
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
 from smp.unions import Change, acts_unasked, without_unchosen_defaults
@@ -247,8 +248,11 @@ def _judged(
         changes = update.changes
         if draft.undecoded:
             changes = tuple([_decoded_change(change) for change in changes])
-        if update.violations:
-            raise InvalidError(update.violations)
+        violations = update.violations
+        if old is not None and options.immutable_fields:
+            violations = (*changed_immutable_fields(old, new, schema), *violations)
+        if violations:
+            raise InvalidError(violations)
         # They are about a normalization, so a refused request has none of them.
         warnings.extend([str(warning) for warning in update.warnings])
     if old is None:

@@ -26,9 +26,10 @@ An overlay (smp.schema.overlay)::
 
     {"discriminator": FIELD,
      "members": {FIELD: VALUE | {"value": VALUE, "optional": BOOL,
-                                 "empty_is_unset": BOOL}},
+                                 "empty_is_unset": BOOL, "not_empty": BOOL}},
      "empty": [VALUE], "none": [VALUE], "default": VALUE,
-     "exactly_one": BOOL, "forbidden": TEXT, "profile": PROFILE, "source": TEXT}
+     "exactly_one": BOOL, "at_least_one": BOOL, "validated": BOOL,
+     "forbidden": TEXT, "profile": PROFILE, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and
 ``deduce-invalid-discriminator`` are read as aliases.
@@ -62,13 +63,15 @@ class Member(msgspec.Struct, frozen=True):
     """A field of a union, and the discriminator value that selects it.
 
     An ``optional`` member may be unset while it is selected. ``empty_is_unset`` says
-    that an empty string, 0 or false in the field is what Go writes for an unset field.
+    that an empty string, 0 or false in the field is what Go writes for an unset field;
+    one that is selected and ``not_empty`` may not be the empty string.
     """
 
     name: str
     value: str
     optional: bool = False
     empty_is_unset: bool = False
+    not_empty: bool = False
 
     def is_set(self, obj: JSONObject) -> bool:
         """Tell whether an object sets the member; an empty object is a value, too."""
@@ -87,7 +90,9 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     mean that nothing is chosen; a ``closed`` union allows no values beside these and
     those of its members. ``default`` is the value that a server sets where the
     discriminator is absent. ``required`` asks for exactly one member, otherwise at most
-    one may be set. ``deduce`` asks for the discriminator to be set from the members
+    one may be set. Members ``at_least_one`` of which is required may be set together. A
+    union that is not ``validated`` is normalized only: servers accept its members
+    beside each other. ``deduce`` asks for the discriminator to be set from the members
     (structured-merge-diff). ``forbidden`` is what a server says of a member that may
     not be set, with ``{value}`` for the value of the discriminator. ``generation``
     names the shape that the union was published in, ``source`` the document.
@@ -99,6 +104,8 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     none: frozenset[str] = frozenset()
     closed: bool = False
     required: bool = False
+    at_least_one: bool = False
+    validated: bool = True
     deduce: bool = False
     default: str = ""
     forbidden: str = ""
@@ -195,6 +202,7 @@ def _read_union(union: JSON, enums: Enums) -> UnionGroup:
     if not isinstance(required, bool):
         # A closed set of values without one for "nothing chosen": one has to be chosen.
         required = bool(discriminator) and closed and not none
+    at_least_one = union.get("at_least_one") is True
 
     return UnionGroup(
         members=members,
@@ -202,7 +210,9 @@ def _read_union(union: JSON, enums: Enums) -> UnionGroup:
         empty=frozenset(allowed - selecting - none),
         none=none,
         closed=closed,
-        required=required,
+        required=required or at_least_one,
+        at_least_one=at_least_one,
+        validated=union.get("validated") is not False,
         deduce=any(union.get(alias) is True for alias in _DEDUCE),
         default=_text(union.get("default", "")),
         forbidden=_text(union.get("forbidden", "")),
@@ -224,6 +234,7 @@ def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
                 _text(selecting),
                 optional=facets.get("optional") is True,
                 empty_is_unset=facets.get("empty_is_unset") is True,
+                not_empty=facets.get("not_empty") is True,
             )
         )
     return tuple(members)

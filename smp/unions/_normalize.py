@@ -147,7 +147,7 @@ class NormalizationRule(Rule):
                 for name, value in wanted.items()
                 if value is ABSENT and same(before.get(name, ABSENT), new[name])
             }
-        return self._with_outcome(place, new, wanted, row, intent)
+        return self._with_outcome(place, new, facts.union, wanted, row, intent)
 
     def _normalized_again(self, place: Place, name: str, restored: JSON) -> JSON:
         """Normalize a member that comes back from the old object.
@@ -170,6 +170,7 @@ class NormalizationRule(Rule):
         self,
         place: Place,
         new: JSONObject,
+        union: UnionGroup,
         wanted: dict[str, JSON | Absent],
         row: Row,
         intent: PatchIntent,
@@ -188,6 +189,9 @@ class NormalizationRule(Rule):
             for name, value in changed.items()
             if value is ABSENT and intent.sets(name)
         ]
+        if conflicting and not union.validated:
+            # Servers accept both (Go: apps/v1 DaemonSetUpdateStrategy).
+            return new
         if conflicting and not self._clear_conflicts:
             self.problems.append(_conflict(conflicting[0], path))
             return new

@@ -334,6 +334,9 @@ def may_act_unasked(union: UnionGroup, asked: Profile) -> bool:
 
 def never_acts(union: UnionGroup, asked: Profile) -> bool:
     """Tell whether a profile leaves a union alone after every update."""
+    if union.at_least_one:
+        # Its members do not exclude each other.
+        return True
     profile = profile_of(union, asked)
     if not profile.rules:
         return True

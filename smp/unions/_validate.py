@@ -52,11 +52,14 @@ class ValidationInterest(Interest):
             require_keys_outside_unions(type_, keys)
         if not isinstance(type_, ObjectType) or not type_.unions:
             return None
-        if self._profile is DESIRED:
-            return ValidatedUnions([UnionFacts(u, DESIRED) for u in type_.unions])
-        return ValidatedUnions(
-            [UnionFacts(u, profile_of(u, self._profile)) for u in type_.unions]
-        )
+        unions: list[UnionFacts] = []
+        for union in type_.unions:
+            if union.validated:
+                profile = DESIRED
+                if self._profile is not DESIRED:
+                    profile = profile_of(union, self._profile)
+                unions.append(UnionFacts(union, profile))
+        return ValidatedUnions(unions) if unions else None
 
 
 class ValidationRule(Rule):
@@ -133,6 +136,8 @@ def violations_of(
     profile = facts.profile
     if profile is DESIRED:
         return contradictions_of(facts, obj)
+    if facts.union.at_least_one:
+        return [] if facts.members_set(obj) else [_one_of(facts.union)]
     if profile is KEP_1027 and facts.discriminator:
         return _by_discriminator(facts, old, obj)
     if profile is KEP_1027:
@@ -192,8 +197,10 @@ def _by_discriminator(
         unmodified = old is not None and former == value
         violations.extend(_surplus(facts, obj, members, unmodified=unmodified))
     # V3: the selected member is required while the discriminator selects it.
-    if member is not None and not member.optional and member.name not in members:
-        violations.append(_member_required(union, member))
+    if member is not None and not member.optional:
+        is_empty = member.not_empty and obj.get(member.name) == ""
+        if member.name not in members or is_empty:
+            violations.append(_member_required(union, member))
     # V4: another member is forbidden then. (Of several, V2 tells already.)
     if len(members) == 1:
         forbidden = chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER)
@@ -314,6 +321,9 @@ def contradictions_of(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     """Return where an object sets two members, or one that its value excludes."""
     union = facts.union
     members = facts.members_set(obj)
+    if union.at_least_one:
+        # What is left out may be filled in by others.
+        return []
     if len(members) > 1:
         return _surplus(facts, obj, members)
     value = obj.get(union.discriminator)

@@ -30,10 +30,14 @@ def types_in(row: JSONObject) -> str:
 
 
 def union_in(row: JSONObject) -> str:
+    # A row that is not validated is normalized.
+    suffix = "; normalized only" if row.get("validated") is False else ""
     if "discriminator" not in row:
-        amount = "exactly one" if row["exactly_one"] else "at most one"
+        amount = "exactly one" if row.get("exactly_one") else "at most one"
+        if row.get("at_least_one"):
+            amount = "at least one"
         members = ", ".join(f"`{name}`" for name in names_in(row["members"]))
-        return f"{amount} of {members}"
+        return f"{amount} of {members}{suffix}"
     choices = [
         choice_in(name, facets) for name, facets in as_object(row["members"]).items()
     ]
@@ -41,7 +45,7 @@ def union_in(row: JSONObject) -> str:
     if row.get("none"):
         choices.append('"" for none')
     default = f"; default `{row['default']}`" if row.get("default") else ""
-    return f"`{row['discriminator']}`: {', '.join(choices)}{default}"
+    return f"`{row['discriminator']}`: {', '.join(choices)}{default}{suffix}"
 
 
 def choice_in(name: str, facets: JSON) -> str:

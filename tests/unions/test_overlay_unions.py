@@ -26,6 +26,8 @@ PLAIN: list[tuple[str, UnionGroup]] = []
 DISCRIMINATED: list[tuple[str, UnionGroup]] = []
 for _name in TYPES:
     for _union in unions_of(_name, NEWEST[_name]):
+        if _union.at_least_one:
+            continue
         (DISCRIMINATED if _union.discriminator else PLAIN).append((_name, _union))
 
 
@@ -88,10 +90,11 @@ def test_plain_members_are_validated(
     first, second = union.names[:2]
     none = codes_of(schema, {}, profile)
     several = codes_of(schema, {first: 1, second: 1}, profile)
-    if profile == "off":
+    if profile == "off" or not union.validated:
         assert (none, several) == ([], [])
     else:
-        assert none == (["union-none"] if union.required else [])
+        required = any(each.required for each in unions_of(name, NEWEST[name]))
+        assert none == (["union-none"] if required else [])
         assert several == ["union-several"]
 
 
@@ -117,6 +120,9 @@ def test_a_new_discriminator_clears_what_it_does_not_select(
 @pytest.mark.parametrize(("name", "union"), DISCRIMINATED, ids=name_of_type)
 def test_discriminated_members_are_validated(name: str, union: UnionGroup) -> None:
     schema = schema_of(name, NEWEST[name])
+    if not union.validated:
+        assert codes_of(schema, {union.names[0]: "x", union.names[-1]: "y"}) == []
+        return
     assert codes_of(schema, {union.discriminator: "Lost"}) == ["unsupported-value"]
     for value in union.empty | union.none:
         assert codes_of(schema, {union.discriminator: value}) == []
@@ -130,6 +136,25 @@ def test_discriminated_members_are_validated(name: str, union: UnionGroup) -> No
     assert codes_of(schema, {}) == (
         ["discriminator-required"] if union.required and not union.default else []
     )
+
+
+AT_LEAST_ONE = [
+    (name, union)
+    for name in TYPES
+    for union in unions_of(name, NEWEST[name])
+    if union.at_least_one
+]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("name", "union"), AT_LEAST_ONE, ids=name_of_type)
+def test_one_member_of_several_that_go_together_is_required(
+    name: str, union: UnionGroup, profile: str
+) -> None:
+    schema = schema_of(name, NEWEST[name])
+    assert codes_of(schema, {}, profile) == ([] if profile == "off" else ["union-none"])
+    for member in union.names:
+        assert codes_of(schema, {member: "x"}, profile) == []
 
 
 def test_an_empty_value_next_to_value_from_is_not_a_second_member() -> None:

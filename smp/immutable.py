@@ -1,0 +1,395 @@
+"""Immutable fields of built-in kinds: what an update may not change.
+
+The rules are data: smp/schema/bundled/immutable.json has them, each with the Go
+function that it is from. A RULE is::
+
+    {"kinds": ["apps/v1 Deployment"], "field": "spec.selector",
+     "message": "field is immutable", "source": "Go: ..."}
+
+``field`` is what may not change. ``except`` are paths in it that may (``*`` is any
+element of a list), ``once`` those that may be set where they are empty. ``when`` and
+``unless`` are values of the old object, by path, under which the rule holds or does not
+hold. ``reason`` and ``reported`` are the reason and the field of the cause where they
+are others than FieldValueInvalid and ``field``. With ``length`` only the number of
+elements may not change, and the rules that follow for this kind are not asked.
+
+``defaults`` are the values, by the name of their field, that a server fills in: a field
+that is absent equals one of them. What is empty equals what is absent, and quantities
+are equal by their amount (Go: apiequality.Semantic.DeepEqual).
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Final, TypeAlias
+
+import msgspec
+
+from smp import codec
+from smp.paths import Path
+from smp.raw import RawJSON
+from smp.schema.model import Schema
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    same,
+)
+from smp.violations import Reason, Violation
+
+_CODE: Final = "field-immutable"
+# What may change: an object with the names below, or None for all of a value.
+Allowed: TypeAlias = "dict[str, Allowed] | None"
+Scalar: TypeAlias = str | int | bool
+_NOTHING: Final[dict[str, Allowed]] = {}
+
+
+class ImmutableField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule of the table."""
+
+    kinds: tuple[str, ...]
+    source: str
+    field: str
+    message: str
+    reason: Reason = "FieldValueInvalid"
+    reported: str = ""
+    excepted: tuple[str, ...] = msgspec.field(default=(), name="except")
+    once: tuple[str, ...] = ()
+    when: dict[str, Scalar] = {}
+    unless: dict[str, Scalar] = {}
+    length: bool = False
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    defaults: dict[str, tuple[Scalar, ...]]
+    rules: tuple[ImmutableField, ...]
+
+
+@cache
+def _table() -> _Table:
+    text = (files("smp.schema") / "bundled" / "immutable.json").read_bytes()
+    return msgspec.json.decode(text, type=_Table)
+
+
+class _Compiled:
+    """A rule with its paths taken to pieces."""
+
+    __slots__ = ("allowed", "once", "rule", "steps")
+
+    def __init__(self, rule: ImmutableField) -> None:
+        self.rule = rule
+        self.steps = tuple(rule.field.split("."))
+        self.allowed: Allowed = {}
+        for path in rule.excepted:
+            self.allowed = _allowing(self.allowed, path.split("."))
+        self.once = [path.split(".") for path in rule.once]
+
+    def holds(self, old: JSONObject) -> bool:
+        """Tell whether the rule is one for the old object as it is."""
+        for path, value in self.rule.when.items():
+            if not same(_at(old, path.split(".")), value):
+                return False
+        for path, value in self.rule.unless.items():
+            if same(_at(old, path.split(".")), value):
+                return False
+        return True
+
+
+def _allowing(allowed: Allowed, steps: Sequence[str]) -> Allowed:
+    """Return what may change, and the value at a path."""
+    if allowed is None or not steps:
+        return None
+    below = allowed.get(steps[0], {})
+    return {**allowed, steps[0]: _allowing(below, steps[1:])}
+
+
+@cache
+def _rules() -> Mapping[tuple[str, str], tuple[_Compiled, ...]]:
+    by_kind: dict[tuple[str, str], tuple[_Compiled, ...]] = {}
+    for rule in _table().rules:
+        compiled = _Compiled(rule)
+        for each in rule.kinds:
+            api_version, _, kind = each.partition(" ")
+            known = by_kind.get((api_version, kind), ())
+            by_kind[api_version, kind] = (*known, compiled)
+    return by_kind
+
+
+def changed_immutable_fields(
+    old: JSONObject, new: JSONObject, schema: Schema
+) -> tuple[Violation, ...]:
+    """Return a violation for each immutable field that an update changes.
+
+    Both objects are as they are stored, so what the new one shares with the old one is
+    not looked at. A kind that is not in the table has no immutable fields. Raises
+    RecursionError.
+    """
+    kind = (schema.api_version, schema.kind)
+    rules = _rules().get(kind, ())
+    if kind == ("v1", "Secret"):
+        new = _with_string_data(new)
+    violations: list[Violation] = []
+    for each in rules:
+        above, last = each.steps[:-1], each.steps[-1]
+        before = as_object(_at(old, above)).get(last, ABSENT)
+        after = as_object(_at(new, above)).get(last, ABSENT)
+        if before is after or not each.holds(old):
+            continue
+        if each.rule.length:
+            lists = as_list(_decoded(before)), as_list(_decoded(after))
+            if len(lists[0]) != len(lists[1]):
+                return (*violations, _violation(each.rule, after))
+            continue
+        allowed = each.allowed
+        for steps in each.once:
+            if _is_empty(_at(_decoded(before), steps)):
+                allowed = _allowing(allowed, steps)
+        if allowed is not None and _changed(before, after, each.steps[-1], allowed):
+            violations.append(_violation(each.rule, after))
+    if kind in _OTHERS:
+        violations.extend(_OTHERS[kind](old, new))
+    return tuple(violations)
+
+
+def _at(value: JSON | Absent, steps: Sequence[str]) -> JSON | Absent:
+    for step in steps:
+        if not isinstance(value, dict):
+            return ABSENT
+        value = _decoded(value.get(step, ABSENT))
+    return value
+
+
+def _decoded(value: JSON | Absent) -> JSON | Absent:
+    """Decode a value that a handler left undecoded."""
+    return codec.decode(bytes(value)) if isinstance(value, RawJSON) else value
+
+
+def _violation(rule: ImmutableField, value: JSON | Absent) -> Violation:
+    message = f"Forbidden: {rule.message}"
+    if rule.reason == "FieldValueInvalid":
+        message = f"Invalid value: {_shown(value)}: {rule.message}"
+    path = Path(tuple((rule.reported or rule.field).split(".")))
+    return Violation(_CODE, path, rule.reason, message, value)
+
+
+def _shown(value: JSON | Absent) -> str:
+    """Return a value as a message shows it (Go: field.Error.ErrorBody)."""
+    return "null" if isinstance(value, Absent) else codec.encode(value).decode()
+
+
+def _changed(
+    old: JSON | Absent,
+    new: JSON | Absent,
+    name: str,
+    allowed: dict[str, Allowed],
+    *,
+    is_quantity: bool = False,
+) -> bool:
+    """Tell whether a value changed elsewhere than where it may.
+
+    Go: k8s.io/apimachinery, api/equality, Semantic.DeepEqual, after defaulting.
+    """
+    if old is new:
+        return False
+    old, new = _decoded(old), _decoded(new)
+    if isinstance(old, dict) or isinstance(new, dict):
+        if not (isinstance(old, dict) or _is_empty(old)):
+            return True
+        if not (isinstance(new, dict) or _is_empty(new)):
+            return True
+        return _object_changed(
+            as_object(old), as_object(new), allowed, is_quantity=is_quantity
+        )
+    if isinstance(old, list) or isinstance(new, list):
+        return _list_changed(as_list(old), as_list(new), allowed)
+    if same(old, new) or (_is_empty(old) and _is_empty(new)):
+        return False
+    if _is_empty(old) or _is_empty(new):
+        given = new if _is_empty(old) else old
+        defaults = _table().defaults.get(name)
+        if defaults is not None:
+            # What is left out has the default, which a zero is not.
+            return not any(same(given, value) for value in defaults)
+        # Go prints no zero for a value with omitempty.
+        return not (isinstance(given, (bool, int)) and not given)
+    amount = _amount(old) if is_quantity else None
+    return amount is None or amount != _amount(new)
+
+
+def _object_changed(
+    old: JSONObject,
+    new: JSONObject,
+    allowed: dict[str, Allowed],
+    *,
+    is_quantity: bool,
+) -> bool:
+    for member in {**old, **new}:
+        below = allowed.get(member, _NOTHING)
+        if below is not None and _changed(
+            old.get(member, ABSENT),
+            new.get(member, ABSENT),
+            member,
+            below,
+            is_quantity=is_quantity or member in _QUANTITIES,
+        ):
+            return True
+    return False
+
+
+def _list_changed(old: JSONArray, new: JSONArray, allowed: dict[str, Allowed]) -> bool:
+    below = allowed.get("*", _NOTHING)
+    if below is None:
+        return False
+    if len(old) != len(new):
+        return True
+    pairs = zip(old, new, strict=True)
+    return any(_changed(before, after, "", below) for before, after in pairs)
+
+
+def _is_empty(value: JSON | Absent) -> bool:
+    """Tell whether a value is absent, null, or empty, which Go does not tell apart."""
+    if isinstance(value, Absent) or value is None:
+        return True
+    return isinstance(value, (str, dict, list)) and not value
+
+
+# Fields with quantities, in a map or alone.
+_QUANTITIES: Final = frozenset(
+    {"capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
+)
+_QUANTITY: Final = re.compile(
+    r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)"
+    r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,3}))?",
+    re.ASCII,
+)
+_SUFFIXES: Final = {
+    **{f"{name}i": Decimal(1024) ** (at + 1) for at, name in enumerate("KMGTPE")},
+    **{name: Decimal(1000) ** (at - 3) for at, name in enumerate("num")},
+    **{name: Decimal(1000) ** (at + 1) for at, name in enumerate("kMGTPE")},
+}
+
+
+def _amount(value: JSON | Absent) -> Decimal | None:
+    """Return the amount of a quantity (Go: resource.ParseQuantity), or None."""
+    if isinstance(value, (bool, Absent)) or not isinstance(value, (str, int, float)):
+        return None
+    match = _QUANTITY.fullmatch(str(value))
+    if match is None:
+        return None
+    number, suffix, exponent = match.groups()
+    if suffix:
+        return Decimal(number) * _SUFFIXES[suffix]
+    return Decimal(number).scaleb(int(exponent or 0))
+
+
+def _with_string_data(secret: JSONObject) -> JSONObject:
+    """Return a Secret with its stringData in data (Go: core/v1 conversion)."""
+    texts = as_object(_at(secret, ("stringData",)))
+    if not texts:
+        return secret
+    data = {**as_object(_at(secret, ("data",)))}
+    for name, text in texts.items():
+        data[name] = b64encode(as_text(text).encode()).decode()
+    return {**secret, "data": data}
+
+
+_ADDED_TOLERATIONS: Final = frozenset(
+    {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+)
+
+
+# The effects of tolerations for a taint that evicts.
+_EVICTING: Final = (None, "", "NoExecute")
+
+
+def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+    """Compare tolerations: only additions are allowed.
+
+    Go: pkg/apis/core/validation, validateOnlyAddedTolerations. The admission plugin
+    DefaultTolerationSeconds adds its own tolerations again where an update drops them.
+    """
+    before = as_list(_at(old, ("spec", "tolerations")))
+    after = as_list(_at(new, ("spec", "tolerations")))
+    if before is after:
+        return
+    seconds: dict[str, Allowed] = {"tolerationSeconds": None}
+    for toleration in before:
+        key = as_object(toleration).get("key")
+        if key in _ADDED_TOLERATIONS:
+            others = [as_object(each) for each in after]
+            keys = [e.get("key") for e in others if e.get("effect") in _EVICTING]
+            if key not in keys and None not in keys:
+                continue
+        if all(_changed(toleration, each, "", seconds) for each in after):
+            path = Path(("spec", "tolerations"))
+            message = (
+                "Forbidden: existing toleration can not be modified except its"
+                " tolerationSeconds"
+            )
+            yield Violation(_CODE, path, "FieldValueForbidden", message, [*after])
+            return
+
+
+def _service(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+    """Compare the addresses of Services, which may be left out and not changed.
+
+    Go: pkg/registry/core/service/storage, patchAllocatedValues and normalizeClusterIPs;
+    pkg/apis/core/validation, validateUpgradeDowngradeClusterIPs.
+    """
+    if old.get("spec", ABSENT) is new.get("spec", ABSENT):
+        return
+    for service in (old, new):
+        if _at(service, ("spec", "type")) == "ExternalName":
+            return
+    was = as_text(_at(old, ("spec", "clusterIP")))
+    # An address that is left out is the one that was allocated.
+    address = as_text(_at(new, ("spec", "clusterIP"))) or was
+    allocated = as_list(_at(old, ("spec", "clusterIPs")))
+    addresses = as_list(_at(new, ("spec", "clusterIPs"))) or allocated
+    if address != was and same(addresses, allocated):
+        addresses = [address]
+    if not was or was == address == "None" or not addresses:
+        return
+    if addresses[0] != was:
+        message = f"Invalid value: {_shown([*addresses])}: may not change once set"
+        path = Path(("spec", "clusterIPs", 0))
+        yield Violation(_CODE, path, "FieldValueInvalid", message, [*addresses])
+
+
+def _job(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
+    """Compare completions, which an Indexed Job may change with its parallelism.
+
+    Go: pkg/apis/batch/validation, validateCompletions.
+    """
+    before = _at(old, ("spec", "completions"))
+    after = _at(new, ("spec", "completions"))
+    if before is after or not _changed(before, after, "completions", _NOTHING):
+        return
+    message = "field is immutable"
+    if _at(new, ("spec", "completionMode")) == "Indexed":
+        if _is_empty(after) or same(after, _at(new, ("spec", "parallelism"))):
+            return
+        message = "can only be modified in tandem with spec.parallelism"
+    yield Violation(
+        _CODE,
+        Path(("spec", "completions")),
+        "FieldValueInvalid",
+        f"Invalid value: {_shown(after)}: {message}",
+        after,
+    )
+
+
+# What a row of the table cannot say.
+_OTHERS: Final[
+    Mapping[tuple[str, str], Callable[[JSONObject, JSONObject], Iterator[Violation]]]
+] = {("v1", "Pod"): _pod, ("v1", "Service"): _service, ("batch/v1", "Job"): _job}

@@ -1,0 +1,172 @@
+"""A real kube-apiserver on this machine: to ask it, and to record what it answers.
+
+It is built from the Go module in tests/apiserver, which takes some minutes and a
+gigabyte of Go's caches the first time, and is kept in the user's cache directory. The
+environment variable ``SMP_KUBE_APISERVER`` is the path of a kube-apiserver to use
+instead, or ``build`` to build one where there is none yet. Without either, tests that
+need one are skipped where none was built.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import httpx
+import pytest
+
+from smp.values import JSON, JSONObject
+from tests.support import etcd
+from tests.support.paths import ROOT
+
+GO_MODULE: Final = ROOT / "tests" / "apiserver"
+_COMMAND: Final = "k8s.io/kubernetes/cmd/kube-apiserver"
+_PATIENCE: Final = 120.0  # seconds
+_TOKEN: Final = "token"  # noqa: S105  (of a server that exists for one test)
+
+
+def version() -> str:
+    """Return the version of Kubernetes that the Go module pins."""
+    text = (GO_MODULE / "go.mod").read_text()
+    required = re.search(r"\bk8s\.io/kubernetes (v\S+)", text)
+    assert required
+    return required[1]
+
+
+@functools.cache
+def binary() -> Path | None:
+    """Return the kube-apiserver to use, built if that was asked for, or None."""
+    asked = os.environ.get("SMP_KUBE_APISERVER", "")
+    if asked not in {"", "build"}:
+        return Path(asked)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    built = cache / "smp-tests" / f"kube-apiserver-{version()}"
+    if not built.exists() and asked == "build":
+        built.parent.mkdir(parents=True, exist_ok=True)
+        # Built beside its place: another process may look for it meanwhile.
+        unfinished = built.with_suffix(f".{os.getpid()}")
+        subprocess.run(
+            ["go", "build", "-ldflags=-s -w", "-o", unfinished, _COMMAND],  # noqa: S607
+            cwd=GO_MODULE,
+            check=True,
+        )
+        unfinished.rename(built)
+    return built if built.exists() else None
+
+
+needs_apiserver: Final = pytest.mark.skipif(
+    binary() is None or etcd.BINARY is None or shutil.which("openssl") is None,
+    reason="no kube-apiserver was built (SMP_KUBE_APISERVER=build), or no etcd",
+)
+
+
+class Answer(NamedTuple):
+    """What the server answered: the HTTP status, the body, and its warnings."""
+
+    code: int
+    body: JSONObject
+
+
+class ApiServer:
+    """A running kube-apiserver, and a client of it with all rights."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.headers: Final = {"Authorization": f"Bearer {_TOKEN}"}
+        # Its certificate is its own, and it listens on loopback only.
+        self._client = httpx.Client(
+            base_url=url,
+            headers=self.headers,
+            timeout=60,
+            trust_env=False,
+            verify=False,  # noqa: S501
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: JSON = None,
+        content_type: str = "application/json",
+    ) -> Answer:
+        """Send a request, and return the answer."""
+        answer = self._client.request(
+            method, path, json=body, headers={"Content-Type": content_type}
+        )
+        return Answer(answer.status_code, answer.json())
+
+    def ready(self) -> bool:
+        """Tell whether it serves."""
+        try:
+            return self._client.get("/readyz").text == "ok"
+        except httpx.HTTPError:
+            return False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+
+@contextmanager
+def running() -> Iterator[ApiServer]:
+    """Start one with an etcd of its own, and stop both at the end of the context."""
+    with (
+        etcd.running() as store,
+        tempfile.TemporaryDirectory(prefix="apiserver-") as name,
+    ):
+        directory = Path(name)
+        (port,) = etcd.free_ports(1)
+        with (directory / "log").open("ab") as log:
+            process = subprocess.Popen(
+                _arguments(directory, store.url, port), stdout=log, stderr=log
+            )
+        try:
+            with ApiServer(f"https://127.0.0.1:{port}") as server:
+                deadline = time.monotonic() + _PATIENCE
+                while not server.ready():
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise OSError((directory / "log").read_text()[-2000:])
+                    time.sleep(0.2)
+                yield server
+        finally:
+            process.terminate()
+            process.wait(_PATIENCE)
+
+
+def _arguments(directory: Path, store: str, port: int) -> list[str]:
+    private, public = directory / "sa.key", directory / "sa.pub"
+    for arguments in (
+        ["genrsa", "-out", str(private), "2048"],
+        ["rsa", "-in", str(private), "-pubout", "-out", str(public)],
+    ):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)  # noqa: S607
+    tokens = directory / "tokens.csv"
+    tokens.write_text(f'{_TOKEN},admin,1,"system:masters"\n')
+    return [
+        str(binary()),
+        f"--etcd-servers={store.replace('etcd://', 'http://')}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={directory / 'certificates'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={public}",
+        f"--service-account-signing-key-file={private}",
+        f"--token-auth-file={tokens}",
+        "--authorization-mode=AlwaysAllow",
+        # Enough addresses for a recording of thousands of Services.
+        "--service-cluster-ip-range=10.0.0.0/16",
+        # No controller runs that makes the service account of a namespace.
+        "--disable-admission-plugins=ServiceAccount",
+        "--allow-privileged",
+    ]
