@@ -38,7 +38,6 @@ from smp.values import (
     ABSENT,
     JSON,
     Absent,
-    JSONArray,
     JSONObject,
     as_list,
     as_object,
@@ -76,7 +75,8 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _table() -> _Table:
+def immutable_fields() -> _Table:
+    """Read the table."""
     text = (files("smp.schema") / "bundled" / "immutable.json").read_bytes()
     return msgspec.json.decode(text, type=_Table)
 
@@ -114,9 +114,10 @@ def _allowing(allowed: Allowed, steps: Sequence[str]) -> Allowed:
 
 
 @cache
-def _rules() -> Mapping[tuple[str, str], tuple[_Compiled, ...]]:
+def rules_by_kind() -> Mapping[tuple[str, str], tuple[_Compiled, ...]]:
+    """Return the rules of the table by (apiVersion, kind)."""
     by_kind: dict[tuple[str, str], tuple[_Compiled, ...]] = {}
-    for rule in _table().rules:
+    for rule in immutable_fields().rules:
         compiled = _Compiled(rule)
         for each in rule.kinds:
             api_version, _, kind = each.partition(" ")
@@ -135,9 +136,13 @@ def changed_immutable_fields(
     RecursionError.
     """
     kind = (schema.api_version, schema.kind)
-    rules = _rules().get(kind, ())
-    if kind == ("v1", "Secret"):
-        new = _with_string_data(new)
+    rules = rules_by_kind().get(kind, ())
+    if kind == ("v1", "Secret") and "stringData" in new:
+        # A server moves stringData into data first (Go: core/v1 conversion).
+        data = {**as_object(_at(new, ("data",)))}
+        for name, text in as_object(_at(new, ("stringData",))).items():
+            data[name] = b64encode(as_text(text).encode()).decode()
+        new = {**new, "data": data}
     violations: list[Violation] = []
     for each in rules:
         above, last = each.steps[:-1], each.steps[-1]
@@ -203,20 +208,24 @@ def _changed(
         return False
     old, new = _decoded(old), _decoded(new)
     if isinstance(old, dict) or isinstance(new, dict):
-        if not (isinstance(old, dict) or _is_empty(old)):
-            return True
-        if not (isinstance(new, dict) or _is_empty(new)):
-            return True
+        for value in (old, new):
+            if not (isinstance(value, dict) or _is_empty(value)):
+                return True
         return _object_changed(
             as_object(old), as_object(new), allowed, is_quantity=is_quantity
         )
     if isinstance(old, list) or isinstance(new, list):
-        return _list_changed(as_list(old), as_list(new), allowed)
+        below = allowed.get("*", _NOTHING)
+        elements, others = as_list(old), as_list(new)
+        if below is None or len(elements) != len(others):
+            return below is not None
+        pairs = zip(elements, others, strict=True)
+        return any(_changed(before, after, "", below) for before, after in pairs)
     if same(old, new) or (_is_empty(old) and _is_empty(new)):
         return False
     if _is_empty(old) or _is_empty(new):
         given = new if _is_empty(old) else old
-        defaults = _table().defaults.get(name)
+        defaults = immutable_fields().defaults.get(name)
         if defaults is not None:
             # What is left out has the default, which a zero is not.
             return not any(same(given, value) for value in defaults)
@@ -244,16 +253,6 @@ def _object_changed(
         ):
             return True
     return False
-
-
-def _list_changed(old: JSONArray, new: JSONArray, allowed: dict[str, Allowed]) -> bool:
-    below = allowed.get("*", _NOTHING)
-    if below is None:
-        return False
-    if len(old) != len(new):
-        return True
-    pairs = zip(old, new, strict=True)
-    return any(_changed(before, after, "", below) for before, after in pairs)
 
 
 def _is_empty(value: JSON | Absent) -> bool:
@@ -290,17 +289,6 @@ def _amount(value: JSON | Absent) -> Decimal | None:
     if suffix:
         return Decimal(number) * _SUFFIXES[suffix]
     return Decimal(number).scaleb(int(exponent or 0))
-
-
-def _with_string_data(secret: JSONObject) -> JSONObject:
-    """Return a Secret with its stringData in data (Go: core/v1 conversion)."""
-    texts = as_object(_at(secret, ("stringData",)))
-    if not texts:
-        return secret
-    data = {**as_object(_at(secret, ("data",)))}
-    for name, text in texts.items():
-        data[name] = b64encode(as_text(text).encode()).decode()
-    return {**secret, "data": data}
 
 
 _ADDED_TOLERATIONS: Final = frozenset(

@@ -116,7 +116,7 @@ def test_quantities_and_defaults_are_equal_as_for_a_server() -> None:
     ]
     more: JSONObject = {"requests": {"storage": "2Gi"}}
     assert codes(claim(), claim(resources=more), kind) == ["spec"]
-    bound = {**claim(), "status": {"phase": "Bound"}}
+    bound: JSONObject = {**claim(), "status": {"phase": "Bound"}}
     assert codes(bound, {**bound, **claim(resources=more)}, kind) == []
 
 
