@@ -46,12 +46,12 @@ declared fields are not compared beforehand, as the walk finds the differences i
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from smp.errors import SmpError
 from smp.paths import Element
 from smp.raw import RawJSON
-from smp.schema.model import Field, Type, unknown_field
+from smp.schema.model import Field, ListType, Type, unknown_field
 from smp.strategic._directives import (
     RETAIN_KEYS,
     check_names,
@@ -60,9 +60,20 @@ from smp.strategic._directives import (
     deletions_from,
     directive_as_field,
     is_directive,
+    is_in_order,
     order_of,
 )
-from smp.strategic._ordering import aligned, element_type, keys_of, numbered, plain_keys
+from smp.strategic._ordering import (
+    aligned,
+    element_type,
+    grouped_order,
+    identities_of,
+    identity_of,
+    keys_of,
+    numbered,
+    plain_keys,
+)
+from smp.strategic._patch_merge import UnmergeableError, merged_list
 from smp.values import (
     ABSENT,
     JSON,
@@ -90,23 +101,29 @@ class Diff:
 
     ``orders=False`` leaves out order directives, as Go does (SetElementOrder: false)
     where it looks for conflicts. Such a patch is not for a server, so fields that are
-    named as directives are in it like all others. ``only_unmet=True`` leaves out each
-    deletion of what live does not have.
+    named as directives are in it like all others. ``two_way=True`` says that base and
+    live are one object. ``only_unmet=True`` leaves out each deletion of what live does
+    not have.
 
-    Afterwards ``deletes`` tells whether there was anything to delete, and
-    ``deletes_in_new`` whether something of it was in a value that is new to live.
+    Afterwards ``deletes`` tells whether there was anything to delete,
+    ``deletes_in_new`` whether something of it was in a value that is new to live, and
+    ``ambiguous`` whether the patch has elements of a merge key that may stand for
+    several elements.
     """
 
     def __init__(
         self,
         *,
         orders: bool = True,
+        two_way: bool = False,
         only_unmet: bool = False,
     ) -> None:
         self._orders = orders
+        self._two_way = two_way
         self._only_unmet = only_unmet
         self.deletes = False
         self.deletes_in_new = False
+        self.ambiguous = False
 
     def objects(
         self, base: JSONObject, live: JSONObject, modified: JSONObject, type_: Type
@@ -377,24 +394,65 @@ class Diff:
             keys = keys_of(modified, merge_key)
             base_keys = keys_of(base, merge_key)
             live_keys = keys_of(live, merge_key)
-        # Go: diffListsOfMaps, which sorts both lists by merge key to pair the elements.
-        paired_base, removed = aligned(base, base_keys, keys)
+        lists = _Lists(base, live, modified, base_keys, live_keys, keys)
+        return self._list_of_objects(name, lists, field, levels)
+
+    def _list_of_objects(
+        self, name: str, lists: _Lists, field: Field, levels: int
+    ) -> JSONObject:
+        """Return the patch members for a merge list of objects, whose keys are known.
+
+        Go: diffListsOfMaps, which sorts both lists by merge key to pair the elements.
+        """
+        merge_key = field.merge_key
+        base, live, modified = lists.base, lists.live, lists.modified
+        base_keys, live_keys, keys = lists.base_keys, lists.live_keys, lists.keys
+        paired_base, removed, repeats = aligned(base, base_keys, keys)
         paired_base = share_equal(paired_base, modified)
         paired_live, unpaired_live = paired_base, removed
         if live is not base:
-            paired_live, unpaired_live = aligned(live, live_keys, keys)
+            paired_live, unpaired_live, repeats_in_live = aligned(live, live_keys, keys)
             paired_live = share_equal(paired_live, modified)
-        elements = self._elements(paired_base, paired_live, modified, field, levels)
-        # Go: "append the deletions to the end of the patch list".
+            repeats = repeats or repeats_in_live
+        if self._only_unmet and (repeats or len(set(keys)) < len(keys)):
+            # What holds is not a matter of how Go pairs elements. An API server tells
+            # elements of one merge key apart by their map keys.
+            identities = identities_of(modified, field)
+            paired_base, removed, _ = aligned(
+                base, identities_of(base, field), identities
+            )
+            paired_live, unpaired_live, _ = aligned(
+                live, identities_of(live, field), identities
+            )
+            paired_base = share_equal(paired_base, modified)
+            paired_live = share_equal(paired_live, modified)
+        changed = self._elements(paired_base, paired_live, modified, field, levels)
         removed_keys = [as_object(element)[merge_key] for element in removed]
         if self._only_unmet and removed:
             still_there = keys_of(unpaired_live, merge_key)
             removed_keys = [
                 value for value in removed_keys if scalar_key(value) in still_there
             ]
+        deletions: JSONArray = []
         for value in sorted(removed_keys, key=printed):
-            elements.append(delete_element(merge_key, value))
+            deletions.append(delete_element(merge_key, value))
             self.deletes = True
+        # Lists of equal keys were paired without a look for repeated ones.
+        if changed and not repeats:
+            repeats = len(set(keys)) < len(keys)
+        # Go: "append the deletions to the end of the patch list".
+        elements: JSONArray = [*changed.values(), *deletions]
+        if elements and not self._only_unmet:
+            if repeats:
+                self.ambiguous = True
+                lists.paired_base, lists.paired_live = paired_base, paired_live
+                elements = self._with_repeated_keys(
+                    lists, changed, deletions, field, levels
+                )
+            elif isinstance(field.type, ListType) and len(field.type.map_keys) > 1:
+                replaced = [(paired_live[index], modified[index]) for index in changed]
+                if _changes_identity(replaced, removed, unpaired_live, field):
+                    self.ambiguous = True
         order: JSONArray = []
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes".
@@ -409,11 +467,14 @@ class Diff:
         modified: JSONArray,
         field: Field,
         levels: int,
-    ) -> JSONArray:
-        """Return the elements of a patch for elements that were paired by merge key."""
+    ) -> dict[int, JSONObject]:
+        """Return the elements of a patch for elements that were paired by merge key.
+
+        They are under the index that each one has in modified.
+        """
         merge_key = field.merge_key
         type_ = field.type.items
-        elements: JSONArray = []
+        elements: dict[int, JSONObject] = {}
         for index, element in enumerate(modified):
             base_element, live_element = base[index], live[index]
             if live_element is element and (
@@ -437,12 +498,82 @@ class Diff:
                 raise error.within(
                     Element(index, merge_key, element[merge_key])
                 ) from None
-            if patch is ABSENT:
+            if isinstance(patch, Absent):
                 continue
             if patch is not element:
                 patch[merge_key] = element[merge_key]
-            elements.append(patch)
+            elements[index] = patch
         return elements
+
+    def _with_repeated_keys(
+        self,
+        lists: _Lists,
+        changed: dict[int, JSONObject],
+        deletions: JSONArray,
+        field: Field,
+        levels: int,
+    ) -> JSONArray:
+        """Return the elements of a patch for lists that repeat a merge key.
+
+        They are those of Go, in its order. Where Go fails, or makes a patch that its
+        order directive contradicts, they are what the elements of modified need, in
+        the order of modified (docs/deviations.md, 11).
+        """
+        merge_key = field.merge_key
+        as_modified: JSONArray = [*changed.values(), *deletions]
+        sequence = grouped_order(lists.keys)
+        elements: JSONArray = [changed[index] for index in sequence if index in changed]
+        elements += deletions
+        # Go's second pass finds nothing where modified equals base or live.
+        in_one_pass = (
+            self._two_way
+            or lists.base is lists.modified
+            or lists.live is lists.modified
+        )
+        element_keys = keys_of(elements, merge_key)
+        if not in_one_pass and len(set(element_keys)) < len(element_keys):
+            try:
+                elements = self._in_two_passes(
+                    lists, sequence, deletions, field, levels
+                )
+            except UnmergeableError:
+                return as_modified
+        if is_in_order(elements, lists.keys, merge_key):
+            return elements
+        return as_modified
+
+    def _in_two_passes(
+        self,
+        lists: _Lists,
+        sequence: list[int],
+        deletions: JSONArray,
+        field: Field,
+        levels: int,
+    ) -> JSONArray:
+        """Compute deletions and additions one after the other, and merge them.
+
+        ``sequence`` is the order of the elements of modified in a patch. Raises
+        UnmergeableError. Go: CreateThreeWayMergePatch.
+        """
+        modified = lists.modified
+        as_it_is = cast("list[Value]", modified)
+        removing = self._elements(lists.paired_base, as_it_is, modified, field, levels)
+        first: JSONArray = [removing[index] for index in sequence if index in removing]
+        first += deletions
+        second = modified  # Go: "Old slice was empty - add all elements"
+        if lists.live:
+            adding = self._elements(
+                as_it_is, lists.paired_live, modified, field, levels
+            )
+            if not adding and lists.live_keys == lists.keys:
+                return first
+            second = [adding[index] for index in sequence if index in adding]
+            # Go: validatePatchWithSetOrderList.
+            if not is_in_order(second, lists.keys, field.merge_key):
+                raise UnmergeableError
+            if not first:
+                return second
+        return merged_list(first, second, lists.keys, field)
 
     def _list_of_scalars(
         self, name: str, base: JSONArray, live: JSONArray, modified: JSONArray
@@ -502,6 +633,67 @@ def _add_undecoded(patch: JSONObject, name: str, value: JSON, live: Value) -> No
         raise NotPlainError
     if live is ABSENT:
         patch[name] = value
+
+
+class _Lists:
+    """A merge list of objects on all three sides, and the keys of the elements.
+
+    The paired lists have, for each element of modified, its counterpart.
+    """
+
+    __slots__ = (
+        "base",
+        "base_keys",
+        "keys",
+        "live",
+        "live_keys",
+        "modified",
+        "paired_base",
+        "paired_live",
+    )
+
+    def __init__(
+        self,
+        base: JSONArray,
+        live: JSONArray,
+        modified: JSONArray,
+        base_keys: list[ScalarKey],
+        live_keys: list[ScalarKey],
+        keys: list[ScalarKey],
+    ) -> None:
+        self.base = base
+        self.live = live
+        self.modified = modified
+        self.base_keys = base_keys
+        self.live_keys = live_keys
+        self.keys = keys
+        self.paired_base: list[Value] = []
+        self.paired_live: list[Value] = []
+
+
+def _changes_identity(
+    replaced: list[tuple[Value, JSON]],
+    removed: JSONArray,
+    others: JSONArray,
+    field: Field,
+) -> bool:
+    """Tell whether a patch hits an element of live that is another one.
+
+    That is an element with the merge key of what is added, changed or removed, and with
+    another map key, such as a port of another protocol.
+    """
+    for live, element in replaced:
+        if isinstance(live, dict) and identity_of(live, field) != identity_of(
+            element, field
+        ):
+            return True
+    known = set(identities_of(removed, field))
+    keys = set(keys_of(removed, field.merge_key))
+    other_keys = keys_of(others, field.merge_key)
+    for identity, key in zip(identities_of(others, field), other_keys):
+        if key in keys and identity not in known:
+            return True
+    return False
 
 
 def _share_equal(base: Value, live: Value, modified: JSON) -> tuple[Value, Value]:

@@ -385,6 +385,24 @@ def check_order(elements: JSONArray, order: JSONArray, merge_key: str) -> None:
         at += 1
 
 
+def is_in_order(elements: JSONArray, wanted: list[ScalarKey], merge_key: str) -> bool:
+    """Tell whether a server takes a list that this library computed beside its order.
+
+    As check_order, for elements that have their merge key.
+    """
+    at = 0
+    for element in elements:
+        if isinstance(element, dict) and element.get(MARKER) == DELETE:
+            continue
+        key = keys_of([element], merge_key)[0]
+        while at < len(wanted) and wanted[at] != key:
+            at += 1
+        if at == len(wanted):
+            return False
+        at += 1
+    return True
+
+
 def _out_of_order(index: int) -> PatchError:
     return PatchError(
         "the order directive of this list does not have this element here",

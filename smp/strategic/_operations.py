@@ -54,7 +54,7 @@ def two_way_patch(
     strategicpatch.CreateTwoWayMergePatch.
     """
     _require_objects(original=original, modified=modified)
-    return Diff().objects(original, original, modified, schema.type)
+    return Diff(two_way=True).objects(original, original, modified, schema.type)
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -110,7 +110,7 @@ def compute_patch(
         return computed
     # Go: "a conflict occurs if modified changes any key in a way that is different
     # from how it is changed in current": the patch against the changes made to live.
-    changed = Diff(orders=False).objects(base, base, live, schema.type)
+    changed = Diff(orders=False, two_way=True).objects(base, base, live, schema.type)
     in_conflict = [
         _with_base(conflict, base)
         for conflict in conflicts(patch, changed, schema, retained=False)

@@ -10,12 +10,17 @@ from __future__ import annotations
 from typing import Final, TypeAlias, TypeVar, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
+from smp.schema.model import Field, ListType
+from smp.strategic._go_sort import sorted_as_by_go
 from smp.values import (
     ABSENT,
     JSON,
     Absent,
     JSONArray,
+    JSONObject,
     ScalarKey,
+    as_object,
+    printed,
     require_plain,
     scalar_key,
     type_name,
@@ -24,6 +29,9 @@ from smp.values import (
 ListError: TypeAlias = type[ObjectError] | type[PatchError]
 Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
+# k8s.io/api/core/v1, ContainerPort.Protocol and ServicePort.Protocol: +default="TCP".
+_MAP_KEY_DEFAULTS: Final[JSONObject] = {"protocol": "TCP"}
+_NO_DELETIONS: Final[frozenset[int]] = frozenset()
 
 # What no merge list can hold: the code of the error, and the problem.
 _UNMERGEABLE: Final[dict[type, tuple[str, str]]] = {
@@ -133,22 +141,89 @@ def keys_of(
     ]
 
 
+def identity_of(element: JSON, field: Field) -> str:
+    """Return what tells an element of a merge list from all others, as a text.
+
+    That is its merge key and its map keys (``x-kubernetes-list-map-keys``), with their
+    defaults. The patch merge key alone may stand for several elements, such as ports.
+    """
+    names = [field.merge_key]
+    if isinstance(field.type, ListType):
+        names += field.type.map_keys
+    texts: list[str] = []
+    for name in names:
+        value = as_object(element).get(name)
+        if value is None:
+            value = _MAP_KEY_DEFAULTS.get(name)
+        # An undecoded value (RawJSON) is compared as it is printed, too.
+        texts.append(f"{type_name(value)} {value}")
+    return ", ".join(texts)
+
+
+def identities_of(elements: JSONArray, field: Field) -> list[ScalarKey]:
+    """Return the identity of each element."""
+    return [identity_of(element, field) for element in elements]
+
+
 def aligned(
     elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
-) -> tuple[list[JSON | Absent], JSONArray]:
+) -> tuple[list[JSON | Absent], JSONArray, bool]:
     """Pair elements with wanted keys.
 
-    Returns the element for each wanted key (or ABSENT), and the elements that are left.
-    Elements of one key pair up in their order.
+    Returns the element for each wanted key (or ABSENT), the elements that are left, and
+    whether a repeated key was met. Go: diffListsOfMaps sorts both lists by merge key,
+    and pairs what comes next in both. Equal lists of keys are sorted equally, so that
+    their elements pair by index.
     """
     if keys == wanted:
-        return cast("list[JSON | Absent]", elements), []
-    left: dict[Occurrence, JSON] = dict(zip(numbered(keys), elements))
-    paired: list[JSON | Absent] = []
-    for key in numbered(wanted):
-        paired.append(left.pop(key, ABSENT))  # noqa: PERF401  # it changes ``left``
-    rest = list(left.values())
+        return cast("list[JSON | Absent]", elements), [], False
+    left: dict[ScalarKey, JSON] = dict(zip(keys, elements))
+    if len(left) < len(keys) or len(set(wanted)) < len(wanted):
+        paired, rest = _aligned_as_sorted(elements, keys, wanted)
+        return paired, rest, True
+    paired = []
+    for key in wanted:
+        paired.append(left.pop(key, ABSENT))
+    return paired, list(left.values()), False
+
+
+def _aligned_as_sorted(
+    elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
+) -> tuple[list[JSON | Absent], JSONArray]:
+    """Pair elements of equal keys in the order in which Go's sort leaves them."""
+    left: dict[ScalarKey, list[int]] = {}
+    for index in reversed(sort_order(keys)):
+        left.setdefault(keys[index], []).append(index)
+    paired: list[JSON | Absent] = [ABSENT] * len(wanted)
+    for index in sort_order(wanted):
+        candidates = left.get(wanted[index])
+        if candidates:
+            paired[index] = elements[candidates.pop()]
+    rest: JSONArray = []
+    for indices in left.values():
+        for index in indices:
+            rest.append(elements[index])
     return paired, rest
+
+
+def sort_order(keys: list[ScalarKey]) -> list[int]:
+    """Return the indices of keys in the order in which Go sorts their printed forms."""
+    texts: list[str] = []
+    for key in keys:
+        value = key[1] if isinstance(key, tuple) else key
+        texts.append(printed(value))
+    return sorted_as_by_go(texts)
+
+
+def grouped_order(keys: list[ScalarKey]) -> list[int]:
+    """Return the indices of keys in the order in which Go puts elements into a patch.
+
+    Keys are in the order of the list, elements of one key in that of the sort. Go:
+    diffLists calls normalizeSliceOrder, which is stable, for what was sorted before.
+    """
+    first = first_positions(keys, set(keys))
+    places = [first[key] for key in keys]
+    return sorted(sort_order(keys), key=places.__getitem__)
 
 
 def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
@@ -184,11 +259,14 @@ def arranged(
     keys: list[ScalarKey],
     patched: list[ScalarKey],
     live: list[ScalarKey],
+    deletions: frozenset[int] = _NO_DELETIONS,
 ) -> list[T]:
     """Put the elements of a merged list in order.
 
     ``keys`` are those of the elements, ``patched`` the order that the patch requests
     (its order directive, or else its own list), ``live`` the order of the live list.
+    Where the lists are patches, ``deletions`` are the indices of the elements that
+    delete.
 
     Elements that the patch names are put in its order, the others (*server-only*) in
     the live order, and both are merged by one scan. Go:
@@ -200,7 +278,7 @@ def arranged(
         the remaining server-only elements follow:                     x, b, a, y
     """
     present = set(keys)
-    if keys == patched and len(present) == len(keys):
+    if keys == patched and len(present) == len(keys) and not deletions:
         return [*elements]
     count = len(keys)
     rank = first_positions(patched, present)
@@ -219,10 +297,17 @@ def arranged(
             from_patch.append(index)
         else:
             server_only.append(index)
+    # Go: normalizeSliceOrder puts elements that delete after all others.
+    places = positions
+    if deletions:
+        places = positions.copy()
+        for index in deletions:
+            ranks[index] = len(patched)
+            places[index] = not_live + 1
     # Go: normalizeSliceOrder, of each. The sort is stable: elements of one key keep the
     # order that they have.
     from_patch.sort(key=ranks.__getitem__)
-    server_only.sort(key=positions.__getitem__)
+    server_only.sort(key=places.__getitem__)
     # Go: mergeSortedSlice. A server-only element precedes one of the patch only if live
     # has both and has the server-only one earlier.
     result: list[T] = []

@@ -26,7 +26,10 @@ def leaf_paths(patch: JSONObject, obj: JSONObject, schema: Schema) -> list[Path]
     if not patch:
         return []
     rule = LeafRule()
-    Walk(plan_of(schema.types, EVERY_TYPE), [rule]).run(obj, patch, schema.type)
+    # The whole patch: an element of a repeated key, which has no counterpart, may share
+    # values with another one that the object has.
+    plan = plan_of(schema.types, EVERY_TYPE)
+    Walk(plan, [rule], whole=True).run(obj, patch, schema.type)
     return rule.paths
 
 

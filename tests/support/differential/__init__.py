@@ -33,6 +33,7 @@ The modules:
 
 - ``cases``: a question to both sides, made from a seed;
 - ``answers``: what smp answers, and when two answers agree;
+- ``contradictions``: when a patch of the reference contradicts itself;
 - ``rewriting``: the rules that make a deviation invisible, one function each;
 - ``deviations``: the table of deviations: rule, operations and documents of each;
 - ``equality``: what deviation 21 does not look into;
@@ -57,6 +58,7 @@ from tests.support.differential.cases import (
     random_case,
     subjects_by_name,
 )
+from tests.support.differential.contradictions import contradicts_itself
 from tests.support.differential.explanations import (
     AGREED,
     Verdict,
@@ -76,6 +78,7 @@ __all__ = [
     "answer_of",
     "compare",
     "composable",
+    "contradicts_itself",
     "describe",
     "prepared",
     "random_case",

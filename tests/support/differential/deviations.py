@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from smp.values import JSONObject, same
 from tests.support.differential import rewriting
 from tests.support.differential.cases import OPERATIONS, Case
+from tests.support.differential.contradictions import contradicts_itself
 from tests.support.differential.rewriting import Rule, rewritten
 
 DIFFS: Final = ("two_way", "three_way")
@@ -38,6 +39,8 @@ class Deviation(NamedTuple):
     """How to rewrite a case so that a deviation does not show, and where it can show.
 
     ``after_error``: only where the reference answers with a misplaced error.
+    ``after_failure``: only where it answers with an error, or with a patch whose fields
+    contradict its directives. ``in_conflicts``: only where conflicts were looked for.
     ``prepare`` does what no rule for single members can do, before the rule.
     """
 
@@ -46,6 +49,8 @@ class Deviation(NamedTuple):
     ops: tuple[str, ...] = OPERATIONS
     documents: tuple[str, ...] = _ALL_DOCUMENTS
     after_error: bool = False
+    after_failure: bool = False
+    in_conflicts: bool = False
     prepare: Callable[[JSONObject], JSONObject] = _as_it_is
 
     def rewrite(self, case: Case, theirs: JSONObject) -> Case | None:
@@ -53,6 +58,12 @@ class Deviation(NamedTuple):
         if case.op not in self.ops:
             return None
         if self.after_error and not is_misplaced_error(theirs):
+            return None
+        failed = "error" in theirs or contradicts_itself(theirs.get("result"))
+        if self.after_failure and not failed:
+            return None
+        looked_for_conflicts = case.op == "conflicts" or "no-overwrite" in case.options
+        if self.in_conflicts and not looked_for_conflicts:
             return None
         documents = dict(case.documents)
         for name, document in case.documents.items():
@@ -107,9 +118,16 @@ DEVIATIONS: Final[dict[str, Deviation]] = {
         DIFFS,
     ),
     "11": Deviation(
-        "elements of one merge key are paired by occurrence",
+        "repeated merge keys make no patch that fails or contradicts itself",
         rewriting.keep_one_element_of_each_key,
-        (*DIFFS, "conflicts"),
+        DIFFS,
+        after_failure=True,
+    ),
+    "11 in conflicts": Deviation(
+        "all elements of one merge key are looked at for conflicts",
+        rewriting.keep_one_element_of_each_key,
+        ("three_way", "conflicts"),
+        in_conflicts=True,
     ),
     "12": Deviation(
         "maps of structures merge key by key",
