@@ -126,6 +126,11 @@ def three_way_apply(
     for path in leftovers:
         text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
         warnings.append(ApplyWarning("strict-decoding", path, text))
+    if computed.ambiguous:
+        lost = strategic.ambiguous_losses(
+            last_applied or {}, modified, live, patched, lenient
+        )
+        warnings += [ApplyWarning(_AMBIGUOUS, loss.path, loss.message) for loss in lost]
     warnings.extend(stock_server_warnings(update.changes, lenient))
     return ApplyResult(
         result,
@@ -142,6 +147,7 @@ _UNKNOWN_DIRECTIVE: Final = (
     "kubectl's patch has a directive in a new value, which a server refuses:"
     " strict decoding error"
 )
+_AMBIGUOUS: Final = "ambiguous-merge-key"
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
 _NOTHING_PRUNED: Final = ApplyWarning(
     "no-last-applied",

@@ -7,8 +7,10 @@ patch it deletes the field; an absent field leaves it alone. Every error is a Sm
 
 from smp.strategic._diff import Diff
 from smp.strategic._directives import REPLACE, PatchObject, is_directive, read_object
+from smp.strategic._losses import Loss
 from smp.strategic._operations import (
     ComputedPatch,
+    ambiguous_losses,
     amended_patch,
     apply_patch,
     compose_patches,
@@ -32,8 +34,10 @@ __all__ = [
     "REPLACE",
     "ComputedPatch",
     "Diff",
+    "Loss",
     "PatchObject",
     "Precondition",
+    "ambiguous_losses",
     "amended_patch",
     "apply_patch",
     "compose_patches",

@@ -25,6 +25,7 @@ from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
 from smp.strategic._directives import check_retained
 from smp.strategic._leftovers import Leftovers
+from smp.strategic._losses import Loss, losses
 from smp.strategic._patch_paths import leaf_paths
 from smp.strategic._preconditions import Precondition, check_preconditions
 from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type_name
@@ -34,12 +35,14 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     """A three-way patch, and what is known of it.
 
     ``deletes`` tells whether it deletes anything, ``deletes_in_new`` whether it may do
-    so in a value that is new to live.
+    so in a value that is new to live, ``ambiguous`` whether it changes elements of a
+    merge key that may stand for several elements.
     """
 
     patch: JSONObject
     deletes: bool
     deletes_in_new: bool
+    ambiguous: bool
 
 
 @over_json("the object", "original", "modified")
@@ -103,7 +106,10 @@ def compute_patch(
     diff = Diff()
     patch = diff.objects(base, live, modified, schema.type)
     computed = ComputedPatch(
-        patch, deletes=diff.deletes, deletes_in_new=diff.deletes_in_new
+        patch,
+        deletes=diff.deletes,
+        deletes_in_new=diff.deletes_in_new,
+        ambiguous=diff.ambiguous,
     )
     check_preconditions(patch, preconditions)
     if overwrite:
@@ -246,6 +252,21 @@ def unmet_paths(
     diff = Diff(orders=False, only_unmet=True)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema))
+
+
+@bounded("the object")
+def ambiguous_losses(
+    last_applied: JSONObject,
+    modified: JSONObject,
+    live: JSONObject,
+    result: JSONObject,
+    schema: Schema,
+) -> list[Loss]:
+    """Return what an apply loses because a merge key stands for several elements.
+
+    That is what only live has, of elements of such a merge key.
+    """
+    return losses(last_applied, modified, live, result, schema)
 
 
 def _require_objects(**values: object) -> None:

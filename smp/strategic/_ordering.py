@@ -144,20 +144,24 @@ def keys_of(
 def identity_of(element: JSON, field: Field) -> str:
     """Return what tells an element of a merge list from all others, as a text.
 
-    That is its merge key and its map keys (``x-kubernetes-list-map-keys``), with their
+    That is its merge key and its map keys (``x-kubernetes-list-map-keys``), with
     defaults. The patch merge key alone may stand for several elements, such as ports.
     """
-    names = [field.merge_key]
-    if isinstance(field.type, ListType):
-        names += field.type.map_keys
     texts: list[str] = []
-    for name in names:
+    for name in keys_of_identity(field):
         value = as_object(element).get(name)
         if value is None:
             value = _MAP_KEY_DEFAULTS.get(name)
         # An undecoded value (RawJSON) is compared as it is printed, too.
         texts.append(f"{type_name(value)} {value}")
     return ", ".join(texts)
+
+
+def keys_of_identity(field: Field) -> list[str]:
+    """Return the merge key of a list, and its other map keys."""
+    map_keys = field.type.map_keys if isinstance(field.type, ListType) else ()
+    others = [name for name in map_keys if name != field.merge_key]
+    return [field.merge_key, *others]
 
 
 def identities_of(elements: JSONArray, field: Field) -> list[ScalarKey]:
@@ -178,32 +182,25 @@ def aligned(
     if keys == wanted:
         return cast("list[JSON | Absent]", elements), [], False
     left: dict[ScalarKey, JSON] = dict(zip(keys, elements))
-    if len(left) < len(keys) or len(set(wanted)) < len(wanted):
-        paired, rest = _aligned_as_sorted(elements, keys, wanted)
-        return paired, rest, True
-    paired = []
-    for key in wanted:
-        paired.append(left.pop(key, ABSENT))
-    return paired, list(left.values()), False
-
-
-def _aligned_as_sorted(
-    elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
-) -> tuple[list[JSON | Absent], JSONArray]:
-    """Pair elements of equal keys in the order in which Go's sort leaves them."""
-    left: dict[ScalarKey, list[int]] = {}
+    if len(left) == len(keys) and len(set(wanted)) == len(wanted):
+        found: list[JSON | Absent] = []
+        for key in wanted:
+            found.append(left.pop(key, ABSENT))  # noqa: PERF401  # it changes ``left``
+        return found, list(left.values()), False
+    # Elements of equal keys pair in the order in which Go's sort leaves them.
+    indices: dict[ScalarKey, list[int]] = {}
     for index in reversed(sort_order(keys)):
-        left.setdefault(keys[index], []).append(index)
+        indices.setdefault(keys[index], []).append(index)
     paired: list[JSON | Absent] = [ABSENT] * len(wanted)
     for index in sort_order(wanted):
-        candidates = left.get(wanted[index])
+        candidates = indices.get(wanted[index])
         if candidates:
             paired[index] = elements[candidates.pop()]
     rest: JSONArray = []
-    for indices in left.values():
-        for index in indices:
+    for unpaired in indices.values():
+        for index in unpaired:
             rest.append(elements[index])
-    return paired, rest
+    return paired, rest, True
 
 
 def sort_order(keys: list[ScalarKey]) -> list[int]:

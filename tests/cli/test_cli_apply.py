@@ -213,6 +213,11 @@ def test_strict_exits_with_1_when_the_result_lacks_something() -> None:
     assert ran.exit_code == 0
     assert "the result is not what the new configuration asks for" in ran.stderr
     assert run(*command, "--strict").exit_code == 1
+    Path("none.yaml").write_text(pod())
+    ran = run(
+        "apply", "-f", "none.yaml", "--live", "both.yaml", "--last-applied", "one.yaml"
+    )
+    assert "the live element containerPort=53, protocol=UDP is lost" in ran.stderr
     assert run(*APPLY, "--strict").exit_code == 0
 
 

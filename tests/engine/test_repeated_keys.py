@@ -1,4 +1,4 @@
-"""Lists that repeat a patch merge key, such as the ports 53/TCP and 53/UDP.
+"""Lists in which a patch merge key stands for several elements: 53/TCP and 53/UDP.
 
 ``SMP_FUZZ_CASES`` sets the number of random cases, ``SMP_FUZZ_SEED`` the first seed.
 """
@@ -11,10 +11,13 @@ from typing import Final
 
 import pytest
 
+import smp
+from smp import strategic
 from smp.errors import SmpError
+from smp.paths import Element
 from smp.schema.catalog import kubernetes
 from smp.strategic import KUBECTL_PRECONDITIONS, apply_patch, three_way_patch
-from smp.values import JSONObject, same
+from smp.values import ABSENT, JSON, JSONObject, as_list, as_object, same
 from tests.record.repeated_keys import recorded, sent_by_kubectl
 from tests.support.differential import (
     Case,
@@ -27,10 +30,11 @@ from tests.support.differential import (
 from tests.support.kubectl import needs_kubectl
 from tests.support.makers import Triple
 from tests.support.reference import needs_go, reference
-from tests.support.repeated_keys import random_case
+from tests.support.repeated_keys import random_case, random_ports
 
 CASES: Final = int(os.environ.get("SMP_FUZZ_CASES", "3000"))
 FIRST_SEED: Final = int(os.environ.get("SMP_FUZZ_SEED", "0"))
+LOSS_CASES: Final = int(os.environ.get("SMP_FUZZ_CASES", "2000"))
 SHOWN: Final = 3
 
 
@@ -99,3 +103,127 @@ def test_an_unchanged_manifest_sends_what_kubectl_was_seen_to_send() -> None:
 def test_what_was_recorded_is_what_kubectl_sends() -> None:
     for (name, triple), sent in [*recorded()][::16]:
         assert same(sent_by_kubectl(triple), sent), name
+
+
+def ports_of(obj: JSONObject) -> dict[tuple[str, str], JSONObject]:
+    """Return the ports of a Service or Pod by number and protocol."""
+    spec = as_object(obj["spec"])
+    for container in as_list(spec.get("containers")):
+        spec = as_object(container)
+    ports = [as_object(port) for port in as_list(spec["ports"])]
+    return {port_identity(port): port for port in ports}
+
+
+def port_identity(port: JSONObject) -> tuple[str, str]:
+    number = port["port"] if "port" in port else port["containerPort"]
+    return str(number), str(port.get("protocol", "TCP"))
+
+
+def lost_ports(triple: Triple, result: JSONObject) -> set[tuple[str, str]]:
+    """Find the ports of live of which something is lost that the user never set.
+
+    What others added to a port that the user removes goes with it.
+    """
+    base, modified = ports_of(triple.last_applied or {}), ports_of(triple.modified)
+    stored = ports_of(result)
+    lost = set()
+    for identity, port in ports_of(triple.live).items():
+        if identity in base and identity not in modified:
+            continue
+        known = {"protocol", *base.get(identity, {}), *modified.get(identity, {})}
+        for name in port.keys() - known:
+            if not same(port[name], stored.get(identity, {}).get(name, ABSENT)):
+                lost.add(identity)
+    return lost
+
+
+def test_what_an_apply_loses_for_an_ambiguous_merge_key_is_a_warning() -> None:
+    applies_with_losses = 0
+    needless = 0
+    for seed in range(FIRST_SEED, FIRST_SEED + LOSS_CASES):
+        triple = random_ports(seed)
+        schema = kubernetes().schema_of(triple.live)
+        result = smp.three_way_apply(*triple, schema)
+        warned = set()
+        for warning in result.warnings:
+            assert warning.code == "ambiguous-merge-key"
+            step = warning.path.steps[-1]
+            assert isinstance(step, Element)
+            live = [*ports_of(triple.live)]
+            warned.add(live[step.index])
+        lost = lost_ports(triple, result.object)
+        assert lost <= warned, (seed, lost, warned)
+        applies_with_losses += bool(lost)
+        needless += not lost and bool(warned)
+    assert applies_with_losses > 0.1 * LOSS_CASES
+    # Where the result has two ports of one number and protocol, which a server refuses.
+    assert needless < 0.01 * LOSS_CASES
+
+
+def service(*ports: JSON) -> JSONObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "dns"},
+        "spec": {"ports": [*ports]},
+    }
+
+
+TCP: Final[JSONObject] = {"name": "tcp", "port": 53, "protocol": "TCP"}
+UDP: Final[JSONObject] = {"name": "udp", "port": 53, "protocol": "UDP"}
+WEB: Final[JSONObject] = {"name": "web", "port": 80, "protocol": "TCP"}
+
+
+PROBLEM: Final = (
+    "the patch merge key stands for several elements here: the live element"
+)
+
+
+def what_is_lost(last: JSONObject, new: JSONObject, live: JSONObject) -> list[str]:
+    result = smp.three_way_apply(last, new, live, kubernetes().schema_of(live))
+    for warning in result.warnings:
+        assert warning.code == "ambiguous-merge-key"
+        assert str(warning.path) == "spec.ports[port=53]"
+        assert warning.message.startswith(PROBLEM)
+    return [warning.message.removeprefix(PROBLEM) for warning in result.warnings]
+
+
+def test_an_injected_port_that_a_new_one_overwrites_is_named() -> None:
+    assert what_is_lost(service(), service(TCP), service(UDP)) == [
+        " port=53, protocol=UDP, name=udp is lost"
+    ]
+
+
+def test_an_injected_port_that_goes_with_a_removed_one_is_named() -> None:
+    live = service(TCP, UDP, WEB)
+    assert what_is_lost(service(TCP, WEB), service(WEB), live) == [
+        " port=53, protocol=UDP, name=udp is lost"
+    ]
+
+
+def test_a_port_whose_namesake_is_removed_loses_what_the_server_set() -> None:
+    live = service({**TCP, "nodePort": 30053}, {**UDP, "nodePort": 30053})
+    assert what_is_lost(service(TCP, UDP), service(UDP), live) == [
+        " port=53, protocol=UDP, name=udp loses nodePort"
+    ]
+
+
+def test_an_unchanged_manifest_keeps_what_another_actor_put_before_it() -> None:
+    manifest, live = service(UDP), service(TCP, UDP)
+    result = smp.three_way_apply(manifest, manifest, live, kubernetes().schema_of(live))
+    # As kubectl: the order, and nothing else.
+    assert result.patch == {"spec": {"$setElementOrder/ports": [{"port": 53}]}}
+    assert result.object == live
+    assert result.warnings == ()
+    assert result.converged
+
+
+def test_a_port_that_the_user_replaces_by_another_protocol_is_no_loss() -> None:
+    live = service({**TCP, "nodePort": 30053})
+    assert what_is_lost(service(TCP), service(UDP), live) == []
+
+
+def test_configurations_that_hold_in_another_order_have_converged() -> None:
+    last, modified, live = service(TCP, UDP), service(UDP, TCP), service(TCP, UDP)
+    schema = kubernetes().schema_of(live)
+    assert strategic.unmet_paths(last, modified, live, schema) == ()

@@ -390,8 +390,8 @@ def _situations(real: _Real) -> Iterator[tuple[str, JSONArray]]:
 # --- What an apply may lose ---
 
 
-def random_ports(seed: int) -> tuple[str, Triple]:
-    """Make an apply of ports, some of a user and some of others; return its kind."""
+def random_ports(seed: int) -> Triple:
+    """Make an apply of the ports of a Service or Pod, some of them of others."""
     random = Random(seed)
     kind, key = random.choice([("Service", "port"), ("Pod", "containerPort")])
 
@@ -446,4 +446,4 @@ def random_ports(seed: int) -> tuple[str, Triple]:
             "spec": spec,
         }
 
-    return kind, Triple(whole(applied), whole(modified), whole(live))
+    return Triple(whole(applied), whole(modified), whole(live))
