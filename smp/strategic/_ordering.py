@@ -152,8 +152,9 @@ def identity_of(element: JSON, field: Field) -> str:
         value = as_object(element).get(name)
         if value is None:
             value = _MAP_KEY_DEFAULTS.get(name)
-        # An undecoded value (RawJSON) is compared as it is printed, too.
-        texts.append(f"{type_name(value)} {value}")
+        # A key is a scalar, or undecoded (RawJSON).
+        text = "" if isinstance(value, (dict, list)) else printed(value)
+        texts.append(f"{type_name(value)} {text}")
     return ", ".join(texts)
 
 
