@@ -123,9 +123,9 @@ class _Search:
                     as_list(side.get(name))
                     for side in (sides.live, sides.base, sides.modified, sides.result)
                 ]
-                self._list(lists, field, path / name)
+                self.merge_list(lists, field, path / name)
 
-    def _list(self, lists: list[JSONArray], field: Field, path: Path) -> None:
+    def merge_list(self, lists: list[JSONArray], field: Field, path: Path) -> None:
         """Look at the elements of a merge list."""
         by_identity = [_by_identity(elements, field) for elements in lists]
         # The merge keys that stand for several elements of one or several lists.

@@ -124,11 +124,11 @@ def merged_patch(first: JSONObject, second: JSONObject, type_: Type) -> JSONObje
     # Go: preprocessDeletionListForMerging.
     for name, values in parts.deletions.items():
         merged[deletions_from(name)] = values
-    _check(merged, type_)
+    check_directives(merged, type_)
     return merged
 
 
-def _check(merged: JSONObject, type_: Type) -> None:
+def check_directives(merged: JSONObject, type_: Type) -> None:
     """Raise UnmergeableError for an object whose directives contradict its fields.
 
     Go makes such a patch of two elements of one key, and a server rejects it.
