@@ -39,7 +39,7 @@ MODULES = (
     "smp/unions/_validate.py",
     "smp/update.py",
     "smp/handler/_shape.py",
-    "smp/handler/_conformance.py",
+    "smp/conformance.py",
     "smp/handler/_identity.py",
     "smp/handler/_request.py",
     "smp/handler/_pipeline.py",

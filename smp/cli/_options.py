@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import click
 import msgspec
@@ -25,6 +25,7 @@ from smp.schema.model import Schema, UnknownFields
 from smp.unions import PROFILES
 from smp.values import as_text
 
+Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 Handler: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Handler], Handler]
 
@@ -50,6 +51,7 @@ class Settings(msgspec.Struct, frozen=True):
     show_secrets: bool = False
     color: str = "auto"
     strict: bool = False
+    validate: Validation = "warn"
     max_bytes: int = MAX_BYTES
     jobs: int = 0
 
@@ -209,6 +211,16 @@ profile_option: Final[Decorator] = click.option(
     show_default=True,
     help="How mutually exclusive fields (unions) are cleared and checked; off: not at "
     "all.",
+)
+
+
+validate_option: Final[Decorator] = click.option(
+    "--validate",
+    type=click.Choice(["strict", "warn", "ignore"]),
+    default="warn",
+    show_default=True,
+    help="Unknown fields and values of a wrong type: an error, a warning, or nothing. "
+    "A server drops unknown fields in any case.",
 )
 
 

@@ -10,12 +10,15 @@ import msgspec
 from smp.cli._identity import Identity
 from smp.cli._objects import Entry
 from smp.cli._options import Settings
+from smp.cli._secrets import Masks
+from smp.conformance import ConformanceRule, Misfit, conforming
+from smp.errors import DocumentError
 from smp.schema.model import Schema, Type
 from smp.strategic import apply_patch
 from smp.three_way import three_way_apply, unknown_field_warnings
 from smp.unions import Change
 from smp.update import updated
-from smp.values import JSON, JSONObject, same
+from smp.values import JSON, JSONObject, as_object, same
 
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
@@ -123,6 +126,7 @@ def created_outcome(
     new: JSONObject,
     schema: Schema,
     settings: Settings,
+    masks: Masks,
 ) -> ObjectOutcome:
     """Create an object: a server stores all of it but its nulls, and checks it.
 
@@ -137,18 +141,20 @@ def created_outcome(
         ratchet=True,
         configuration=new,
     )
+    decoded = _decoded(created.object, None, schema, settings, masks)
     warnings = [str(warning) for warning in created.warnings]
+    warnings += decoded.faults
     warnings += [f"{violation} ({_REJECTED})" for violation in created.violations]
     return ObjectOutcome(
         identity=entry.identity,
         place=entry.place,
         before=None,
-        after=created.object,
+        after=decoded.object,
         type_=lenient.type,
         patch=new,
         notes=tuple(_changes(created.changes, settings)),
         warnings=tuple(warnings),
-        is_faulty=bool(created.violations),
+        is_faulty=bool(created.violations or decoded.faults),
     )
 
 
@@ -157,6 +163,7 @@ def applied_outcome(
     versions: Versions,
     schema: Schema,
     settings: Settings,
+    masks: Masks,
     *,
     overwrite: bool = True,
     notes: Iterable[str] = (),
@@ -176,22 +183,76 @@ def applied_outcome(
     )
     # None of these is an error: kubectl would send the patch, and a server may differ
     # in version or configuration from the bundled schema.
+    decoded = _decoded(result.object, versions.live, schema, settings, masks)
     warnings = [str(warning) for warning in result.warnings]
+    warnings += decoded.faults
     warnings += [f"{violation} ({_REJECTED})" for violation in result.violations]
     warnings += [f"{path}: {_UNMET}" for path in result.unmet]
     return ObjectOutcome(
         identity=entry.identity,
         place=entry.place,
         before=versions.live,
-        after=result.object,
+        after=decoded.object,
         type_=schema.with_unknown_fields(settings.unknown_fields).type,
         patch=result.patch,
         notes=(*notes, *_changes(result.changes, settings)),
         warnings=tuple(warnings),
-        is_faulty=bool(result.violations or result.unmet),
+        is_faulty=bool(result.violations or result.unmet or decoded.faults),
         last_applied=versions.last_applied,
         configuration=versions.modified,
     )
+
+
+class _Decoded(msgspec.Struct, frozen=True):
+    """An object as a server decodes it, and what it warns of."""
+
+    object: JSONObject
+    faults: list[str]
+
+
+def _decoded(
+    new: JSONObject,
+    old: JSONObject | None,
+    schema: Schema,
+    settings: Settings,
+    masks: Masks,
+) -> _Decoded:
+    """Drop what a server drops when it decodes an object, and check its types.
+
+    The types are those of the values that ``masks`` cover. Raises DocumentError where
+    validation is strict. KEP-2885, server-side field validation.
+    """
+    # A server that knows more fields is not known here.
+    keeps_unknown = settings.unknown_fields == "merge"
+    if settings.validate == "ignore" and keeps_unknown:
+        return _Decoded(new, [])
+    rule = ConformanceRule(prunes=not keeps_unknown, keeps_nulls=True)
+    obj = conforming(new, old, schema, rule)
+    if settings.validate == "ignore":
+        return _Decoded(obj, [])
+    unknown = []
+    if not keeps_unknown:
+        unknown = [f'unknown field "{path}"' for path in rule.unknown_fields]
+    misfits = rule.misfits
+    if schema.kind == "Secret":
+        rule = ConformanceRule(prunes=True, keeps_nulls=True)
+        before = None if old is None else as_object(masks.unmask(old))
+        conforming(as_object(masks.unmask(new)), before, schema, rule)
+        # A number is quoted by a server; here that would show a secret.
+        misfits = [
+            Misfit(misfit.path, misfit.actual.split()[0], misfit.expected)
+            for misfit in rule.misfits
+        ]
+    wrong = [str(misfit) for misfit in misfits]
+    if settings.validate == "strict" and (unknown or wrong):
+        raise DocumentError(
+            f"strict decoding error: {', '.join([*unknown, *wrong])}",
+            code="strict-decoding",
+        )
+    # A server decodes no value of a wrong type, whatever the validation.
+    faults = [f"{problem} (a server drops it)" for problem in unknown]
+    faults += [f"{problem} ({_REJECTED})" for problem in wrong]
+    return _Decoded(obj, faults)
 
 
 def removed_outcome(entry: Entry, old: JSONObject, schema: Schema) -> ObjectOutcome:

@@ -12,7 +12,14 @@ from smp.cli._errors import concerning
 from smp.cli._formats import applied_format
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, Pairing, annotations_of
-from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
+from smp.cli._options import (
+    FILE,
+    Schemas,
+    Settings,
+    merge_options,
+    profile_option,
+    validate_option,
+)
 from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_outcome
 from smp.cli._outputs import has_colours
 from smp.cli._run import Row, Work, load_row, rows_of, run
@@ -60,6 +67,7 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
     "they are an error.",
 )
 @profile_option
+@validate_option
 @merge_options("yaml", "json", "jsonpatch", "patch", "report")
 @click.pass_context
 def command(
@@ -118,7 +126,7 @@ def _outcome(
         if live is None:
             masks = Masks({"new": new.value}, show_secrets=settings.show_secrets)
             outcome = created_outcome(
-                row.entry, masks.mask(new.value), schema, settings
+                row.entry, masks.mask(new.value), schema, settings, masks
             )
         else:
             last_applied, source = _last_applied(live, last, has_file=has_file)
@@ -141,6 +149,7 @@ def _outcome(
                 masked,
                 schema,
                 settings,
+                masks,
                 overwrite=overwrite,
                 notes=[source],
             )

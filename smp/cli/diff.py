@@ -113,9 +113,9 @@ def _outcome(
         schema, note = schemas.of_any(obj)
         if is_three_way and live is not None:
             versions = Versions(last_applied=original, modified=modified, live=live)
-            outcome = applied_outcome(row.entry, versions, schema, settings)
+            outcome = applied_outcome(row.entry, versions, schema, settings, masks)
         elif is_three_way or original is None:
-            outcome = created_outcome(row.entry, modified, schema, settings)
+            outcome = created_outcome(row.entry, modified, schema, settings, masks)
         else:
             lenient = schema.with_unknown_fields(settings.unknown_fields)
             patch = two_way_patch(original, modified, lenient)

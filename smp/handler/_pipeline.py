@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED
-from smp.handler._conformance import ConformanceRule, Misfit, conforming
 from smp.handler._identity import of_kind, status_details, with_server_metadata
 from smp.handler._options import Admission, Operation, Options
 from smp.handler._request import COMMON, Draft, patched, stored_object, whole
@@ -207,12 +207,8 @@ def _wrong_types(misfits: list[Misfit], obj: JSONObject, options: Options) -> Sm
             )
         return InvalidError(violations)
     # Go: json.UnmarshalTypeError, for built-in types.
-    texts = [
-        f"cannot unmarshal {misfit.actual} into field {misfit.path}"
-        f" of type {misfit.expected}"
-        for misfit in misfits
-    ]
-    problem = f"{_cannot_be_handled(obj)}json: {', '.join(texts)}"
+    texts = ", ".join([str(misfit) for misfit in misfits])
+    problem = f"{_cannot_be_handled(obj)}json: {texts}"
     return StatusError(problem, code="wrong-type")
 
 

@@ -251,3 +251,59 @@ def test_every_contradiction_is_printed_on_its_line() -> None:
     assert first == "smp: error: the configuration contradicts itself"
     assert second.startswith("  spec.volumes[name=v].hostPath: Forbidden")
     assert third.startswith("  spec.volumes[name=w].hostPath: Forbidden")
+
+
+def broken_deployment(replicas: object = 1, **more: object) -> str:
+    return json.dumps(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {"replicas": replicas, **more},
+        }
+    )
+
+
+def test_unknown_fields_and_wrong_types_are_reported_as_a_server_does() -> None:
+    Path("new.yaml").write_text(broken_deployment("2", replcas=2))
+    Path("live.yaml").write_text(broken_deployment(1))
+    for live in ((), ("--live", "live.yaml")):
+        command = ("apply", "-f", "new.yaml", *live)
+        ran = run(*command)
+        assert ran.exit_code == 0
+        assert 'unknown field "spec.replcas" (a server drops it)' in ran.stderr
+        assert (
+            "cannot unmarshal string into field spec.replicas of type integer "
+            "(a server would reject this)" in ran.stderr
+        )
+        [stored] = values(ran.stdout)
+        assert isinstance(stored, dict)
+        assert stored["spec"] == {"replicas": "2"}
+        assert run(*command, "--strict").exit_code == 1
+        strict = run(*command, "--validate", "strict")
+        assert (strict.exit_code, strict.stdout) == (2, "")
+        assert 'strict decoding error: unknown field "spec.replcas", ' in strict.stderr
+        assert "replcas" not in run(*command, "--validate", "ignore").output
+
+
+def test_what_live_has_is_not_reported_again() -> None:
+    Path("live.yaml").write_text(broken_deployment(1, replcas=2))
+    Path("new.yaml").write_text(broken_deployment(2))
+    assert "replcas" not in run(*APPLY).stderr
+
+
+def test_an_object_to_be_created_is_validated() -> None:
+    volume = {"name": "v", "emptyDir": {}, "hostPath": {"path": "/"}}
+    spec = {"containers": [{"name": "a", "imagePullPolicy": "Perhaps"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    Path("enum.yaml").write_text(json.dumps(pod))
+    Path("union.yaml").write_text(
+        json.dumps({**pod, "spec": {"containers": [], "volumes": [volume]}})
+    )
+    ran = run("apply", "-f", "enum.yaml")
+    assert ran.exit_code == 0
+    assert 'imagePullPolicy: Unsupported value: "Perhaps"' in ran.stderr
+    assert run("apply", "-f", "enum.yaml", "--strict").exit_code == 1
+    ran = run("apply", "-f", "union.yaml")
+    assert ran.exit_code == 2
+    assert "the configuration contradicts itself" in ran.stderr

@@ -36,6 +36,13 @@ class Misfit:
         self.actual = actual
         self.expected = expected
 
+    def __str__(self) -> str:
+        """Word it as a server's decoder does (Go: encoding/json)."""
+        return (
+            f"cannot unmarshal {self.actual} into field {self.path}"
+            f" of type {self.expected}"
+        )
+
 
 class FreeForm:
     """The facts about a type whose values may be any JSON, or any object."""
