@@ -157,6 +157,27 @@ def test_the_patch_is_what_kubectl_sent() -> None:
     assert deviations[0] > 0.9 * len(sent_cases())
 
 
+def test_the_patch_for_kubectl_of_an_apply_is_what_it_sends() -> None:
+    compared = 0
+    for case in sent_cases():
+        try:
+            result = smp.three_way_apply(
+                case.record["last_applied"], case.modified, case.live, case.schema
+            )
+        except smp.UnionError:
+            # The configuration contradicts itself, and is not applied.
+            continue
+        patch = smp.three_way_patch(
+            case.record["last_applied"], case.modified, case.live, case.schema
+        )
+        assert same(result.kubectl_patch, patch)
+        assert same(
+            smp.apply_patch(case.live, result.patch, case.schema), result.object
+        )
+        compared += 1
+    assert compared > 0.9 * len(sent_cases())
+
+
 def test_kubectl_fails_where_three_way_patch_does() -> None:
     failed = [case for case in cases() if "failed" in case.record]
     assert failed

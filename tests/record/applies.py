@@ -127,6 +127,7 @@ def recording(server: ApiServer) -> Iterator[RecordingProxy]:
         finally:
             proxy.shutdown()
             thread.join()
+            proxy.client.close()
 
 
 class Case:
