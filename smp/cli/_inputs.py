@@ -51,6 +51,8 @@ _FILES_OF_OTHER_TOOLS: Final = frozenset(
 )
 _GROUPS_OF_OTHER_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "skaffold"})
 
+# What every object has, in YAML and in JSON.
+_OBJECT: Final = re.compile(rb"apiVersion|kind")
 # What a document may have before its content.
 _BEFORE_CONTENT: Final = re.compile(rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*")
 
@@ -68,6 +70,8 @@ class Inputs:
         self.skipped: list[tuple[Document, str]] = []
         self.problems: list[Failure] = []
         self.definitions: list[Entry] = []
+        # The documents of the current path that cannot be read, and are no objects.
+        self._broken: list[Failure] = []
         self._stdin_is_read = False
         self._open_file: BinaryIO | None = None
         self._open_path = ""
@@ -165,6 +169,7 @@ class Inputs:
         occurrences: Counter[tuple[Key, str]] = Counter()
         for path in paths:
             problems, skipped = len(self.problems), len(self.skipped)
+            self._broken.clear()
             found = list(self._entries_of(path, any_document=any_document))
             if not found:
                 self._raise_without_objects(path, problems, skipped)
@@ -183,6 +188,7 @@ class Inputs:
     def _raise_without_objects(self, path: str, problems: int, skipped: int) -> None:
         """Raise what is wrong with a path that has no object.
 
+        Nothing is where it has files of other tools, such as a kustomization.
         ``problems`` and ``skipped`` are how many there were before the path was read.
         """
         if len(self.problems) > problems:
@@ -190,7 +196,12 @@ class Inputs:
             for other in self.problems[problems:]:
                 failure.blocks += other.blocks
             raise failure
-        if len(self.skipped) == skipped:
+        reasons = {reason for _document, reason in self.skipped[skipped:]}
+        if _FOR_ANOTHER_TOOL in reasons:
+            return
+        if self._broken:
+            raise self._broken[0]
+        if not reasons:
             raise DocumentError(
                 "no document found", code="empty-document", source=name_of(path)
             )
@@ -277,7 +288,13 @@ class Inputs:
         try:
             documents = parse(chunk)
         except DocumentError as error:
-            self.problems.append(Failure(_explained(error, chunk.data)))
+            # Directories hold the files of many tools, and not all of them are sound.
+            if not any_document and not _OBJECT.search(chunk.data):
+                document = Document(None, chunk.source, error.line or chunk.line)
+                self.skipped.append((document, error.problem))
+                self._broken.append(Failure(error))
+            else:
+                self.problems.append(Failure(_explained(error, chunk.data)))
             return
         for index, document in enumerate(documents):
             identity = identity_of(as_object(document.value))

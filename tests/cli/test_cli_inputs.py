@@ -153,6 +153,17 @@ def test_files_of_other_tools_are_skipped_by_name(directory: Path) -> None:
     assert len(values(ran.stdout)) == 1
     assert ran.stderr.count("not an object of a cluster: another tool reads it") == 3
     assert ran.stderr.endswith("smp: 1 object: 1 new, 3 skipped\n")
+    (directory / "d" / "map.yaml").unlink()
+    ran = run("diff", "d", "d")
+    assert (ran.exit_code, ran.stdout) == (0, "")
+    assert ran.stderr.endswith("smp: 0 objects: 6 skipped\n")
+
+
+def test_a_broken_document_that_is_no_object_is_skipped() -> None:
+    Path("mixed.yaml").write_text(config_map() + "---\na: 1\na: 2\n")
+    ran = run("apply", "-f", "mixed.yaml")
+    assert ran.exit_code == 0
+    assert "  mixed.yaml:4: duplicate key 'a'\n" in ran.stderr
 
 
 def test_two_documents_of_one_object_are_two_objects_with_a_warning() -> None:

@@ -97,7 +97,7 @@ def test_processes_print_what_one_process_prints(
 
 
 def test_the_first_object_is_printed_before_the_last_is_computed() -> None:
-    Path("slow.yaml").write_text(Path("many.yaml").read_text() + "---\n" + "a: [\n")
+    Path("slow.yaml").write_text(Path("many.yaml").read_text() + "---\nkind: [\n")
     with subprocess.Popen(
         [smp_command(), "patch", "slow.yaml", "-p", "{}", "--jobs", "1"],
         stdout=subprocess.PIPE,
