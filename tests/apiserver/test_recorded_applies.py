@@ -154,7 +154,8 @@ def test_the_patch_is_what_kubectl_sent() -> None:
         if row is None:
             unexplained.append((case.number, case.record["sent"], patch))
     assert unexplained == []
-    assert deviations[0] > 0.9 * len(sent_cases())
+    assert deviations[0] > 0.96 * len(sent_cases())
+    assert deviations[11] <= 2
 
 
 def test_the_patch_for_kubectl_of_an_apply_is_what_it_sends() -> None:
@@ -439,14 +440,10 @@ def test_every_difference_of_what_is_stored_has_a_class() -> None:
         result = smp.three_way_apply(
             case.record["last_applied"], case.modified, case.live, case.schema
         )
-        documents = [case.record[name] for name in ("modified", "live", "last_applied")]
-        repeats = any(has_repeated_keys(document) for document in documents)
         predicted = without_last_applied(result.object)
         found: set[str] = set()
         for each in differences(predicted, case.record["stored"]):
             name = class_of(case, each)
-            if not name and repeats:
-                name = "repeated merge keys"
             if not name:
                 unexplained.append((case.number, case.record["kind"], each))
             found.add(name)
