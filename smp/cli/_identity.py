@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from typing import Final, TypeAlias
 
 import msgspec
@@ -33,10 +34,7 @@ class Identity(msgspec.Struct, frozen=True):
     @property
     def group_kind(self) -> tuple[str, str]:
         """The API group and the kind, which all versions of an object share."""
-        # A server converts an object between the versions of its group. The apiVersion
-        # of the core group is a version alone.
-        group, slash, _version = self.api_version.partition("/")
-        return group if slash else "", self.kind
+        return _group_kind(self.api_version, self.kind)
 
     @property
     def is_generated(self) -> bool:
@@ -59,6 +57,14 @@ class Identity(msgspec.Struct, frozen=True):
             name = f"{self.namespace}/{name}"
         parts = [self.api_version, self.kind, name or self.namespace]
         return " ".join(part for part in parts if part)
+
+
+@cache
+def _group_kind(api_version: str, kind: str) -> tuple[str, str]:
+    # A server converts an object between the versions of its group. The apiVersion of
+    # the core group is a version alone.
+    group, slash, _version = api_version.partition("/")
+    return group if slash else "", kind
 
 
 def identity_of(value: JSONObject) -> Identity:
@@ -119,49 +125,56 @@ def _of_json(data: bytes) -> Identity | None:
     )
 
 
-# A key at the start of a line, and the rest of the line.
-_FIELD: Final = rb"^%s([^ \n#-][^:\n]*):(?:[ \t]+([^\n]*))?\r?$"
+# What is looked for at the start of a line: a key, and the rest of its line. A line
+# that starts with one of the other characters may be a key in an unusual form.
+_KEYS: Final = rb"^%s(?:(%s)[ \t]*:(?:[ \t]+([^\n]*))?$|[\"'?&*!{\[<|>@`])"
 # The lines below a key that are indented, blank or comments.
 _BLOCK: Final = rb"^%smetadata:[ \t]*\r?\n((?:%s[ ]+[^\n]*\n|[ \t]*(?:#[^\n]*)?\r?\n)+)"
 _INDENT: Final = re.compile(rb"^( *)[^ #\r\n]", re.MULTILINE)
 _SCALAR: Final = re.compile(rb"""(["']?)([\w./:-]+)\1(?:[ \t]+#.*)?\s*""")
+# The words that are no strings in YAML 1.1, unless they are quoted.
+_NO_STRINGS: Final = frozenset(
+    ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
+)
 
 
 class _Layout(msgspec.Struct, frozen=True):
     """The patterns for an object whose fields are indented by so many spaces."""
 
-    field: re.Pattern[bytes]
+    fields: re.Pattern[bytes]
     metadata: re.Pattern[bytes]
+
+
+def _keys(indent: bytes, names: bytes) -> re.Pattern[bytes]:
+    return re.compile(_KEYS % (indent, names), re.MULTILINE)
 
 
 def _layout(indent: bytes) -> _Layout:
     return _Layout(
-        re.compile(_FIELD % indent, re.MULTILINE),
+        _keys(indent, b"apiVersion|kind|metadata|items"),
         re.compile(_BLOCK % (indent, indent), re.MULTILINE),
     )
 
 
 _YAML: Final = _layout(b"")
 _YAML_ITEM: Final = _layout(b"  ")
-_FIELDS_BY_INDENT: Final[dict[bytes, re.Pattern[bytes]]] = {}
+_METADATA_BY_INDENT: Final[dict[bytes, re.Pattern[bytes]]] = {}
 
 
 def _of_yaml(data: bytes, layout: _Layout) -> Identity | None:
-    top = _scalars(layout.field.findall(data), ("apiVersion", "kind"))
+    top = _strings(layout.fields.findall(data))
     block = layout.metadata.search(data)
-    if top is None or block is None:
+    if top is None or block is None or "items" in top:
         return None
     lines = block[1]
     indent = _INDENT.search(lines)
-    if indent is None:
+    if indent is None or "apiVersion" not in top or "kind" not in top:
         return None
-    fields = _FIELDS_BY_INDENT.get(indent[1])
+    fields = _METADATA_BY_INDENT.get(indent[1])
     if fields is None:
-        fields = re.compile(_FIELD % indent[1], re.MULTILINE)
-        _FIELDS_BY_INDENT[indent[1]] = fields
-    metadata = _scalars(
-        fields.findall(lines), ("name", "namespace", "generateName"), required=False
-    )
+        fields = _keys(indent[1], b"name|namespace|generateName")
+        _METADATA_BY_INDENT[indent[1]] = fields
+    metadata = _strings(fields.findall(lines))
     if metadata is None:
         return None
     return Identity(
@@ -173,29 +186,25 @@ def _of_yaml(data: bytes, layout: _Layout) -> Identity | None:
     )
 
 
-# An object has metadata once, and a list of objects has items.
-_NOT_PLAIN: Final = frozenset((b"items", b"<<"))
-
-
-def _scalars(
-    fields: list[tuple[bytes, bytes]], names: tuple[str, ...], *, required: bool = True
-) -> dict[str, str] | None:
-    """Return the values of some fields, None where one is not a plain string."""
+def _strings(fields: list[tuple[bytes, bytes]]) -> dict[str, str] | None:
+    """Return the values of fields; None where one is no plain or quoted string."""
     values: dict[str, str] = {}
     for key, rest in fields:
-        if key in _NOT_PLAIN or not key[:1].isalpha():
+        name = key.decode()
+        # A key in an unusual form, or a key twice.
+        if not name or name in values:
             return None
-        name = key.decode("ascii", "replace")
-        if name not in names:
+        # The value of these is no scalar.
+        if name in ("metadata", "items"):
+            values[name] = ""
             continue
         scalar = _SCALAR.fullmatch(rest)
-        if scalar is None or name in values:
+        if scalar is None or not rest.isascii():
             return None
-        text = scalar[2].decode("ascii", "replace")
-        # ``name: 1`` and ``name: yes`` are no strings, unless they are quoted.
-        if not scalar[1] and not isinstance(resolve(text), str):
-            return None
+        text = scalar[2].decode()
+        if not scalar[1]:
+            is_word = text[0].isalpha() and text.lower() not in _NO_STRINGS
+            if not is_word and not isinstance(resolve(text), str):
+                return None
         values[name] = text
-    if required and len(values) < len(names):
-        return None
     return values

@@ -178,7 +178,11 @@ class Inputs:
                 same_object = identity.key, identity.namespace
                 occurrence = occurrences[same_object]
                 occurrences[same_object] += 1
-                entries.append(msgspec.structs.replace(entry, occurrence=occurrence))
+                entries.append(
+                    msgspec.structs.replace(
+                        entry, number=len(entries), occurrence=occurrence
+                    )
+                )
                 # A manifest often has a CustomResourceDefinition and objects of its
                 # kind.
                 if identity.kind == "CustomResourceDefinition":

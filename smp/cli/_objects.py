@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -18,8 +17,8 @@ class Entry(msgspec.Struct, frozen=True):
     """An object of an input, which is parsed when it is needed.
 
     ``offset`` and ``length`` count bytes of the file ``source``; ``data`` is the part
-    itself where the file cannot be read again. ``occurrence`` counts the entries of one
-    input that are the same object, from zero.
+    itself where the file cannot be read again. ``number`` counts the entries of one
+    input from zero, ``occurrence`` those of them that are the same object.
     """
 
     identity: Identity
@@ -29,6 +28,7 @@ class Entry(msgspec.Struct, frozen=True):
     length: int
     data: bytes | None = None
     list_of: tuple[str, str] | None = None
+    number: int = 0
     occurrence: int = 0
 
     @property
@@ -105,71 +105,65 @@ class Pairing:
 
     def __init__(
         self,
-        entries: Iterable[Entry],
-        others: Iterable[Entry],
+        entries: Sequence[Entry],
+        others: Sequence[Entry],
         *,
         pairs_generated: bool = False,
     ) -> None:
-        self._others = list(others)
+        self._entries = entries
+        self._others = others
+        self._candidates = _by_key(others)
+        self._rivals: dict[Key, list[Entry]] | None = None
+        self._is_paired = bytearray(len(others))
         self._pairs_generated = pairs_generated
-        self._candidates = _by_key(self._others)
-        self._rivals = _by_key(entries)
-        self._paired: set[tuple[str, int, int]] = set()
 
     def partner(self, entry: Entry) -> Entry | None:
         """Return the same object of the other input, or None.
 
         Raises Failure where several may be it.
         """
+        identity = entry.identity
         # A server makes a new object of it each time.
-        if entry.identity.is_generated and not self._pairs_generated:
+        if identity.is_generated and not self._pairs_generated:
             return None
-        key = entry.identity.key
-        partner = _partner(
-            entry, self._candidates.get(key, []), self._rivals.get(key, [])
-        )
+        candidates = self._candidates.get(identity.key, [])
+        # The same namespace, or none on both sides, is an exact match. Of several
+        # documents with one object the first is paired with the first, and so on.
+        partner: Entry | None = None
+        for candidate in candidates:
+            if candidate.identity.namespace == identity.namespace:
+                partner = candidate
+                if candidate.occurrence == entry.occurrence:
+                    break
+        if candidates and partner is None:
+            # Most inputs agree about namespaces, and never come here.
+            if self._rivals is None:
+                self._rivals = _by_key(self._entries)
+            partner = _likely_partner(entry, candidates, self._rivals[identity.key])
         if partner is not None:
-            self._paired.add(_place_in_input(partner))
+            self._is_paired[partner.number] = True
         return partner
 
     def unpaired(self) -> list[Entry]:
         """Return the entries of the other input that were no partner so far."""
-        return [
-            other
-            for other in self._others
-            if _place_in_input(other) not in self._paired
-        ]
-
-
-def _place_in_input(entry: Entry) -> tuple[str, int, int]:
-    return entry.source, entry.line, entry.offset
+        return [other for other in self._others if not self._is_paired[other.number]]
 
 
 def _by_key(entries: Iterable[Entry]) -> dict[Key, list[Entry]]:
-    by_key: defaultdict[Key, list[Entry]] = defaultdict(list)
+    by_key: dict[Key, list[Entry]] = {}
     for entry in entries:
-        by_key[entry.identity.key].append(entry)
-    return dict(by_key)
+        by_key.setdefault(entry.identity.key, []).append(entry)
+    return by_key
 
 
-def _partner(
+def _likely_partner(
     entry: Entry, candidates: list[Entry], rivals: list[Entry]
 ) -> Entry | None:
     """Choose among the candidates of the same group, kind and name.
 
-    ``rivals`` are the entries, this one included, that have the same candidates.
+    None of them has the same namespace. ``rivals`` are the entries, this one included,
+    that have the same candidates.
     """
-    # The same namespace, or none on both sides, is an exact match. Of several documents
-    # with one object the first is paired with the first, and so on.
-    exact: Entry | None = None
-    for candidate in candidates:
-        if candidate.identity.namespace == entry.identity.namespace:
-            exact = candidate
-            if candidate.occurrence == entry.occurrence:
-                break
-    if exact is not None:
-        return exact
-
     # A manifest may leave the namespace to the context of kubectl, which is unknown
     # here, so a missing namespace can be any. But what another object matches exactly
     # is that object.

@@ -145,15 +145,18 @@ class Totals:
 
 def rows_of(entries: Sequence[Entry], *pairings: Pairing) -> list[Row]:
     """Find the partners of entries in other inputs, and what to warn of."""
+    repeated = {entry.identity.key for entry in entries if entry.occurrence}
     first_places: dict[tuple[Key, str], str] = {}
     rows: list[Row] = []
     for entry in entries:
         identity = entry.identity
-        first = first_places.setdefault((identity.key, identity.namespace), entry.place)
         notes: tuple[str, ...] = ()
-        # kubectl applies one after the other; here each is applied to what is live.
-        if entry.occurrence and not identity.is_generated:
-            notes = (f"the same object is also in {first}",)
+        if identity.key in repeated and not identity.is_generated:
+            same_object = identity.key, identity.namespace
+            first = first_places.setdefault(same_object, entry.place)
+            # kubectl applies one after the other; here each is applied to what is live.
+            if entry.occurrence:
+                notes = (f"the same object is also in {first}",)
         try:
             partners = tuple([pairing.partner(entry) for pairing in pairings])
         except Failure as failure:
