@@ -45,7 +45,7 @@ def changes(
             yield from changes(before, after, field_type, path / name)
             continue
         if field and isinstance(before, list) and isinstance(after, list):
-            keys = _identifying_keys(field, before, after)
+            keys = identifying_keys(field, before, after)
             if keys:
                 yield from _element_changes(
                     before, after, keys, field_type.items, path / name
@@ -80,7 +80,7 @@ def _element_changes(
         yield ValueChange(path, old_keys, new_keys, is_order=True)
 
 
-def _identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str, ...]:
+def identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str, ...]:
     """Return the first keys of a list that all elements have and that no two share.
 
     There are none for a list that is to be compared as a whole.

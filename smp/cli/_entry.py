@@ -35,3 +35,13 @@ def main(argv: list[str] | None = None) -> int:
     if argv is None:
         gc.freeze()
     return code
+
+
+def main_diff() -> int:
+    """Run ``smp diff``, as a command of its own.
+
+    kubectl starts its external diff with the two directories behind the name of the
+    command, and the options of KUBECTL_EXTERNAL_DIFF behind these.
+    """
+    sys.argv.insert(1, "diff")
+    return main()

@@ -163,7 +163,8 @@ class Inputs:
 
         Other documents are skipped, unless ``any_document`` will do. A broken document
         is a problem that leaves the others alone. Raises DocumentError for a path that
-        cannot be read, and for one without any object.
+        cannot be read, and for one without any object, but not for a directory of
+        kubectl diff.
         """
         entries: list[Entry] = []
         occurrences: Counter[tuple[Key, str]] = Counter()
@@ -171,7 +172,7 @@ class Inputs:
             problems, skipped = len(self.problems), len(self.skipped)
             self._broken.clear()
             found = list(self._entries_of(path, any_document=any_document))
-            if not found:
+            if not found and not self._is_for_objects_to_come(path):
                 self._raise_without_objects(path, problems, skipped)
             for entry in found:
                 identity = entry.identity
@@ -188,6 +189,18 @@ class Inputs:
                 if identity.kind == "CustomResourceDefinition":
                     self.definitions.append(entry)
         return entries
+
+    def _is_for_objects_to_come(self, path: str) -> bool:
+        """Tell whether a directory has only files without content, of kubectl diff.
+
+        It writes an empty file for an object that is to be created or removed (Go:
+        k8s.io/kubectl, pkg/cmd/diff, DiffVersion.Print).
+        """
+        files = self.files(path)
+        return files != [path] and all(
+            os.path.getsize(file) == 0 and not has_suffix(file)  # noqa: PTH202  # as below
+            for file in files
+        )
 
     def _raise_without_objects(self, path: str, problems: int, skipped: int) -> None:
         """Raise what is wrong with a path that has no object.
@@ -352,6 +365,11 @@ class Inputs:
 def _is_of_another_tool(identity: Identity) -> bool:
     group, _kind = identity.group_kind
     return group in _GROUPS_OF_OTHER_TOOLS
+
+
+def has_suffix(path: str) -> bool:
+    """Tell whether a file is called like a YAML or JSON file."""
+    return os.path.splitext(path)[1] in _SUFFIXES  # noqa: PTH122  # as above
 
 
 def is_for_another_tool(path: str) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 
 from smp.cli._errors import concerning
 from smp.cli._formats import patch_format
+from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Pairing
 from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
@@ -39,14 +40,41 @@ from smp.strategic import two_way_patch
     multiple=True,
     help="Live objects: print what brings them to MODIFIED. Repeatable.",
 )
+@click.option(
+    "--ignore",
+    "ignored_paths",
+    metavar="PATH",
+    multiple=True,
+    help="Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
+    "Repeatable.",
+)
+@click.option(
+    "--ignore-file",
+    "ignored_files",
+    type=FILE,
+    multiple=True,
+    envvar="SMP_IGNORE_FILE",
+    show_envvar=True,
+    help="File with such a path on each line. Repeatable.",
+)
+@click.option(
+    "--all-fields",
+    is_flag=True,
+    help="Compare the fields that a server sets, too, where one side is a dump of live "
+    "objects.",
+)
 @profile_option
 @merge_options("yaml", "json", "jsonpatch", "report")
 @click.pass_context
 def command(
     ctx: click.Context,
+    *,
     original: str,
     modified: str,
     live: tuple[str, ...],
+    ignored_paths: tuple[str, ...],
+    ignored_files: tuple[str, ...],
+    all_fields: bool,
     settings: Settings,
 ) -> None:
     """Print the patch between two states of objects.
@@ -56,9 +84,15 @@ def command(
     `smp apply`. Objects are paired by group, kind, namespace and name; a new object is
     its own patch. In YAML each patch has its object in a comment and empty ones are
     left out; JSON has all that is known of each object. The values of Secrets are
-    masked.
+    masked. What a server sets (uid, resourceVersion, status and the like) is left out
+    where only one of the objects has it, and a PATH of --ignore wherever both objects
+    differ in it.
+
+    For kubectl diff, smp-diff is this command:
+    KUBECTL_EXTERNAL_DIFF="smp-diff -o report" kubectl diff -f new.yaml
     """
     inputs = Inputs(settings.max_bytes)
+    ignored = Ignored.of(ignored_paths, ignored_files, inputs, all_fields=all_fields)
     original_entries = inputs.entries([original])
     entries = inputs.entries([modified])
     is_three_way = bool(live)
@@ -70,6 +104,7 @@ def command(
         inputs=inputs,
         schemas=Schemas(settings, inputs),
         settings=settings,
+        ignored=ignored,
         is_three_way=is_three_way,
     )
     rows = rows_of(entries, originals, lives)
@@ -91,6 +126,7 @@ def _outcome(
     inputs: Inputs,
     schemas: Schemas,
     settings: Settings,
+    ignored: Ignored,
     is_three_way: bool,
 ) -> ObjectOutcome:
     if row.is_removed:
@@ -112,12 +148,18 @@ def _outcome(
     with concerning(obj.document, obj.label):
         schema, note = schemas.of_any(obj)
         if is_three_way and live is not None:
+            modified = ignored.left_out_of_configuration(live, modified, schema.type)
+            if original is not None:
+                original = ignored.left_out_of_configuration(
+                    live, original, schema.type
+                )
             versions = Versions(last_applied=original, modified=modified, live=live)
             outcome = applied_outcome(row.entry, versions, schema, settings, masks)
         elif is_three_way or original is None:
             outcome = created_outcome(row.entry, modified, schema, settings, masks)
         else:
             lenient = schema.with_unknown_fields(settings.unknown_fields)
+            modified = ignored.left_out(original, modified, lenient.type)
             patch = two_way_patch(original, modified, lenient)
             outcome = ObjectOutcome(
                 row.entry.identity,

@@ -1,0 +1,78 @@
+"""``smp-diff`` as the external diff of the real kubectl."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import run, smp_command
+from tests.support.kubectl import needs_kubectl
+from tests.support.server_process import Kubectl, manifest, serving
+
+pytestmark = [needs_kubectl, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    directory = tmp_path_factory.mktemp("server")
+    with serving(directory) as server:
+        client = Kubectl(server, directory / "home")
+        client("apply", "-f", "-", stdin=manifest(config_map("a", "1")))
+        yield client
+
+
+def config_map(name: str, value: str) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"x": value},
+    }
+
+
+def diff(kubectl: Kubectl, options: str, *objects: object) -> tuple[int, str, str]:
+    ran = kubectl.run(
+        "diff",
+        "-f",
+        "-",
+        stdin=manifest(*objects),
+        KUBECTL_EXTERNAL_DIFF=f"{smp_command()}-diff {options}",
+        # Where the tests were started from a checkout.
+        PYTHONPATH=os.environ.get("PYTHONPATH", ""),
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def test_kubectl_diff_prints_the_report_of_smp_diff(kubectl: Kubectl) -> None:
+    code, printed, errors = diff(kubectl, "-o report", config_map("a", "2"))
+    assert code == 1
+    assert printed == (
+        "v1 ConfigMap default/a: changed\n"
+        '  ~ data.x: "1" -> "2"\n'
+        "  ~ metadata.generation: 1 -> 2\n\n"
+        "1 object: 1 changed\n"
+    )
+    # kubectl takes any other exit code than 0 and 1 for a failure, and says it.
+    assert errors == "exit status 1\n" or not errors
+
+
+def test_kubectl_diff_with_a_new_object_alone(kubectl: Kubectl) -> None:
+    code, printed, _errors = diff(kubectl, "-o report", config_map("new", "1"))
+    assert code == 1
+    assert printed.startswith("v1 ConfigMap default/new: to be created\n")
+
+
+def test_kubectl_diff_of_what_is_there_finds_nothing(kubectl: Kubectl) -> None:
+    assert diff(kubectl, "-o report", config_map("a", "1"))[0] == 0
+
+
+def test_a_directory_of_manifests_needs_an_object(directory: Path) -> None:
+    folder = directory / "empty"
+    folder.mkdir()
+    (folder / "a.yaml").touch()
+    ran = run("diff", str(folder), "new.yaml")
+    assert ran.exit_code == 2
+    assert "no document found" in ran.stderr
