@@ -21,15 +21,14 @@ are equal by their amount (Go: apiequality.Semantic.DeepEqual).
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import cache
-from importlib.resources import files
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+import smp.schema
 from smp import codec
 from smp.paths import Path
 from smp.raw import RawJSON
@@ -46,7 +45,11 @@ from smp.values import (
 )
 from smp.violations import Reason, Violation
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+
 _CODE: Final = "field-immutable"
+_FILE: Final = f"{smp.schema.__path__[0]}/bundled/immutable.json"
 # What may change: an object with the names below, or None for all of a value.
 Allowed: TypeAlias = "dict[str, Allowed] | None"
 Scalar: TypeAlias = str | int | bool
@@ -77,8 +80,8 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def immutable_fields() -> _Table:
     """Read the table."""
-    text = (files("smp.schema") / "bundled" / "immutable.json").read_bytes()
-    return msgspec.json.decode(text, type=_Table)
+    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
+        return msgspec.json.decode(file.read(), type=_Table)
 
 
 class _Compiled:
@@ -141,7 +144,8 @@ def changed_immutable_fields(
         # A server moves stringData into data first (Go: core/v1 conversion).
         data = {**as_object(_at(new, ("data",)))}
         for name, text in as_object(_at(new, ("stringData",))).items():
-            data[name] = b64encode(as_text(text).encode()).decode()
+            encoded = b2a_base64(as_text(text).encode(), newline=False)
+            data[name] = encoded.decode()
         new = {**new, "data": data}
     violations: list[Violation] = []
     for each in rules:
@@ -271,10 +275,11 @@ _QUANTITY: Final = re.compile(
     r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,3}))?",
     re.ASCII,
 )
+# What each suffix multiplies by: a base, and its exponent.
 _SUFFIXES: Final = {
-    **{f"{name}i": Decimal(1024) ** (at + 1) for at, name in enumerate("KMGTPE")},
-    **{name: Decimal(1000) ** (at - 3) for at, name in enumerate("num")},
-    **{name: Decimal(1000) ** (at + 1) for at, name in enumerate("kMGTPE")},
+    **{f"{name}i": (1024, at + 1) for at, name in enumerate("KMGTPE")},
+    **{name: (1000, at - 3) for at, name in enumerate("num")},
+    **{name: (1000, at + 1) for at, name in enumerate("kMGTPE")},
 }
 
 
@@ -285,9 +290,13 @@ def _amount(value: JSON | Absent) -> Decimal | None:
     match = _QUANTITY.fullmatch(str(value))
     if match is None:
         return None
+    # Few updates change a quantity in another form.
+    from decimal import Decimal  # noqa: PLC0415  # see above
+
     number, suffix, exponent = match.groups()
     if suffix:
-        return Decimal(number) * _SUFFIXES[suffix]
+        base, power = _SUFFIXES[suffix]
+        return Decimal(number) * Decimal(base) ** power
     return Decimal(number).scaleb(int(exponent or 0))
 
 

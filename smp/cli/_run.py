@@ -10,7 +10,6 @@ were one process.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections import Counter
@@ -232,6 +231,8 @@ def _results(rows: Sequence[Row], work: Work, jobs: int) -> Iterator[Result]:
         for row in rows:
             yield work.result(row)
         return
+    import multiprocessing  # noqa: PLC0415  # small inputs need one process
+
     global _work  # noqa: PLW0603  # what a forked process inherits
     _work = work
     context = multiprocessing.get_context("fork")
