@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import ClassVar, ParamSpec, Self, TypeVar
+from typing import ClassVar, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
@@ -13,6 +13,9 @@ from smp.values import ABSENT, JSON, Absent, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# Names that a hint lists where none is similar to the one that is unknown.
+_MAX_LISTED: Final = 40
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -223,6 +226,35 @@ class DepthError(SmpError):
     """A value nested deeper than the interpreter's stack allows."""
 
     default_code = "too-deep"
+
+
+def did_you_mean(name: str, candidates: Iterable[str], within: str = "") -> str:
+    """Word a hint for an unknown name; empty where no candidate is similar.
+
+    ``within`` is written before each name.
+    """
+    # Imported here because errors are rare, and difflib takes time to import.
+    from difflib import get_close_matches  # noqa: PLC0415  # see above
+
+    similar = get_close_matches(name, list(candidates))
+    if not similar:
+        return ""
+    names = " or ".join(f"{within}{candidate}" for candidate in similar)
+    return f"did you mean {names}?"
+
+
+def listing(what: str, candidates: Iterable[str]) -> str:
+    """Word a hint that lists the names that there are; empty without candidates.
+
+    ``what`` names the candidates: "fields", "commands".
+    """
+    known = list(dict.fromkeys(candidates))
+    if not known:
+        return ""
+    names = ", ".join(known[:_MAX_LISTED])
+    if len(known) > _MAX_LISTED:
+        names += f" and {len(known) - _MAX_LISTED} more"
+    return f"{what}: {names}"
 
 
 def too_deep(what: str) -> DepthError:

@@ -23,7 +23,7 @@ from smp.schema.catalog import (
 )
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import PROFILES
-from smp.values import as_text
+from smp.values import JSON, as_text
 
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 Handler: TypeAlias = Callable[..., None]
@@ -56,21 +56,37 @@ class Settings(msgspec.Struct, frozen=True):
     jobs: int = 0
 
 
+class Sources(msgspec.Struct):
+    """The OpenAPI documents and CustomResourceDefinitions that options name."""
+
+    openapi: list[JSON] = []
+    definitions: list[JSON] = []
+
+
 class Schemas:
     """The schemas of the objects of one run.
 
-    CustomResourceDefinitions among the inputs describe their kinds as well.
+    CustomResourceDefinitions among the inputs describe their kinds as well. The
+    documents that the options name are added to ``sources``, for a command that shows
+    more of them than what an engine needs.
     """
 
-    def __init__(self, settings: Settings, inputs: Inputs) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        inputs: Inputs,
+        sources: Sources | None = None,
+    ) -> None:
         self._inputs = inputs
         self._is_strict = settings.strict
         # Each catalog wins over those before it.
         catalog = kubernetes(settings.kubernetes)
         for path in settings.openapi:
-            catalog = catalog.merged(_from_openapi(inputs, path))
+            catalog = catalog.merged(_from_openapi(inputs, path, sources))
         for definition in inputs.documents(settings.crd):
             catalog = catalog.merged(_from_crd(definition))
+            if sources is not None:
+                sources.definitions.append(definition.value)
         self.catalog = catalog
         self._server_groups = {
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
@@ -118,14 +134,16 @@ class Schemas:
         return self._catalog_with_inputs.schema_of(obj.value)
 
 
-def _from_openapi(inputs: Inputs, path: str) -> Catalog:
+def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog:
     data = inputs.data(path)
     with concerning(Document(None, path, 1)):
         if data.startswith(_COMPILED):
             catalog = read_compiled(data)
         else:
-            documents = read(data, source=path)
-            catalog = Catalog.from_openapi([document.value for document in documents])
+            documents = [document.value for document in read(data, source=path)]
+            catalog = Catalog.from_openapi(documents)
+            if sources is not None:
+                sources.openapi.extend(documents)
         # The unions that a server publishes have the same gaps and errors as those of
         # the bundled versions.
         return catalog.with_overlay(bundled_overlay())

@@ -1,27 +1,39 @@
-"""``smp explain``: how the fields of a kind are patched."""
+"""``smp explain``: what the fields of a kind are, and how they are patched."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from textwrap import wrap
 from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
 
+from smp.cli._errors import inline, printable
 from smp.cli._inputs import Inputs
-from smp.cli._options import Schemas, Settings, schema_options
+from smp.cli._options import Schemas, Settings, Sources, schema_options
 from smp.cli._outputs import write, write_json, write_yaml
-from smp.errors import SmpError, UnknownFieldError
-from smp.schema.catalog import kubernetes
+from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
+from smp.schema.catalog import Catalog, kubernetes
+from smp.schema.descriptions import Description, Descriptions
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
+from smp.schema.resource_names import (
+    Named,
+    ResourceName,
+    find_kind,
+    names_of_definitions,
+    published_resources,
+)
+from smp.schema.sources import crd
 from smp.schema.union_groups import UnionGroup
-from smp.values import JSON, JSONObject
+from smp.values import ABSENT, JSON, JSONObject, as_text
 
 _COLUMNS: Final = (
     "field",
     "type",
+    "required",
+    "default",
     "strategy",
     "merge_key",
     "list_type",
@@ -29,92 +41,124 @@ _COLUMNS: Final = (
     "enum",
 )
 
+# What a paragraph says of a field beside its type and description.
+_DETAILS: Final = (
+    "default",
+    "strategy",
+    "merge_key",
+    "list_type",
+    "map_keys",
+    "enum",
+)
+
+# The apiVersion of the core group.
+_CORE_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
+
 # The index or the key of an element, as error messages write it: containers[name=app].
 _INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 
-def _complete_api_version(
+def _complete(
     ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    api_versions = {api_version for api_version, _ in _bundled_kinds(ctx)}
-    return _completions(api_versions, incomplete)
-
-
-def _complete_kind(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
-    selected = ctx.params.get("api_version")
-    kinds = {
-        kind for api_version, kind in _bundled_kinds(ctx) if api_version == selected
-    }
-    return _completions(kinds, incomplete)
-
-
-def _complete_path(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
-    parent = incomplete.rpartition(".")[0]
+    """Complete an apiVersion and a kind, or a resource type, and then a path."""
+    words: tuple[str, ...] = ctx.params.get("words") or ()
     # A shell cannot show an error: an unknown name has no completions.
     try:
         catalog = kubernetes(ctx.params.get("kubernetes"))
-        schema = catalog.schema(ctx.params["api_version"], ctx.params["kind"])
-        type_ = _type_at(schema, _names(parent))
-    except SmpError:
+        kinds = catalog.kinds()
+        if not words:
+            resources = [
+                resource.plural
+                for resource in published_resources()
+                if (resource.api_version, resource.kind) in kinds
+            ]
+            api_versions = [api_version for api_version, _ in kinds]
+            return _completions([*resources, *api_versions], incomplete)
+        if len(words) == 1 and _is_api_version(words[0]):
+            members = [kind for api_version, kind in kinds if api_version == words[0]]
+            return _completions(members, incomplete)
+        named = _named(words, catalog, [])
+        parent = incomplete.rpartition(".")[0]
+        type_ = _type_at(catalog.schema(named.api_version, named.kind), _names(parent))
+    except (SmpError, click.UsageError):
         return []
     prefix = f"{parent}." if parent else ""
-    paths = {f"{prefix}{field.name}" for field in _fields(type_)}
-    return _completions(paths, incomplete)
+    return _completions(
+        [f"{prefix}{field.name}" for field in _fields(type_)], incomplete
+    )
 
 
-def _bundled_kinds(ctx: click.Context) -> tuple[tuple[str, str], ...]:
-    try:
-        return kubernetes(ctx.params.get("kubernetes")).kinds()
-    except SmpError:
-        return ()
-
-
-def _completions(candidates: set[str], incomplete: str) -> list[CompletionItem[str]]:
+def _completions(
+    candidates: Iterable[str], incomplete: str
+) -> list[CompletionItem[str]]:
     return [
         CompletionItem(candidate)
-        for candidate in sorted(candidates)
+        for candidate in sorted(set(candidates))
         if candidate.startswith(incomplete)
     ]
 
 
-@click.command(
-    epilog="\b\nExample:\n  smp explain apps/v1 Deployment spec.template.spec.volumes"
+@click.command(epilog="\b\nExample:\n  smp explain deploy spec.template.spec.volumes")
+@click.argument(
+    "words",
+    metavar="[API_VERSION] TYPE [PATH]",
+    nargs=-1,
+    required=True,
+    shell_complete=_complete,
 )
-@click.argument("api_version", shell_complete=_complete_api_version)
-@click.argument("kind", shell_complete=_complete_kind)
-@click.argument("path", default="", shell_complete=_complete_path)
-@schema_options("report", "yaml", "json")
-def command(api_version: str, kind: str, path: str, settings: Settings) -> None:
-    """Show how the fields of a kind are patched.
+@schema_options("report", "table", "yaml", "json")
+def command(words: tuple[str, ...], settings: Settings) -> None:
+    """Show the fields of a kind: what they are, and how they are patched.
 
-    The fields of the whole object, or those below PATH. Type, patch strategy and merge
-    key are what a strategic merge patch goes by; list type and map keys are what
-    server-side apply goes by, and they are not always the same. A path is
-    spec.containers.env; keys and indexes in brackets are ignored, so that a path from
-    an error message will do.
+    TYPE is a kind or a resource type as kubectl takes it: Deployment, deployments,
+    deploy, deployments.apps. Without API_VERSION it is that of the preferred version.
+    Shown are the fields of the whole object, or those below PATH.
+
+    Type, patch strategy and merge key are what a strategic merge patch goes by; list
+    type and map keys are what server-side apply goes by, and they are not always the
+    same. A path is spec.containers.env; keys and indexes in brackets are ignored, so
+    that a path from an error message will do. Descriptions of built-in kinds are those
+    of the newest bundled version.
     """
-    schema = Schemas(settings, Inputs()).catalog.schema(api_version, kind)
+    sources = Sources()
+    catalog = Schemas(settings, Inputs(), sources).catalog
+    definitions = crd.to_openapi(sources.definitions) if sources.definitions else {}
+    descriptions = Descriptions([*sources.openapi, definitions])
+    custom = names_of_definitions(sources.definitions)
+    named = _named(words, catalog, custom)
+    schema = catalog.schema(named.api_version, named.kind)
     facts: JSONObject = {
-        "api_version": api_version,
-        "kind": kind,
+        "api_version": named.api_version,
+        "kind": named.kind,
         "source": schema.source,
     }
     type_ = schema.type
+    description = Description()
+    # A kind is an object, unless a document says less of it.
+    if isinstance(type_, ObjectType):
+        description = descriptions.of_type(type_.name)
     # The facts of a field are those of its own type and of the strategy by which its
     # parent merges it; the rows below are those of the fields of its type.
-    if path:
-        field = _field_at(schema, path)
-        facts |= {**_facts(field), "field": path}
+    if named.path:
+        field = _field_at(schema, named.path)
+        for name in _names(named.path):
+            description = descriptions.of_field(description, name)
+        facts |= {**_facts(field, description), "field": named.path}
         type_ = field.type
+    texts = [description.text, description.type_text]
+    facts["description"] = "\n\n".join(text for text in texts if text)
     unions = _unions(type_)
-    rows = [_facts(field) for field in _fields(type_)]
+    rows = [
+        _facts(field, descriptions.of_field(description, field.name))
+        for field in _fields(type_)
+    ]
 
     if settings.output == "report":
-        write(_report(facts, unions, rows))
+        write(_heading(facts, unions) + _paragraphs(rows))
+        return
+    if settings.output == "table":
+        write(_heading({**facts, "description": ""}, unions) + _table(rows))
         return
     document: JSONObject = {
         **facts,
@@ -125,6 +169,35 @@ def command(api_version: str, kind: str, path: str, settings: Settings) -> None:
         write_yaml([("", document)])
     else:
         write_json([document])
+
+
+def _is_api_version(word: str) -> bool:
+    # The core group has no name: its apiVersion is v1.
+    return "/" in word or _CORE_VERSION.fullmatch(word) is not None
+
+
+def _named(
+    words: tuple[str, ...],
+    catalog: Catalog,
+    custom: Iterable[ResourceName],
+) -> Named:
+    """Return the kind and the path that the words name.
+
+    Raises UnknownKindError, and UsageError for too many words or too few.
+    """
+    api_version, rest = "", [*words]
+    if _is_api_version(words[0]):
+        api_version = rest.pop(0)
+    if not rest:
+        raise click.UsageError(f"a kind is missing: smp explain {api_version} KIND")
+    type_, *paths = rest
+    if len(paths) > 1:
+        raise click.UsageError(f"an argument too many: {paths[1]}")
+
+    # A path from an error message may have dots in its brackets.
+    named = find_kind(_INDEX.sub("", type_), catalog, custom, api_version=api_version)
+    path = ".".join(part for part in (named.path, *paths) if part)
+    return Named(named.api_version, named.kind, path)
 
 
 def _names(path: str) -> list[str]:
@@ -146,9 +219,7 @@ def _field_at(schema: Schema, path: str) -> Field:
         if names:
             *parents, unknown = names[: len(error.path.steps)]
             siblings = [field.name for field in _fields(_type_at(schema, parents))]
-            similar = get_close_matches(unknown, siblings)
-            if similar:
-                hint = f"did you mean {' or '.join(similar)}?"
+            hint = did_you_mean(unknown, siblings) or listing("fields", siblings)
         raise UnknownFieldError(
             "the schema does not know this field", path=error.path, hint=hint
         ) from None
@@ -173,16 +244,19 @@ def _unions(type_: Type) -> tuple[UnionGroup, ...]:
     return type_.unions if isinstance(type_, ObjectType) else ()
 
 
-def _facts(field: Field) -> JSONObject:
+def _facts(field: Field, description: Description) -> JSONObject:
     type_ = field.type
     facts: JSONObject = {
         "field": field.name,
-        "type": _description(type_),
+        "type": _type_text(type_),
+        "required": description.is_required,
+        "default": None if description.default is ABSENT else description.default,
         "strategy": str(field.strategy),
         "merge_key": field.merge_key,
         "list_type": "",
         "map_keys": [],
         "enum": [],
+        "description": description.text,
     }
     # Server-side apply goes by the list type and the map keys
     # (x-kubernetes-list-type, x-kubernetes-list-map-keys).
@@ -196,16 +270,16 @@ def _facts(field: Field) -> JSONObject:
     return facts
 
 
-def _description(type_: Type) -> str:
+def _type_text(type_: Type) -> str:
     if isinstance(type_, ListType):
-        return f"list of {_description(type_.items)}"
+        return f"list of {_type_text(type_.items)}"
     if isinstance(type_, ScalarType):
         return type_.name
     if isinstance(type_, ObjectType):
         # An object without declared fields is a map, such as the data of a ConfigMap.
         declares_fields = any(field.name != "*" for field in type_)
         if type_.others is not None and not declares_fields:
-            return f"map of {_description(type_.others.type)}"
+            return f"map of {_type_text(type_.others.type)}"
         # The last part of a name such as io.k8s.api.core.v1.Volume.
         return type_.name.rpartition(".")[2] or "object"
     return "any"
@@ -235,28 +309,70 @@ def _how_many(union: UnionGroup) -> str:
     return "exactly one" if union.required else "at most one"
 
 
-def _report(
-    facts: JSONObject, unions: Iterable[UnionGroup], rows: list[JSONObject]
-) -> str:
-    """Return the facts one to a line, and the rows as a table."""
-    lines = []
-    for name, value in facts.items():
-        text = _text(value)
-        if text:
-            lines.append(f"{name.replace('_', ' ') + ':':<13} {text}")
+def _heading(facts: JSONObject, unions: Iterable[UnionGroup]) -> str:
+    """Return the facts one to a line, the description last."""
+    lines = [
+        f"{name.replace('_', ' ') + ':':<13} {_text(value)}"
+        for name, value in facts.items()
+        if name != "description" and _text(value)
+    ]
     lines += [f"{'union:':<13} {_sentence(union)}" for union in unions]
-
-    # A scalar has no fields, so no table.
-    if rows:
-        cells = [[name.replace("_", " ").upper() for name in _COLUMNS]]
-        cells += [[_text(row[name]) for name in _COLUMNS] for row in rows]
-        columns = range(len(_COLUMNS))
-        widths = [max(len(row[column]) for row in cells) for column in columns]
-        lines.append("")
-        for row in cells:
-            padded = [row[column].ljust(widths[column]) for column in columns]
-            lines.append("  ".join(padded).rstrip())
+    if facts["description"]:
+        lines += ["description:", *_wrapped(facts["description"], indent=2)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _paragraphs(rows: list[JSONObject]) -> str:
+    """Return a paragraph for each field, in the manner of kubectl explain."""
+    lines: list[str] = []
+    # A scalar has no fields.
+    if rows:
+        lines += ["", "fields:"]
+    for row in rows:
+        required = " -required-" if row["required"] else ""
+        lines.append(f"  {row['field']} <{row['type']}>{required}")
+        details = [
+            f"{name.replace('_', ' ')}: {_text(row[name])}"
+            for name in _DETAILS
+            if _text(row[name])
+        ]
+        if details:
+            lines += _wrapped("; ".join(details), indent=4)
+        lines += [*_wrapped(row["description"], indent=4), ""]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(rows: list[JSONObject]) -> str:
+    """Return a line for each field."""
+    # A scalar has no fields, so no table.
+    if not rows:
+        return ""
+    cells = [[name.replace("_", " ").upper() for name in _COLUMNS]]
+    cells += [[_text(row[name]) for name in _COLUMNS] for row in rows]
+    columns = range(len(_COLUMNS))
+    widths = [max(len(row[column]) for row in cells) for column in columns]
+    lines = [""]
+    for row in cells:
+        padded = [row[column].ljust(widths[column]) for column in columns]
+        lines.append("  ".join(padded).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _wrapped(text: JSON, *, indent: int) -> list[str]:
+    """Return the lines of a text, as kubectl explain breaks them: at 80 columns."""
+    # A list or an example in a description has lines of its own.
+    lines: list[str] = []
+    for line in as_text(text).splitlines():
+        wrapped = wrap(
+            printable(line),
+            width=80 - indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines += wrapped or [""]
+    while lines and not lines[-1]:
+        lines.pop()
+    return [f"{' ' * indent}{line}".rstrip() for line in lines]
 
 
 def _sentence(union: UnionGroup) -> str:
@@ -282,6 +398,11 @@ def _sentence(union: UnionGroup) -> str:
 
 
 def _text(value: JSON) -> str:
+    """Write a fact; it is empty for one that says nothing."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
     if isinstance(value, list):
-        return ", ".join(str(element) or '""' for element in value)
-    return str(value)
+        return ", ".join(printable(str(element)) or '""' for element in value)
+    return printable(value) if isinstance(value, str) else inline(value)

@@ -19,7 +19,14 @@ from typing import Final
 import msgspec
 
 import smp.schema
-from smp.errors import ObjectError, SchemaError, UnknownKindError, bounded
+from smp.errors import (
+    ObjectError,
+    SchemaError,
+    UnknownKindError,
+    bounded,
+    did_you_mean,
+    listing,
+)
 from smp.paths import Path
 from smp.plain import plain_document
 from smp.schema.model import Loader, Schema, TypeDocument, Types
@@ -182,17 +189,18 @@ class Catalog:
         )
 
     def _suggestion(self, api_version: str, kind: str) -> str:
-        # Imported here because errors are rare, and difflib takes time to import.
-        from difflib import get_close_matches  # noqa: PLC0415  # see above
-
         names = [" ".join(kind) for kind in self.kinds()]
         # A kind in another group or version is a better guess than a similar name.
-        similar = [name for name in names if name.endswith(f" {kind}")]
-        if not similar:
-            similar = get_close_matches(f"{api_version} {kind}", names, n=3)
-        if not similar:
-            return ""
-        return f"did you mean {' or '.join(similar)}?"
+        elsewhere = [name for name in names if name.endswith(f" {kind}")]
+        if elsewhere:
+            return f"did you mean {' or '.join(elsewhere)}?"
+        members = [name for version, name in self.kinds() if version == api_version]
+        if not members:
+            return did_you_mean(f"{api_version} {kind}", names)
+        # Every group has kinds such as DeleteOptions, and a list for each kind.
+        objects = [name for name in members if f"{name}List" in members]
+        similar = did_you_mean(kind, objects, within=f"{api_version} ")
+        return similar or listing(f"the kinds of {api_version}", objects)
 
     def __repr__(self) -> str:
         parts = ["Catalog", f"source={self.source!r}"]
@@ -238,7 +246,7 @@ def bundled_overlay() -> JSON:
 
     Use it for a catalog made from a cluster's OpenAPI, or change it first.
     """
-    document: JSON = msgspec.json.decode(_read("overlay.json"))
+    document: JSON = msgspec.json.decode(bundled_file("overlay.json"))
     return document
 
 
@@ -255,7 +263,7 @@ def published_enums(version: str) -> dict[str, dict[str, str]]:
     if version not in versions():
         return found
     number = versions().index(version)
-    for enum in msgspec.json.decode(_read("enums.json"))["enums"]:
+    for enum in msgspec.json.decode(bundled_file("enums.json"))["enums"]:
         for versions_, places in enum["places"].items():
             first, _, last = versions_.partition("-")
             if versions().index(first) <= number <= versions().index(last or first):
@@ -274,7 +282,7 @@ def versions() -> tuple[str, ...]:
 
 @cache
 def _bundled(minor: str) -> Catalog:
-    return read_compiled(_read(f"{minor}{_SUFFIX}"), version=minor)
+    return read_compiled(bundled_file(f"{minor}{_SUFFIX}"), version=minor)
 
 
 def _load_bundled(minor: str, name: str) -> TypeDocument | None:
@@ -296,7 +304,8 @@ def _with_bundled_overlay(minor: str) -> Catalog:
     return catalog._overlaid(overlay, source=catalog.source)  # noqa: SLF001  # a class of this module
 
 
-def _read(name: str) -> bytes:
+def bundled_file(name: str) -> bytes:
+    """Return the bytes of a file of the bundle."""
     # pathlib and importlib.resources take longer to import than everything else that
     # this module does.
     with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123  # see above

@@ -1,10 +1,10 @@
 """Compile the table of built-in resources from the discovery documents that Kubernetes
 publishes.
 
-``python -m tests.record.resources`` writes smp/server/resources.json again from the Go
-module k8s.io/kubernetes, which ``go mod download k8s.io/kubernetes@VERSION`` brings.
-What cannot be stored (reviews, bindings) is left out, and so are subresources other
-than status and scale."""
+``python -m tests.record.resources`` writes smp/schema/bundled/resources.json again from
+the Go module k8s.io/kubernetes, which ``go mod download k8s.io/kubernetes@VERSION``
+brings. What cannot be stored (reviews, bindings) is left out, and so are subresources
+other than status and scale."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from smp.values import JSONObject
 from tests.support.paths import ROOT
 
 VERSION: Final = "v1.37.1"
-TABLE: Final = ROOT / "smp" / "server" / "resources.json"
+TABLE: Final = ROOT / "smp" / "schema" / "bundled" / "resources.json"
 
 
 @cache

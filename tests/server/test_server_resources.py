@@ -12,13 +12,13 @@ import kubernetes.client.api
 import pytest
 
 import smp
+from smp.schema.resource_names import version_sort_key
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.resources import (
     VERBS,
     Resource,
     Resources,
     ScalePaths,
-    version_sort_key,
 )
 from tests.record.resources import TABLE, compiled, module, needs_kubernetes
 

@@ -34,7 +34,7 @@ def to_openapi(documents: JSON) -> JSONObject:
     CustomResourceDefinition, and DepthError.
     """
     schemas: JSONObject = {}
-    for definition in _definitions(documents):
+    for definition in definitions(documents):
         group = _text_at(definition, _SPEC / "group")
         kind = _text_at(definition, _SPEC / "names" / "kind")
         for path, version, schema in _served_versions(definition):
@@ -59,14 +59,18 @@ def to_openapi(documents: JSON) -> JSONObject:
     return {"components": {"schemas": schemas}}
 
 
-def _definitions(documents: JSON) -> Iterator[JSONObject]:
+def definitions(documents: JSON) -> Iterator[JSONObject]:
+    """Yield the definitions in a document, in a List object, or in a list of them.
+
+    Raises SchemaError for what is not a CustomResourceDefinition.
+    """
     for document in documents if isinstance(documents, list) else [documents]:
         if not isinstance(document, dict):
             raise SchemaError(f"a {_KIND} is an object, not {type_name(document)}")
         items = document.get("items")
         if document.get("kind") in _LISTS and isinstance(items, list):
             # As kubectl get prints several.
-            yield from _definitions(items)
+            yield from definitions(items)
         elif (
             document.get("kind") == _KIND
             and document.get("apiVersion") in _API_VERSIONS

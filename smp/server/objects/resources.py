@@ -13,17 +13,16 @@ The subresources are ``status`` and ``scale``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from operator import attrgetter
 from typing import Final, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from smp.schema.catalog import Catalog, kubernetes
+from smp.schema.catalog import Catalog, bundled_file, kubernetes
+from smp.schema.resource_names import version_sort_key
 from smp.server.errors import UnknownResourceError
 
 FieldPath: TypeAlias = tuple[str, ...]
@@ -41,10 +40,6 @@ VERBS: Final = (
     "watch",
 )
 SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
-
-# Stability levels in the order in which clients prefer them; None is "stable".
-_STABILITY: Final = (None, "beta", "alpha")
-_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 
 
 class ScalePaths(msgspec.Struct, frozen=True):
@@ -216,20 +211,6 @@ def api_version(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
-def version_sort_key(version: str) -> tuple[int, int, int, str]:
-    """Return a key that sorts version names, the preferred version first.
-
-    Go: k8s.io/apimachinery/pkg/version.CompareKubeAwareVersionStrings. Stable versions
-    come before beta and beta before alpha, the newest of each level first; names that
-    are not of this form come last, in alphabetical order.
-    """
-    match = _VERSION.fullmatch(version)
-    if match is None:
-        return len(_STABILITY), 0, 0, version
-    major, stability, minor = match.groups()
-    return _STABILITY.index(stability), -int(major), -int(minor or 0), ""
-
-
 class _Table(msgspec.Struct, frozen=True):
     """The content of resources.json: its source, and each resource in each version."""
 
@@ -240,5 +221,5 @@ class _Table(msgspec.Struct, frozen=True):
 @cache
 def _published() -> tuple[Resource, ...]:
     """Read the table of built-in resources, once."""
-    data = (files("smp.server") / "resources.json").read_bytes()
+    data = bundled_file("resources.json")
     return msgspec.json.decode(data, type=_Table).resources
