@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from shutil import get_terminal_size
 from typing import Final, TypeAlias
 
 import click
 import msgspec
 
-from smp.cli._changes import ValueChange, changes
-from smp.cli._outcomes import ObjectOutcome
-from smp.cli._outputs import YAML_SEPARATOR, yaml_text
+from smp.cli._changes import ValueChange
+from smp.cli._options import Settings
+from smp.cli._outcomes import ObjectOutcome, differences
+from smp.cli._outputs import YAML_SEPARATOR, has_colours, yaml_text
 from smp.documents import dump_json
-from smp.paths import Path
 from smp.values import ABSENT, JSON, JSONObject
 
 # Returns the text of an outcome; the empty text is left out.
@@ -33,20 +35,24 @@ class Format(msgspec.Struct, frozen=True):
     has_summary: bool = False
 
 
-def patch_format(output: str, *, coloured: bool) -> Format:
+def patch_format(settings: Settings) -> Format:
     """Return the format for a command whose result are patches."""
-    match output:
+    if settings.is_for_a_reader:
+        return _for_a_reader(settings)
+    match settings.output:
         case "yaml":
             return Format(_yaml_patch, separator=YAML_SEPARATOR)
         case "json":
             return _RECORDS
         case _:
-            return _format_of_differences(output, coloured=coloured)
+            return _OPERATIONS
 
 
-def object_format(output: str, *, coloured: bool) -> Format:
+def object_format(settings: Settings) -> Format:
     """Return the format for a command whose result are objects."""
-    match output:
+    if settings.is_for_a_reader:
+        return _for_a_reader(settings)
+    match settings.output:
         case "yaml":
             return Format(
                 lambda outcome: yaml_text("", outcome.after), separator=YAML_SEPARATOR
@@ -56,31 +62,49 @@ def object_format(output: str, *, coloured: bool) -> Format:
         case "patch":
             return Format(_yaml_patch, separator=YAML_SEPARATOR)
         case _:
-            return _format_of_differences(output, coloured=coloured)
+            return _OPERATIONS
 
 
-def applied_format(output: str, *, coloured: bool) -> Format:
+def applied_format(settings: Settings) -> Format:
     """Return the format for a command whose result are applied objects."""
-    if output == "json":
+    if settings.output == "json" and not settings.is_for_a_reader:
         return _RECORDS
-    return object_format(output, coloured=coloured)
+    return object_format(settings)
 
 
-def _format_of_differences(output: str, *, coloured: bool) -> Format:
+def _for_a_reader(settings: Settings) -> Format:
     """Return a format that shows the same for a patch and for an object."""
-    if output == "jsonpatch":
-        return Format(lambda outcome: dump_json(outcome.operations) + "\n")
-    # The report is the only format that compares texts by line.
-    from smp.cli._report import report  # noqa: PLC0415  # loads difflib
+    if settings.quiet:
+        return Format(lambda _outcome: "")
+    # These are the only formats that compare texts by line.
+    from smp.cli import _report, _text_diffs  # noqa: PLC0415  # load difflib
 
-    def text(outcome: ObjectOutcome) -> str:
-        lines = []
-        for line in report(outcome):
-            spans = [_styled(*span) if coloured else span[0] for span in line]
-            lines.append("".join(spans) + "\n")
-        return "".join(lines)
+    is_coloured = has_colours(settings.color)
 
-    return Format(text, has_warnings=True, has_summary=True)
+    def formatted(lines: Callable[[ObjectOutcome], Iterable[_report.Line]]) -> Render:
+        def render(outcome: ObjectOutcome) -> str:
+            text = []
+            for line in lines(outcome):
+                spans = [_styled(*span) if is_coloured else span[0] for span in line]
+                text.append("".join(spans) + "\n")
+            return "".join(text)
+
+        return render
+
+    if settings.summary:
+        return Format(formatted(_report.summary), has_summary=True)
+    if settings.output == "unified":
+        return Format(formatted(_text_diffs.unified))
+    if settings.output == "side-by-side":
+        width = get_terminal_size((_WIDTH, 0)).columns
+        return Format(
+            formatted(partial(_text_diffs.side_by_side, width=width)), has_summary=True
+        )
+    return Format(formatted(_report.report), has_warnings=True, has_summary=True)
+
+
+# What diff --side-by-side takes for the width of a file.
+_WIDTH: Final = 130
 
 
 def _styled(text: str, style: str) -> str:
@@ -92,6 +116,9 @@ def _styled(text: str, style: str) -> str:
 
 
 _ATTRIBUTES: Final = frozenset({"bold", "dim"})
+
+
+_OPERATIONS: Final = Format(lambda outcome: dump_json(outcome.operations) + "\n")
 
 
 def _yaml_patch(outcome: ObjectOutcome) -> str:
@@ -123,18 +150,6 @@ def _record(outcome: ObjectOutcome) -> str:
     if outcome.is_applied:
         record["object"] = outcome.after
     return dump_json(record)
-
-
-def differences(outcome: ObjectOutcome) -> list[ValueChange]:
-    """Return what differs between the object before and after."""
-    before, after = outcome.before, outcome.after
-    if isinstance(before, dict) and isinstance(after, dict):
-        return list(changes(before, after, outcome.type_))
-    if not outcome.differs:
-        return []
-    old = ABSENT if outcome.creates else before
-    new = ABSENT if outcome.removes else after
-    return [ValueChange(Path(), old, new)]
 
 
 def _change(change: ValueChange) -> JSON:

@@ -39,6 +39,9 @@ _COMPILED: Final = b"\x78\xda"
 WITHOUT_SCHEMA: Final = Schema.inline("any")
 
 
+READER_OUTPUTS: Final = ("report", "unified", "side-by-side")
+
+
 class Settings(msgspec.Struct, frozen=True):
     """The shared options of one run."""
 
@@ -54,6 +57,13 @@ class Settings(msgspec.Struct, frozen=True):
     validate: Validation = "warn"
     max_bytes: int = MAX_BYTES
     jobs: int = 0
+    summary: bool = False
+    quiet: bool = False
+
+    @property
+    def is_for_a_reader(self) -> bool:
+        """Whether the output is for a reader, who must not see secrets."""
+        return self.summary or self.quiet or self.output in READER_OUTPUTS
 
 
 class Sources(msgspec.Struct):
@@ -192,6 +202,17 @@ _MERGE: Final[tuple[Decorator, ...]] = (
         "7396 and warn.",
     ),
     click.option(
+        "--summary",
+        is_flag=True,
+        help="Print a line for each object, and how many there are.",
+    ),
+    click.option(
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="Print nothing but errors; the exit code is the result.",
+    ),
+    click.option(
         "--show-secrets", is_flag=True, help="Do not mask the values of Secrets."
     ),
     click.option(
@@ -218,7 +239,8 @@ _MERGE: Final[tuple[Decorator, ...]] = (
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         show_default=True,
-        help="Colours in reports; auto: on a terminal, unless NO_COLOR is set.",
+        help="Colours in what is for a reader; auto: on a terminal, unless NO_COLOR "
+        "is set.",
     ),
 )
 

@@ -7,18 +7,20 @@ from typing import Final, Literal
 
 import msgspec
 
+from smp.cli._changes import ValueChange, changes
 from smp.cli._identity import Identity
 from smp.cli._objects import Entry
 from smp.cli._options import Settings
 from smp.cli._secrets import Masks
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import DocumentError
+from smp.paths import Path
 from smp.schema.model import Schema, Type
 from smp.strategic import apply_patch
 from smp.three_way import three_way_apply, unknown_field_warnings
 from smp.unions import Change
 from smp.update import updated
-from smp.values import JSON, JSONObject, as_object, same
+from smp.values import ABSENT, JSON, JSONObject, as_object, same
 
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
@@ -72,6 +74,11 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         return self.identity.label or self.place
 
     @property
+    def old_label(self) -> str:
+        """The object before, for a reader."""
+        return self.label
+
+    @property
     def creates(self) -> bool:
         """Whether there was no object before."""
         return self.before is None
@@ -111,6 +118,18 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         from smp.json_patch import diff  # noqa: PLC0415  # see above
 
         return [*diff(self.before, self.after)]
+
+
+def differences(outcome: ObjectOutcome) -> list[ValueChange]:
+    """Return what differs between the object before and after."""
+    before, after = outcome.before, outcome.after
+    if isinstance(before, dict) and isinstance(after, dict):
+        return list(changes(before, after, outcome.type_))
+    if not outcome.differs:
+        return []
+    old = ABSENT if outcome.creates else before
+    new = ABSENT if outcome.removes else after
+    return [ValueChange(Path(), old, new)]
 
 
 class Versions(msgspec.Struct, frozen=True):

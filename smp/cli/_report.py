@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
-from smp.cli._outcomes import ObjectOutcome
+from smp.cli._outcomes import ObjectOutcome, differences
 from smp.documents import dump_yaml
 from smp.paths import Path
 from smp.three_way import LAST_APPLIED
@@ -36,10 +36,24 @@ _CONTEXT: Final = 2
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
+def heading(outcome: ObjectOutcome) -> Line:
+    """Return the line that says what happens to an object."""
+    verdict = _VERDICTS[outcome.verdict]
+    return [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
+
+
+def summary(outcome: ObjectOutcome) -> Iterator[Line]:
+    """Yield what happens to an object, and how many values of it change, as a line."""
+    line = heading(outcome)
+    if outcome.verdict == "changed":
+        count = len(differences(outcome))
+        line.append((f" ({count} difference{'s' if count != 1 else ''})", ""))
+    yield line
+
+
 def report(outcome: ObjectOutcome) -> Iterator[Line]:
     """Yield what changes in an object and why, and an empty line."""
-    verdict = _VERDICTS[outcome.verdict]
-    yield [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
+    yield heading(outcome)
     notes = (outcome.kind_note, *outcome.notes)
     for note in filter(None, notes):
         yield [(f"  {printable(note)}", _NOTE)]
@@ -50,17 +64,14 @@ def report(outcome: ObjectOutcome) -> Iterator[Line]:
 
 
 def _changes(outcome: ObjectOutcome) -> Iterator[Line]:
-    before, after = outcome.before, outcome.after
     if outcome.creates:
-        yield from _block("+", after)
+        yield from _block("+", outcome.after)
     elif outcome.removes:
-        yield from _block("-", before)
-    elif isinstance(before, dict) and isinstance(after, dict):
+        yield from _block("-", outcome.before)
+    else:
         pruned = _pruned(outcome)
-        for change in changes(before, after, outcome.type_):
+        for change in differences(outcome):
             yield from _change(change, is_pruned=str(change.path) in pruned)
-    elif outcome.differs:
-        yield from _change(ValueChange(Path(), before, after), is_pruned=False)
 
 
 def _pruned(outcome: ObjectOutcome) -> set[str]:

@@ -182,7 +182,7 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
         totals.verdicts["failed"] += 1
         _report(failure.blocks)
     format_ = work.format
-    progress = _Progress(len(rows))
+    progress = _Progress(len(rows), is_wanted=not settings.quiet)
     is_first = True
     kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
@@ -192,10 +192,15 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
         totals.faulty += result.is_faulty
         progress.step()
         messages = result.messages
+        kind_note = result.kind_note
+        if settings.quiet:
+            kind_note = ""
+            if result.verdict != "failed":
+                messages = ()
         # What concerns all objects of a kind is reported once.
-        if result.kind_note and result.kind_note not in kind_notes:
-            kind_notes.add(result.kind_note)
-            messages = (printable(f"smp: note: {result.kind_note}"), *messages)
+        if kind_note and kind_note not in kind_notes:
+            kind_notes.add(kind_note)
+            messages = (printable(f"smp: note: {kind_note}"), *messages)
         if messages:
             progress.clear()
             _report(messages)
@@ -206,6 +211,8 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
     inputs.close()
     write(format_.empty if is_first else format_.closing)
 
+    if settings.quiet:
+        return totals
     inputs.report_skipped()
     summary = totals.summary(len(inputs.skipped))
     if format_.has_summary:
@@ -270,13 +277,14 @@ def _size(row: Row) -> int:
 class _Progress:
     """How far a run is, on a terminal and only where it takes long."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, is_wanted: bool) -> None:
         self._total = total
         self._done = 0
         self._is_shown = False
         self._next = monotonic() + _PATIENCE
         # It is None where the caller closed it.
-        self._is_wanted = sys.stderr is not None and sys.stderr.isatty()
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._is_wanted = is_wanted and is_terminal
 
     def step(self) -> None:
         """Count an object."""

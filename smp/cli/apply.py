@@ -14,6 +14,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Object, Pairing, annotations_of
 from smp.cli._options import (
     FILE,
+    READER_OUTPUTS,
     Schemas,
     Settings,
     merge_options,
@@ -21,7 +22,6 @@ from smp.cli._options import (
     validate_option,
 )
 from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_outcome
-from smp.cli._outputs import has_colours
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
@@ -68,7 +68,7 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
 )
 @profile_option
 @validate_option
-@merge_options("yaml", "json", "jsonpatch", "patch", "report")
+@merge_options("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -86,8 +86,8 @@ def command(
     printed as it would be created. The annotation with the last-applied configuration
     is updated where the live object has it. -o jsonpatch prints what changes the live
     object (RFC 6902), -o patch what leads a server to the result, -o json all that is
-    known of each object, -o report what changes and why. Only the report masks the
-    values of Secrets.
+    known of each object, -o report what changes and why. Only the outputs for a reader
+    (report, unified, side-by-side) mask the values of Secrets.
     """
     inputs = Inputs(settings.max_bytes)
     entries = inputs.entries(new_paths)
@@ -105,7 +105,7 @@ def command(
     # Without --prune kubectl apply leaves alone what is not in the configuration.
     inputs.skip(live.unpaired(), "live, but not in the new configuration")
     inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
-    output = applied_format(settings.output, coloured=has_colours(settings.color))
+    output = applied_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
     ctx.exit(totals.exit_code(found=totals.is_failed_by(settings)))
 
@@ -156,7 +156,7 @@ def _outcome(
     outcome = msgspec.structs.replace(
         outcome.with_faults(row.notes), is_applied=True, kind_note=note
     )
-    if settings.output == "report":
+    if settings.is_for_a_reader:
         return outcome
     # The other formats print the object with its values. They are put back only here,
     # so that no error of the operation can show one.

@@ -12,7 +12,14 @@ from smp.cli._formats import patch_format
 from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Pairing
-from smp.cli._options import FILE, Schemas, Settings, merge_options, profile_option
+from smp.cli._options import (
+    FILE,
+    READER_OUTPUTS,
+    Schemas,
+    Settings,
+    merge_options,
+    profile_option,
+)
 from smp.cli._outcomes import (
     ObjectOutcome,
     Versions,
@@ -21,7 +28,6 @@ from smp.cli._outcomes import (
     removed_outcome,
     unknown_field_messages,
 )
-from smp.cli._outputs import has_colours
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.strategic import two_way_patch
@@ -64,7 +70,7 @@ from smp.strategic import two_way_patch
     "objects.",
 )
 @profile_option
-@merge_options("yaml", "json", "jsonpatch", "report")
+@merge_options("yaml", "json", "jsonpatch", *READER_OUTPUTS)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -114,7 +120,7 @@ def command(
     else:
         rows += [Row(entry, is_removed=True) for entry in originals.unpaired()]
     inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
-    output = patch_format(settings.output, coloured=has_colours(settings.color))
+    output = patch_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
     found = totals.differs or totals.is_failed_by(settings)
     ctx.exit(totals.exit_code(found=found))

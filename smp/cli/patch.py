@@ -12,9 +12,14 @@ from smp.cli._errors import Failure
 from smp.cli._formats import object_format
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
-from smp.cli._options import FILE, Schemas, Settings, merge_options
+from smp.cli._options import (
+    FILE,
+    READER_OUTPUTS,
+    Schemas,
+    Settings,
+    merge_options,
+)
 from smp.cli._outcomes import ObjectOutcome, unknown_field_messages
-from smp.cli._outputs import has_colours
 from smp.cli._run import Row, Work, run
 from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
@@ -50,7 +55,7 @@ class Patched(msgspec.Struct, frozen=True):
     show_default=True,
     help="Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch (RFC 6902).",
 )
-@merge_options("yaml", "json", "jsonpatch", "report")
+@merge_options("yaml", "json", "jsonpatch", *READER_OUTPUTS)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -63,7 +68,8 @@ def command(
     """Print every object of TARGET with the patch applied.
 
     A strategic merge patch needs objects of known kinds; the other types patch any
-    document. Only the report masks the values of Secrets.
+    document. Only the outputs for a reader (report, unified,
+    side-by-side) mask the values of Secrets.
     """
     inputs = Inputs(settings.max_bytes)
     if text is not None and patch_file is None:
@@ -84,7 +90,7 @@ def command(
         schemas=Schemas(settings, inputs),
         settings=settings,
     )
-    output = object_format(settings.output, coloured=has_colours(settings.color))
+    output = object_format(settings)
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
     rows = [Row(entry) for entry in entries]
     totals = run(rows, Work(compute, output), inputs, settings)
@@ -117,8 +123,11 @@ def _outcome(
 
     before, after = target.value, patched.value
     # The other formats print the object, which has to keep its values.
-    is_report = settings.output == "report"
-    if is_report and isinstance(before, dict) and isinstance(after, dict):
+    if (
+        settings.is_for_a_reader
+        and isinstance(before, dict)
+        and isinstance(after, dict)
+    ):
         masks = Masks(
             {"before": before, "after": after}, show_secrets=settings.show_secrets
         )
