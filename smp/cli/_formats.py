@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from shutil import get_terminal_size
 from typing import Final, TypeAlias
 
 import click
@@ -96,6 +95,8 @@ def _for_a_reader(settings: Settings) -> Format:
     if settings.output == "unified":
         return Format(formatted(_text_diffs.unified))
     if settings.output == "side-by-side":
+        from shutil import get_terminal_size  # noqa: PLC0415  # loads compression
+
         width = get_terminal_size((_WIDTH, 0)).columns
         return Format(
             formatted(partial(_text_diffs.side_by_side, width=width)), has_summary=True
