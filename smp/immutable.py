@@ -41,6 +41,7 @@ from smp.values import (
     as_list,
     as_object,
     as_text,
+    printed,
     same,
 )
 from smp.violations import Reason, Violation
@@ -144,8 +145,9 @@ def changed_immutable_fields(
         # A server moves stringData into data first (Go: core/v1 conversion).
         data = {**as_object(_at(new, ("data",)))}
         for name, text in as_object(_at(new, ("stringData",))).items():
-            encoded = b2a_base64(as_text(text).encode(), newline=False)
-            data[name] = encoded.decode()
+            # Half of a surrogate pair, which no request can have, changes data as well.
+            encoded = as_text(text).encode(errors="surrogatepass")
+            data[name] = b2a_base64(encoded, newline=False).decode()
         new = {**new, "data": data}
     violations: list[Violation] = []
     for each in rules:
@@ -283,12 +285,17 @@ _SUFFIXES: Final = {
 }
 
 
+# Longer ones are compared as texts: Decimal has a largest number, Go has none.
+_LONGEST: Final = 100
+
+
 def _amount(value: JSON | Absent) -> Decimal | None:
     """Return the amount of a quantity (Go: resource.ParseQuantity), or None."""
     if isinstance(value, (bool, Absent)) or not isinstance(value, (str, int, float)):
         return None
-    match = _QUANTITY.fullmatch(str(value))
-    if match is None:
+    text = printed(value)
+    match = _QUANTITY.fullmatch(text)
+    if match is None or len(text) > _LONGEST:
         return None
     # Few updates change a quantity in another form.
     from decimal import Decimal  # noqa: PLC0415  # see above
@@ -321,7 +328,7 @@ def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
         return
     seconds: dict[str, Allowed] = {"tolerationSeconds": None}
     for toleration in before:
-        key = as_object(toleration).get("key")
+        key = as_text(as_object(toleration).get("key"))
         if key in _ADDED_TOLERATIONS:
             others = [as_object(each) for each in after]
             keys = [e.get("key") for e in others if e.get("effect") in _EVICTING]

@@ -88,7 +88,8 @@ def three_way_apply(
     )
     patch = computed.patch
     leftovers: list[Path] = []
-    if computed.deletes_in_new:
+    # A deletion can also become a part of a new element that has the same merge key.
+    if computed.deletes_in_new or computed.ambiguous:
         patch, leftovers = strategic.without_leftovers(live, patch, lenient)
     # What an API server does with it: apply, normalize, validate.
     patched = strategic.apply_patch(live, patch, lenient)
@@ -113,9 +114,10 @@ def three_way_apply(
         result,
         lenient,
     )
+    # In the order of servers: an update first has to lead to a valid object.
     violations = (
-        *changed_immutable_fields(live, result, schema),
         *update.violations,
+        *changed_immutable_fields(live, result, schema),
     )
     warnings: list[ApplyWarning] = []
     if last_applied is None:

@@ -246,7 +246,7 @@ def _judged(
             changes = tuple([_decoded_change(change) for change in changes])
         violations = update.violations
         if old is not None and options.immutable_fields:
-            violations = (*changed_immutable_fields(old, new, schema), *violations)
+            violations = (*violations, *changed_immutable_fields(old, new, schema))
         if violations:
             raise InvalidError(violations)
         # They are about a normalization, so a refused request has none of them.

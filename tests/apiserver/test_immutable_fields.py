@@ -12,7 +12,7 @@ import pytest
 import smp
 from smp import handler
 from smp.immutable import changed_immutable_fields
-from smp.values import JSONObject
+from smp.values import JSON, JSONObject
 from tests.support.paths import ROOT
 
 TABLE = msgspec.json.decode(
@@ -143,3 +143,31 @@ def test_arguments_are_not_changed() -> None:
     before = deepcopy(new)
     assert codes(old, new, "apps/v1 Deployment") == ["spec.selector"]
     assert (old, new) == (DEPLOYMENT, before)
+
+
+def test_tolerations_with_keys_of_any_type_are_compared() -> None:
+    schema = smp.kubernetes().schema("v1", "Pod")
+    live: JSONObject = {"spec": {"tolerations": [{"key": ["a"]}]}}
+    new: JSONObject = {"spec": {"tolerations": [{"key": "a"}]}}
+    (violation,) = changed_immutable_fields(live, new, schema)
+    assert str(violation.path) == "spec.tolerations"
+
+
+def test_text_that_is_no_unicode_changes_a_secret() -> None:
+    schema = smp.kubernetes().schema("v1", "Secret")
+    live: JSONObject = {"immutable": True}
+    new: JSONObject = {"immutable": True, "stringData": {"a": "\ud800"}}
+    (violation,) = changed_immutable_fields(live, new, schema)
+    assert str(violation.path) == "data"
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 2_000_000 + "e999", 10**5_000], ids=["text", "integer"]
+)
+def test_quantities_of_any_length_are_compared(text: JSON) -> None:
+    schema = smp.kubernetes().schema("v1", "Pod")
+    live: JSONObject = {"spec": {"overhead": {"cpu": text}}}
+    assert changed_immutable_fields(live, deepcopy(live), schema) == ()
+    assert changed_immutable_fields(live, {"spec": {"overhead": {}}}, schema)
+    others: JSONObject = {"spec": {"overhead": {"cpu": "9" * 2_000_000 + "e998"}}}
+    assert changed_immutable_fields(live, others, schema)

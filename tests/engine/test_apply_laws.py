@@ -17,6 +17,7 @@ from smp.update import updated
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, same
 from tests.support.makers import Maker
 from tests.support.makers.subjects import subjects
+from tests.support.repeated_keys import random_case
 from tests.support.strategies import seeds
 
 DEPLOYMENT: Final = smp.kubernetes().schema("apps/v1", "Deployment")
@@ -173,6 +174,25 @@ def test_no_directive_goes_into_a_value_that_is_new_to_live(seed: int) -> None:
     except SmpError:
         return
     live = triple.live
+    assert (
+        strategic.leftover_directives(live, result.patch, result.object, schema) == []
+    )
+
+
+@law
+@given(seeds)
+def test_repeated_merge_keys_put_no_directive_into_a_new_element(seed: int) -> None:
+    case = random_case(seed)
+    documents, schema = case.documents, case.subject.schema
+    base = as_object(documents["original"])
+    live = as_object(documents.get("current", base))
+    try:
+        result = smp.three_way_apply(
+            base, as_object(documents["modified"]), live, schema, profile="off"
+        )
+    except SmpError:
+        return
+    assert same(smp.apply_patch(live, result.patch, schema), result.object)
     assert (
         strategic.leftover_directives(live, result.patch, result.object, schema) == []
     )

@@ -64,7 +64,9 @@ def test_two_new_members_are_an_error(
     # A create adds nothing to what was there: validation says what is wrong.
     assert normalize_unions(None, both, schema, profile=profile).object == both
     violations = validate_unions(None, both, schema, profile=profile)
-    assert [(str(v.path), v.code) for v in violations] == [(second, "union-several")]
+    found = [(str(violation.path), violation.code) for violation in violations]
+    # Servers accept several states of a container, and do not validate that.
+    assert found == ([(second, "union-several")] if union.validated else [])
 
 
 @pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
