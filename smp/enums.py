@@ -32,18 +32,24 @@ def validate_enums(
     if not isinstance(obj, dict):
         require_plain(obj)
     type_ = schema.type
-    if isinstance(type_, ScalarType) and type_.enum and not _has(type_.enum, obj):
-        return (unsupported(Path(), obj, type_.enum, warning=lenient),)
+    if isinstance(type_, ScalarType) and type_.enum and not _allows(type_, obj):
+        return (_unsupported(Path(), obj, type_, warning=lenient),)
     rule = EnumRule(ratchet=False, lenient=lenient)
     Walk(plan_of(schema.types, _ENUMS), [rule]).run(ABSENT, obj, type_)
     return tuple(rule.violations)
 
 
-def _has(enum: tuple[JSON, ...], value: JSON) -> bool:
-    for allowed in enum:  # noqa: SIM110  (a generator is slow where this is compiled)
+def _allows(type_: ScalarType, value: JSON) -> bool:
+    for allowed in type_.enum:
         if same(value, allowed):
             return True
-    return False
+    return type_name(value) in type_.or_any
+
+
+def _unsupported(
+    path: Path, value: JSON, type_: ScalarType, *, warning: bool
+) -> Violation:
+    return unsupported(path, value, type_.enum, or_any=type_.or_any, warning=warning)
 
 
 class EnumInterest(Interest):
@@ -73,7 +79,7 @@ class EnumRule(Rule):
         self, place: Place, step: Step, value: JSON, old: JSON | Absent, facts: object
     ) -> None:
         """Judge a value by the enum of its type."""
-        if not isinstance(facts, ScalarType) or _has(facts.enum, value):
+        if not isinstance(facts, ScalarType) or _allows(facts, value):
             return
         # A Go client cannot leave out the empty string of a field without omitempty.
         # An element, or the value of a map, is not a declared field.
@@ -88,7 +94,7 @@ class EnumRule(Rule):
         if self._ratchet and (same(value, old) or place.shared):
             return
         self.violations.append(
-            unsupported(place.path / step, value, facts.enum, warning=self._lenient)
+            _unsupported(place.path / step, value, facts, warning=self._lenient)
         )
 
 

@@ -59,12 +59,22 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 def unsupported(
-    path: Path, value: JSON, supported: Iterable[JSON], *, warning: bool = False
+    path: Path,
+    value: JSON,
+    supported: Iterable[JSON],
+    *,
+    or_any: Iterable[str] = (),
+    warning: bool = False,
 ) -> Violation:
-    """Make the violation of a value that is not supported (Go: field.NotSupported)."""
+    """Make the violation of a value that is not supported (Go: field.NotSupported).
+
+    All values of the JSON types ``or_any`` are supported as well.
+    """
     is_scalar = not isinstance(value, str | dict | list)
     message = f"Unsupported value: {printed(value) if is_scalar else _quoted(value)}"
-    listing = ", ".join(_quoted(printed(allowed)) for allowed in supported)
+    names = [_quoted(printed(allowed)) for allowed in supported]
+    names += [f"any {json_type}" for json_type in or_any]
+    listing = ", ".join(names)
     if listing:
         message += f": supported values: {listing}"
     return Violation(

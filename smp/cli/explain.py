@@ -267,6 +267,8 @@ def _facts(field: Field, description: Description) -> JSONObject:
         type_ = type_.items
     if isinstance(type_, ScalarType):
         facts["enum"] = [*type_.enum]
+        if type_.or_any:
+            facts["or_any"] = [*type_.or_any]
     return facts
 
 

@@ -13,8 +13,9 @@ A type document (TYPE) is a string or an object:
     free-form data: any JSON, merged by RFC 7396
 ``"#NAME"``
     the named type NAME
-``{"type": SCALAR, "enum": [VALUE]}``
-    a scalar with an enum
+``{"type": SCALAR, "enum": [VALUE], "or_any": [JSON_TYPE]}``
+    a scalar with an enum; with ``or_any``, every value of these JSON types is allowed
+    as well
 ``{"items": TYPE, "list_type": "map", "map_keys": [NAME]}``
     a list
 ``{"fields": {NAME: FIELD}, "values": TYPE, "any": true}``
@@ -24,8 +25,9 @@ A type document (TYPE) is a string or an object:
 A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "key":
 "name"}`` where the field has a patch strategy or a patch merge key of its own. Objects
 may also have ``map_type``, ``embedded`` (a whole Kubernetes object), ``unions`` as
-their source published them, and ``profile``, which applies to those of the unions that
-have no profile of their own.
+their source published them, with ``required``, the names of the fields that have to be
+set, and ``profile``, which applies to those of the unions that have no profile of their
+own.
 
 This module is compiled with mypyc (hatch_build.py). ``Type.field``, ``Field.type`` and
 ``Type.items`` are on the hot path of every engine: they are asked for each member of
@@ -177,11 +179,20 @@ class Type:
 
 
 class ScalarType(Type):
-    """A string, integer, number, boolean or int-or-string, maybe with an enum."""
+    """A string, integer, number, boolean or int-or-string, maybe with an enum.
 
-    __slots__ = ("enum", "name")
+    ``or_any`` are the JSON types whose values the enum does not restrict.
+    """
 
-    def __init__(self, name: str, enum: tuple[JSON, ...], others: Field | None) -> None:
+    __slots__ = ("enum", "name", "or_any")
+
+    def __init__(
+        self,
+        name: str,
+        others: Field | None,
+        enum: tuple[JSON, ...] = (),
+        or_any: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(others)
         if name not in SCALARS:
             raise SchemaError(
@@ -190,6 +201,7 @@ class ScalarType(Type):
             )
         self.name = name
         self.enum = enum
+        self.or_any = or_any
 
     def __repr__(self) -> str:
         return _representation("ScalarType", name=self.name, enum=self.enum)
@@ -260,6 +272,7 @@ class ObjectType(Type):
     __slots__ = (
         "_profile",
         "_published_unions",
+        "_required",
         "_unions",
         "embedded",
         "map_type",
@@ -280,6 +293,7 @@ class ObjectType(Type):
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
         self._published_unions: JSON = document.get("unions", [])
+        self._required = as_list(document.get("required"))
         self._profile = str(document.get("profile", ""))
         self._unions: tuple[UnionGroup, ...] | None = None
 
@@ -291,16 +305,10 @@ class ObjectType(Type):
         the fields; only when they are asked for, so that a merge can do without them.
         """
         if self._unions is None:
-            # Only an enum in the field's own document counts: a reference to a named
-            # type is not followed, so that reading unions links no types.
-            declared = self._fields.declared
-            enums: dict[str, list[JSON]] = {}
-            for name, document in declared.items():
-                facets = as_object(document)
-                type_document = as_object(facets.get("is", document))
-                enums[name] = as_list(type_document.get("enum"))
             groups = []
-            for group in read_unions(self._published_unions, enums, declared):
+            for group in read_unions(
+                self._published_unions, self._fields.declared, self._required
+            ):
                 profile = group.profile or self._profile
                 groups.append(msgspec.structs.replace(group, profile=profile))
             self._unions = tuple(groups)
@@ -428,12 +436,13 @@ class Types:
                 return self.named(document[1:])
             if document == "any":
                 return ANY
-            return ScalarType(document, (), self.unknown)
+            return ScalarType(document, self.unknown)
         if "items" in document:
             return ListType(document, self)
         if "type" in document:
             enum = tuple(as_list(document.get("enum")))
-            return ScalarType(str(document["type"]), enum, self.unknown)
+            or_any = tuple(str(name) for name in as_list(document.get("or_any")))
+            return ScalarType(str(document["type"]), self.unknown, enum, or_any)
         return ObjectType(name, document, self)
 
     def with_policy(self, unknown_fields: UnknownFields) -> Types:

@@ -21,7 +21,7 @@ from typing import Final
 
 from smp.schema.enum_listing import listing
 from smp.schema.model import Loader, TypeDocument
-from smp.values import JSON, JSONObject, as_object
+from smp.values import JSON, JSONObject, as_list, as_object
 
 REFERENCE_PREFIX: Final = "#/components/schemas/"
 
@@ -33,6 +33,7 @@ _FACETS: Final = {
     "list_type": "x-kubernetes-list-type",
     "map_keys": "x-kubernetes-list-map-keys",
     "map_type": "x-kubernetes-map-type",
+    "required": "required",
     "strategy": "x-kubernetes-patch-strategy",
     "unions": "x-kubernetes-unions",
 }
@@ -101,6 +102,10 @@ def write_schema(document: JSON) -> JSONObject:
     """Return the schema of a type document, or of the document of a field."""
     if not isinstance(document, dict):
         return _simple_schema(str(document))
+    if "or_any" in document:
+        # A scalar of which only some JSON types have an enum.
+        branches: list[JSON] = [{"type": name} for name in as_list(document["or_any"])]
+        return {"anyOf": [*branches, {"enum": document["enum"]}]}
     # In the document of a field, the facets beside "is"; in that of a type, its own.
     facets: JSONObject = {}
     for name, value in document.items():

@@ -182,7 +182,7 @@ def _with_unions(
     kept: JSONArray = []
     for union in as_list(document.get("unions")):
         try:
-            (group,) = read_unions([union], {})
+            (group,) = read_unions([union])
         except SchemaError:
             # A published union that cannot be read stays, and raises where it is read.
             kept.append(union)
@@ -199,7 +199,7 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
     in 1.31). The values that would select the missing members select no member there.
     """
     try:
-        (group,) = read_unions([union], {})
+        (group,) = read_unions([union])
     except SchemaError as error:
         raise error.at(path) from None
     # Members may be missing; without its discriminator a union has no meaning.

@@ -13,7 +13,7 @@ Its first draft of 2022, on a struct::
      "fields-to-discriminateBy":
          {FIELD: {"discriminatorValue": VALUE, "optional": BOOL}}}
 
-Its final text, on the property that is the discriminator::
+Its final text, on the property that is the discriminator, alone or in a list::
 
     {"fieldMembers": {VALUE: {"name": FIELD, "optional": BOOL} | null}}
 
@@ -32,23 +32,23 @@ An overlay (smp.schema.overlay)::
      "forbidden": TEXT, "profile": PROFILE, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and
-``deduce-invalid-discriminator`` are read as aliases.
+``deduce-invalid-discriminator`` are read as aliases. In every shape, ``default`` is the
+value of a discriminator that is absent: a schema publishes it on the property, and
+smp.schema.sources.openapi adds it to the union.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from smp.errors import SchemaError
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_object, type_name
-
-Enums: TypeAlias = Mapping[str, Sequence[JSON]]
+from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
 _EXTENSION: Final = "x-kubernetes-unions"
 _DEDUCE: Final = (
@@ -143,36 +143,62 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
 
 
 def read_unions(
-    published: JSON, enums: Enums, fields: Collection[str] | None = None
+    published: JSON,
+    fields: Mapping[str, JSON] | None = None,
+    required: Sequence[JSON] = (),
 ) -> tuple[UnionGroup, ...]:
     """Read the unions of one object type.
 
-    ``published`` is the list of unions in any of the shapes above, ``enums`` has the
-    enum of each field, and ``fields`` the names of all fields, or None to skip the
-    check that members are fields. Raises SchemaError (code invalid-union), whose
-    message names every problem at once.
+    ``published`` is the list of unions in any of the shapes above, ``fields`` has the
+    documents of all fields by their names (smp.schema.model), or is None to skip the
+    checks against them, and ``required`` names the fields that have to be set. Raises
+    SchemaError (code invalid-union), whose message names every problem at once.
     """
     if not isinstance(published, list):
         raise _invalid(f"unions must be a list, not {type_name(published)}")
-    groups = tuple(_read_union(union, enums) for union in published)
+    groups = tuple(_read_union(union, fields or {}) for union in published)
     problems = [*_contradictions(groups)]
     for group in groups:
+        field = group.discriminator
+        if group.default and group.default not in (group.allowed or [group.default]):
+            problems.append(
+                f"the default {group.default!r} is not a value of {field!r}"
+            )
+        if fields is None:
+            continue
+        unknown = [name for name in group.fields if name not in fields]
+        problems += [f"field {name!r} not found" for name in dict.fromkeys(unknown)]
+        # KEP-1027, Go Markers: "This field MUST be an enum defined as a string". A
+        # field that refers to a named type is not followed: reading links no types.
+        type_ = _type_of(fields, field)
+        scalar = type_.get("type")
+        if scalar in ("boolean", "int-or-string", "integer", "number"):
+            problems.append(
+                f"the discriminator {field!r} is of type {scalar}, not string"
+            )
         # A value that the discriminator can never have would never select its member.
-        enum = enums.get(group.discriminator)
-        for value in group.by_value:
-            if enum and value not in enum:
-                field = group.discriminator
-                problems.append(f"the value {value!r} is not in the enum of {field!r}")
-        if fields is not None:
-            unknown = [name for name in group.fields if name not in fields]
-            names = dict.fromkeys(unknown)
-            problems += [f"field {name!r} not found" for name in names]
+        enum = as_list(type_.get("enum"))
+        never = [value for value in group.by_value if enum and value not in enum]
+        problems += [f"the value {v!r} is not in the enum of {field!r}" for v in never]
+        # No other member could be chosen. KEP-1027 of 2019: "fields must be optional
+        # (beside the discriminator)".
+        names = [name for name in group.names if name in required]
+        problems += [f"the member {name!r} is a required field" for name in names]
     if problems:
         raise _invalid("; ".join(problems))
     return groups
 
 
-def _read_union(union: JSON, enums: Enums) -> UnionGroup:
+def _type_of(fields: Mapping[str, JSON], name: str) -> JSONObject:
+    """Return the type document of a scalar field as an object; empty for others."""
+    document = fields.get(name)
+    # A field with facets of its own has its type under "is".
+    if isinstance(document, dict):
+        document = document.get("is", document)
+    return as_object({"type": document} if isinstance(document, str) else document)
+
+
+def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
     if not isinstance(union, dict):
         raise _invalid(f"a union must be an object, not {type_name(union)}")
     shapes = [shape for shape in _SHAPES if shape in union]
@@ -181,7 +207,7 @@ def _read_union(union: JSON, enums: Enums) -> UnionGroup:
     shape = shapes[0]
     members = _SHAPES[shape](union[shape], shape)
     discriminator = _text(union.get("discriminator", ""))
-    enum = enums.get(discriminator, ()) if discriminator else ()
+    enum = as_list(_type_of(fields, discriminator).get("enum"))
 
     # The values that the discriminator may have come from its enum, from the keys of
     # fieldMembers (KEP-1027: a key whose value is null selects no member), and from an
@@ -247,6 +273,11 @@ def _members_by_value(published: JSON, shape: str) -> tuple[Member, ...]:
         if isinstance(facets, dict):
             optional = facets.get("optional") is True
             members.append(Member(_text(facets.get("name")), value, optional))
+        elif facets is not None:
+            raise _invalid(
+                f"{shape}: the member of {value!r} is an object with a name, or null,"
+                f" not {type_name(facets)}"
+            )
     return tuple(members)
 
 

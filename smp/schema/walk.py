@@ -565,7 +565,10 @@ class Walk:
             was = old.get(name, ABSENT)
             if value is was and not self._whole and not node.unchanged:
                 continue
-            below = node.member(name)
+            try:
+                below = node.member(name)
+            except SchemaError as error:
+                raise error.at(place.path / name) from None
             if below is None:
                 if self._everything and not self._keeps_unknown(place, name, value):
                     changed = {} if changed is None else changed
@@ -626,7 +629,10 @@ class Walk:
             raise RecursionError
         self._levels -= 1
         result: JSON = new
-        items = node.items()
+        try:
+            items = node.items()
+        except SchemaError as error:
+            raise error.at(place.path) from None
         if items is not None and self._enter(place, node):
             guessed = place.guessed or not node.keys
             changed: dict[int, JSON] | None = None

@@ -71,6 +71,9 @@ def discriminator_value(
     value = obj.get(union.discriminator) if union.discriminator else None
     if isinstance(value, str) and value:
         return value
+    # An API server sets the default where the discriminator is absent, or null.
+    if value is None and union.default:
+        return union.default
     # KEP-1027: "" counts only where it is one of the discriminator's values.
     if profile.empty_is_a_value:
         if "" in (union.allowed or ()):

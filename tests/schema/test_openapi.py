@@ -272,7 +272,7 @@ def test_a_union_on_its_discriminator_moves_to_the_object() -> None:
             ".x-kubernetes-list-map-keys",
             "invalid-schema",
         ),
-        ({"x-kubernetes-map-type": None}, ".x-kubernetes-map-type", "invalid-schema"),
+        ({"x-kubernetes-map-type": 1}, ".x-kubernetes-map-type", "invalid-schema"),
         (
             {"x-kubernetes-patch-strategy": "merge,replace"},
             ".x-kubernetes-patch-strategy",
@@ -304,6 +304,16 @@ def test_a_union_on_its_discriminator_moves_to_the_object() -> None:
             "invalid-schema",
         ),
         ({"x-kubernetes-unions": ["type"]}, ".x-kubernetes-unions", "invalid-schema"),
+        (
+            {"type": "object", "x-kubernetes-unions": {"fieldMembers": {}}},
+            ".x-kubernetes-unions",
+            "invalid-schema",
+        ),
+        (
+            {"type": "string", "anyOf": [{"enum": "A"}]},
+            ".anyOf[0].enum",
+            "invalid-schema",
+        ),
         ({"enum": "a"}, ".enum", "invalid-schema"),
         (
             {"x-kubernetes-group-version-kind": {}},

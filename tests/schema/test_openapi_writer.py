@@ -80,6 +80,19 @@ TYPES: dict[str, TypeDocument] = {
             },
         ),
         (
+            {"fields": {"a": "string"}, "required": ["a"], "unions": UNIONS},
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}},
+                "required": ["a"],
+                "x-kubernetes-unions": UNIONS,
+            },
+        ),
+        (
+            {"type": "int-or-string", "enum": ["auto"], "or_any": ["integer"]},
+            {"anyOf": [{"type": "integer"}, {"enum": ["auto"]}]},
+        ),
+        (
             {"is": {"items": "string"}, "strategy": "merge"},
             {
                 "type": "array",

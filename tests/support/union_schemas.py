@@ -11,8 +11,8 @@ from smp.values import JSON, JSONObject
 
 MAP: Final[JSONObject] = {"a": "A", "b": "B"}
 STRING: Final[JSONObject] = {"type": "string"}
-FIELDS: Final[dict[str, list[JSON]]] = {name: [] for name in ("a", "b", "c", "d", "e")}
-"""The fields of the type that has a union, each with its enum."""
+FIELDS: Final[dict[str, JSON]] = dict.fromkeys(("a", "b", "c", "d", "e"), "string")
+"""The fields of the type that has a union."""
 
 # The same union as the KEP of 2019 publishes it, without a discriminator, and as
 # structured-merge-diff does.
@@ -53,7 +53,10 @@ def schema_with(**fields: JSON) -> Schema:
 
 def read(union: JSONObject, **enums: list[JSON]) -> UnionGroup:
     """Read one union of the fields a to e, some of which have an enum."""
-    (group,) = read_unions([union], {**FIELDS, **enums})
+    fields = {**FIELDS}
+    for name, enum in enums.items():
+        fields[name] = {"type": "string", "enum": enum}
+    (group,) = read_unions([union], fields)
     return group
 
 

@@ -6,8 +6,9 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from jsonschema import Draft4Validator
 
 from smp.enums import validate_enums, without_enums
 from smp.errors import DepthError, SchemaError
@@ -270,3 +271,93 @@ def test_any_json_is_pruned_once_or_an_error(document: JSON) -> None:
         pruned = without_enums(document)
         assert without_enums(pruned) is pruned
     assert same(document, before)
+
+
+ENUMS: st.SearchStrategy[JSON] = st.lists(
+    st.sampled_from(["a", "b", "c", 1, 2, True]), min_size=1, max_size=4
+)
+LEAVES: st.SearchStrategy[JSONObject] = st.one_of(
+    st.fixed_dictionaries({"enum": ENUMS}),
+    st.fixed_dictionaries({"type": st.sampled_from(["string", "integer"])}),
+    st.fixed_dictionaries({"type": st.just("string"), "enum": ENUMS}),
+    st.fixed_dictionaries({"minimum": st.just(0)}),
+)
+
+
+def combined(*keywords: str) -> st.SearchStrategy[JSONObject]:
+    """Make schemas of scalars that combine others by these keywords."""
+    return st.recursive(
+        LEAVES,
+        lambda inner: st.fixed_dictionaries(
+            {},
+            optional={
+                "enum": ENUMS,
+                **{word: st.lists(inner, min_size=1, max_size=3) for word in keywords},
+            },
+        ),
+        max_leaves=6,
+    )
+
+
+def reported(node: JSONObject, value: JSON) -> bool:
+    """Tell whether the value of a map is not in the enum of a schema."""
+    # As the value of a map, because an empty field is taken for an absent one.
+    try:
+        schema = inline({"additionalProperties": node})
+    except SchemaError as error:
+        # A type that no scalar of Kubernetes has, such as a string or a boolean.
+        assume(error.code != "unresolvable-combination")
+        raise
+    return bool(validate_enums({"key": value}, schema))
+
+
+@given(
+    combined("allOf", "anyOf", "oneOf"), st.sampled_from(["a", "b", "c", "", 0, 1, 2])
+)
+def test_a_value_that_json_schema_allows_is_in_the_combined_enums(
+    node: JSONObject, value: JSON
+) -> None:
+    """The keywords are those of JSON Schema draft 4, which jsonschema implements."""
+    assume(Draft4Validator(node).is_valid(value))
+    assert not reported(node, value)
+
+
+@given(combined("allOf", "anyOf"), st.sampled_from(["a", "b", "", "other"]))
+def test_a_string_is_in_the_combined_enums_if_json_schema_allows_it(
+    node: JSONObject, value: str
+) -> None:
+    node = {**node, "type": "string"}
+    assert reported(node, value) is not Draft4Validator(node).is_valid(value)
+
+
+@pytest.mark.parametrize(
+    ("node", "value", "message"),
+    [
+        # controller-gen: the enum of the type, and that of the field.
+        (
+            {"type": "string", "allOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
+            "a",
+            'Unsupported value: "a": supported values: "b"',
+        ),
+        (
+            {"oneOf": [{"type": "integer"}, {"type": "string", "enum": ["auto"]}]},
+            "full",
+            'Unsupported value: "full": supported values: "auto", any integer',
+        ),
+        (
+            {"anyOf": [{"type": "string", "enum": ["a"]}, {"enum": [1, 2]}]},
+            3,
+            'Unsupported value: 3: supported values: "a", "1", "2"',
+        ),
+    ],
+)
+def test_combined_enums_are_one_enum(
+    node: JSONObject, value: JSON, message: str
+) -> None:
+    # As any element, as any field, and as the whole value.
+    (violation,) = validate_enums([value], inline({"items": node}))
+    assert violation.message == message
+    (violation,) = validate_enums({"f": value}, inline({"properties": {"f": node}}))
+    assert violation.message == message
+    (violation,) = validate_enums(value, inline(node))
+    assert violation.message == message

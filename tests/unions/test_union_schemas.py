@@ -237,6 +237,67 @@ def test_two_unions_without_discriminators_may_share_a_member() -> None:
     ] == ["union-several"] * 2
 
 
+STRING_TYPE: JSONObject = {"type": "string"}
+ON_DISCRIMINATOR: JSONObject = {"fieldMembers": {"A": {"name": "a"}, "B": None}}
+
+
+@pytest.mark.parametrize(
+    ("discriminator", "more", "problem"),
+    [
+        (
+            {"type": "string", "x-kubernetes-unions": {"fieldMembers": {"A": "a"}}},
+            {},
+            (
+                "fieldMembers: the member of 'A' is an object with a name, or null,"
+                " not string"
+            ),
+        ),
+        (
+            {"type": "string", "x-kubernetes-unions": [{"fieldMembers": {"A": {}}}]},
+            {},
+            "a name is expected, not null",
+        ),
+        (
+            {"type": "integer", "x-kubernetes-unions": ON_DISCRIMINATOR},
+            {},
+            "the discriminator 'd' is of type integer, not string",
+        ),
+        (
+            {"type": "string", "x-kubernetes-unions": ON_DISCRIMINATOR},
+            {"required": ["d", "a"]},
+            "the member 'a' is a required field",
+        ),
+        (
+            {
+                "type": "string",
+                "default": "Z",
+                "x-kubernetes-unions": ON_DISCRIMINATOR,
+            },
+            {},
+            "the default 'Z' is not a value of 'd'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_in_list", [False, True])
+def test_a_published_union_that_cannot_work_is_an_error_where_it_is_used(
+    discriminator: JSONObject, more: JSONObject, problem: str, *, is_in_list: bool
+) -> None:
+    union: JSONObject = {
+        "type": "object",
+        "properties": {"d": discriminator, "a": STRING_TYPE},
+        **more,
+    }
+    spec: JSONObject = {"type": "array", "items": union} if is_in_list else union
+    schema = inline({"properties": {"spec": spec, "other": STRING_TYPE}})
+    assert validate_unions(None, {"other": "1"}, schema) == ()
+    obj: JSONObject = {"spec": [{"d": "A"}] if is_in_list else {"d": "A"}}
+    with pytest.raises(SchemaError) as caught:
+        validate_unions(None, obj, schema)
+    assert caught.value.code == "invalid-union"
+    assert caught.value.problem == problem
+    assert str(caught.value.path) == "spec.x-kubernetes-unions"
+
+
 def test_a_contradictory_union_is_an_error_when_it_is_used() -> None:
     broken = schema_with(child=struct({**D2019, "discriminator": "a"}))
     for operation in (normalize_unions, validate_unions):

@@ -25,9 +25,11 @@ def facets(node: JSONObject) -> JSONObject:
     """
     checked: JSONObject = {}
     for key, (name, check) in EXTENSIONS.items():
-        if key in node:
+        # Go decodes null as absent.
+        value = node.get(key)
+        if value is not None:
             try:
-                checked[name] = check(node[key])
+                checked[name] = check(value)
             except SchemaError as error:
                 raise error.within(key) from None
     # Server-side apply identifies the elements of such a list by the map keys.

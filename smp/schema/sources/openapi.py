@@ -18,7 +18,17 @@ from smp.paths import Path
 from smp.schema.model import SCALARS, Schema, TypeDocument, Types
 from smp.schema.sources import extensions
 from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
-from smp.values import JSON, JSONArray, JSONObject, as_list, same, type_name
+from smp.schema.sources.scalar_values import scalar_document
+from smp.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    same,
+    type_name,
+)
 
 T = TypeVar("T")
 
@@ -31,6 +41,7 @@ _COMBINATIONS: Final = ("allOf", "oneOf", "anyOf")
 _STRUCTURE: Final = ("properties", "additionalProperties", "items")
 _TYPE_KEYWORDS: Final = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
 _KINDS: Final = "x-kubernetes-group-version-kind"
+_UNIONS: Final = "x-kubernetes-unions"
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -90,7 +101,7 @@ def _compile_names(document: JSONObject) -> Compiled:
         for name, node in _compile_at(Path(steps), _object, section).items():
             path = Path(steps) / name
             type_document = _compile_at(path, _type, node)
-            if isinstance(node, dict) and _KINDS in node:
+            if isinstance(node, dict) and node.get(_KINDS) is not None:
                 type_document = _without_enums_of_kind(type_document)
                 for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
                     kinds.setdefault(kind, name)
@@ -141,9 +152,8 @@ def _field(node: JSON) -> TypeDocument:
         # type that it refers to is shared with other fields.
         names = OF_FIELD + OF_LIST + OF_OBJECT
     facets = pick(node_facets, names)
-    if isinstance(facets.get("unions"), dict):
-        # KEP-1027 publishes a union on its discriminator; _all_unions moves it to the
-        # object.
+    if "unions" in facets and _is_discriminator(node):
+        # _all_unions moves them to the object.
         del facets["unions"]
     return {"is": document, **facets} if facets else document
 
@@ -152,6 +162,9 @@ def _type(node: JSON) -> TypeDocument:
     """Compile a schema node to the document of its type."""
     # JSON Schema: the schema true allows every value, as an empty one does.
     node = {} if node is True else _object(node)
+    if None in node.values():
+        # Go decodes a keyword that is null as absent.
+        node = {name: value for name, value in node.items() if value is not None}
     # OpenAPI: the keywords beside a reference are ignored; _field reads those on a
     # property, where Kubernetes writes them.
     if "$ref" in node:
@@ -168,6 +181,12 @@ def _type(node: JSON) -> TypeDocument:
         items = _compile_at(Path(("items",)), _type, node.get("items", True))
         return {"items": items, **pick(facets, OF_LIST)}
     if stated in SCALARS:
+        if any(keyword in node for keyword in _COMBINATIONS):
+            for keyword in _COMBINATIONS:
+                for index, branch in enumerate(_branches(node, keyword)):
+                    # It has to be a schema, whatever it allows.
+                    _compile_at(Path((keyword, index)), _type, branch)
+            return scalar_document(node, stated)
         enum = facets.get("enum")
         return {"type": stated, "enum": enum} if enum else stated
     # Beside a structure of its own, what a node combines only validates (structural
@@ -266,6 +285,22 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
         document["values"] = _compile_at(path, _type, additional)
 
     unions = _all_unions(facets, properties, node.get("required"))
+    if node.get("type") == "object" and isinstance(facets.get("unions"), dict):
+        raise SchemaError(
+            "the unions of an object are a list",
+            path=Path((_UNIONS,)),
+            hint="one union alone is written on the discriminator",
+        )
+    # What each union says of its discriminator, required or not, is in the union.
+    discriminators = [as_object(union).get("discriminator") for union in unions]
+    required: JSONArray = [
+        name
+        for name in as_list(node.get("required"))
+        if as_text(name) in fields and name not in discriminators
+    ]
+    if unions and required:
+        # A member of a union may not be required (smp.schema.union_groups).
+        document["required"] = required
     return {**document, **pick({**facets, "unions": unions}, OF_OBJECT)}
 
 
@@ -286,17 +321,46 @@ def _all_unions(
         else:
             unions.append(union)
     for name, property_ in properties.items():
-        if not isinstance(property_, dict):
-            continue
-        published = property_.get("x-kubernetes-unions")
-        # The list on an object has the unions of that object. On a scalar it is that of
-        # KEP-1027, OpenAPI: "a list of unions", on the discriminator's property.
-        if isinstance(published, list) and property_.get("type") not in SCALARS:
-            continue
-        for union in published if isinstance(published, list) else [published]:
-            if isinstance(union, dict):
-                unions.append({"discriminator": name, **union})
+        if isinstance(property_, dict) and _is_discriminator(property_):
+            published = property_[_UNIONS]
+            for union in published if isinstance(published, list) else [published]:
+                if isinstance(union, dict):
+                    unions.append({"discriminator": name, **union})
+    # KEP-1027, Go Markers: a discriminator is "optional and omitempty if a default
+    # value is specified with the // +default marker".
+    for index, union in enumerate(unions):
+        discriminator = as_text(as_object(union).get("discriminator"))
+        default = as_object(properties.get(discriminator)).get("default")
+        # For each string without omitempty kube-openapi publishes an empty default,
+        # Go's value of an unset field.
+        if isinstance(union, dict) and isinstance(default, str) and default:
+            unions[index] = {"default": default, **union}
     return unions
+
+
+def _is_discriminator(property_: JSONObject) -> bool:
+    """Tell whether the unions on a property are those of the object that has it.
+
+    KEP-1027, OpenAPI: the extension is "attached to the discriminator's property". The
+    text has "a list of unions" there, its Go type one union.
+    """
+    published = property_.get(_UNIONS)
+    if isinstance(published, dict):
+        return property_.get("type") != "object"
+    if not isinstance(published, list):
+        return False
+    # A list on an object has the unions of that object.
+    stated = property_.get("type")
+    if isinstance(stated, str):
+        return stated in SCALARS
+    # The type is not stated here, as with a reference: on an object the form of the
+    # final text needs the name of its discriminator.
+    for union in published:
+        if not isinstance(union, dict) or "fieldMembers" not in union:
+            return False
+        if "discriminator" in union:
+            return False
+    return bool(published)
 
 
 def _combined_type(node: JSONObject) -> TypeDocument:
@@ -308,20 +372,30 @@ def _combined_type(node: JSONObject) -> TypeDocument:
             # A branch that states no type only validates, and null is allowed anyway.
             if not isinstance(branch, dict) or branch.get("type") == "null":
                 continue
-            if not any(stated in branch for stated in _TYPE_KEYWORDS):
+            if not any(branch.get(stated) is not None for stated in _TYPE_KEYWORDS):
                 continue
             if not any(same(document, other) for other in types):
                 types.append(document)
     if not types:
         # Branches that only validate leave the type unknown.
         return {"fields": {}}
+    # Scalars, with an enum or without.
+    scalars: set[str] = set()
+    others = 0
+    for document in types:
+        name = document
+        if isinstance(document, dict):
+            name = as_text(document.get("type"))
+        if isinstance(name, str) and name in SCALARS:
+            scalars.add(name)
+        else:
+            others += 1
+    if not others:
+        return scalar_document(node, _single_type(scalars))
     if len(types) == 1:
         # A reference wrapped for the keywords beside it: {"allOf": [{"$ref": ..}]}.
         return types[0]
-    scalars = {name for name in types if isinstance(name, str) and name in SCALARS}
-    if len(scalars) < len(types):
-        raise _unresolvable("the alternatives are not all scalars")
-    return _single_type(scalars)
+    raise _unresolvable("the alternatives are not all scalars")
 
 
 def _branches(node: JSONObject, keyword: str) -> JSONArray:

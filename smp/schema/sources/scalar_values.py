@@ -1,0 +1,118 @@
+"""The scalars that a schema allows: by its type and enum, and by those it combines.
+
+controller-gen publishes an enum of the type and one of the field as two branches of
+``allOf``; a value has to be in both. A value of ``oneOf`` or ``anyOf`` may have several
+types, of which only some have an enum::
+
+    {"oneOf": [{"type": "integer"}, {"type": "string", "enum": ["auto"]}]}
+
+allows every integer, and one string. Other keywords (``pattern``, ``minimum``) are not
+looked at, nor is a reference followed, so that a schema may allow less than is said
+here. For the same reason a value that two branches of ``oneOf`` list is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from smp.schema.model import TypeDocument
+from smp.values import JSON, JSONArray, as_list, same, type_name
+
+# The values of each JSON type that are allowed: None for all of them. A type that is
+# left out has none.
+Allowed: TypeAlias = dict[str, JSONArray | None]
+
+_JSON_TYPES: Final = ("string", "integer", "number", "boolean")
+# The JSON types of the values of a type.
+_OF_TYPE: Final = {
+    "string": ("string",),
+    "integer": ("integer",),
+    # JSON Schema: every integer is a number.
+    "number": ("integer", "number"),
+    "boolean": ("boolean",),
+    # The value of a Quantity may be a number.
+    "int-or-string": ("string", "integer", "number"),
+}
+
+
+def scalar_document(node: JSON, name: str) -> TypeDocument:
+    """Return the type document of a schema whose values are scalars of that type."""
+    allowed = _allowed(node)
+    listed: JSONArray = []
+    any_of: list[JSON] = []
+    for json_type in _OF_TYPE[name]:
+        values = allowed.get(json_type, [])
+        if values is None:
+            any_of.append(json_type)
+        else:
+            listed += values
+    if listed and any_of:
+        return {"type": name, "enum": listed, "or_any": any_of}
+    if listed:
+        return {"type": name, "enum": listed}
+    if not any_of:
+        # No value is in every enum, so there is none but null, which stands for absent.
+        return {"type": name, "enum": [None]}
+    return name
+
+
+def _allowed(node: JSON) -> Allowed:
+    allowed: Allowed = dict.fromkeys(_JSON_TYPES)
+    # JSON Schema: the schema true allows every value.
+    if not isinstance(node, dict):
+        return allowed
+    stated = node.get("type")
+    if stated is not None:
+        allowed = {}
+        for name in stated if isinstance(stated, list) else [stated]:
+            for json_type in _OF_TYPE.get(str(name), ()):
+                allowed[json_type] = None
+    enum = as_list(node.get("enum"))
+    if enum:
+        listed: Allowed = {}
+        for json_type in _JSON_TYPES:
+            values = [value for value in enum if type_name(value) == json_type]
+            if values:
+                listed[json_type] = values
+        allowed = _in_both(allowed, listed)
+    for branch in as_list(node.get("allOf")):
+        allowed = _in_both(allowed, _allowed(branch))
+    for keyword in ("oneOf", "anyOf"):
+        branches = as_list(node.get(keyword))
+        if branches:
+            in_one: Allowed = {}
+            for branch in branches:
+                in_one = _in_either(in_one, _allowed(branch))
+            allowed = _in_both(allowed, in_one)
+    return allowed
+
+
+def _in_both(left: Allowed, right: Allowed) -> Allowed:
+    both: Allowed = {}
+    for json_type, values in left.items():
+        others = right.get(json_type, [])
+        if values is None:
+            common = others
+        elif others is None:
+            common = values
+        else:
+            common = [value for value in values if _has(others, value)]
+        if common is None or common:
+            both[json_type] = common
+    return both
+
+
+def _in_either(left: Allowed, right: Allowed) -> Allowed:
+    either: Allowed = {**left}
+    for json_type, others in right.items():
+        values = left.get(json_type, [])
+        if values is None or others is None:
+            either[json_type] = None
+        else:
+            new = [value for value in others if not _has(values, value)]
+            either[json_type] = [*values, *new]
+    return either
+
+
+def _has(values: JSONArray, value: JSON) -> bool:
+    return any(same(value, each) for each in values)
