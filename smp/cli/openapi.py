@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from smp.cli._errors import concerning
+from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
 from smp.cli._options import FILE
 from smp.cli._outputs import write_json, write_yaml
@@ -116,7 +117,7 @@ def generate(paths: tuple[str, ...], profile: str, version: str, output: str) ->
         raise SchemaError(
             f"Go types need the package {error.name!r}",
             code="missing-extra",
-            hint="pip install 'strategic-merge-patch[go]'",
+            hint=extra_hint("go"),
         ) from None
     document = golang.generate(files.read_sources(paths), profile=profile)
     if version == "v2":

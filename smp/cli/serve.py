@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
 
+from smp.cli._background import in_background, process_file, stop
+from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
 from smp.cli._options import profile_option
 from smp.errors import SmpError
@@ -19,7 +25,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command(
     epilog="\b\nExample:\n"
-    "  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml"
+    "  smp serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml --background"
 )
 @click.option(
     "--host",
@@ -43,6 +49,23 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option(
     "--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file."
+)
+@click.option(
+    "--background",
+    is_flag=True,
+    help="Return once requests are answered; the server goes on, and logs to"
+    " KUBECONFIG.log. Needs --kubeconfig or --pid-file.",
+)
+@click.option(
+    "--stop",
+    is_flag=True,
+    help="End the server that has the same --kubeconfig or --pid-file.",
+)
+@click.option(
+    "--pid-file",
+    type=_FILE,
+    help="Have the id of the process in this file while it runs. [default with"
+    " --background: KUBECONFIG.pid]",
 )
 @click.option("--token-file", type=_FILE, help="Ask for the bearer token in this file.")
 @click.option("--tls-cert", type=_FILE, help="Serve HTTPS with this certificate (PEM).")
@@ -92,13 +115,58 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="What to log, as lines of JSON on standard error; info has every request.",
 )
-def command(**options: Any) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Serve the Kubernetes API for kubectl and other clients, without a cluster.
 
     Objects are stored, patched, validated and watched; no controller acts on them. The
     URL is printed once requests are answered. SIGTERM or an interrupt ends the server
     after the requests in flight.
     """
+    if not options["background"] and not options["stop"]:
+        pid_file: Path | None = options["pid_file"]
+        with process_file(pid_file) if pid_file else nullcontext():
+            _serve(options, click.echo)
+        return
+
+    path = _managed_file(options)
+    if options["stop"]:
+        click.echo(f"smp: stopped process {stop(path)}")
+        return
+
+    # The file is locked by the process that serves.
+    def serve(ready: Callable[[str], None]) -> None:
+        with process_file(path):
+            _serve(options, ready)
+
+    code, text = in_background(serve, path.with_suffix(".log"))
+    if not text:
+        ctx.exit(code)
+    click.echo(text)
+    name = f"--pid-file {quote(str(path))}"
+    if options["pid_file"] is None:
+        name = f"--kubeconfig {quote(str(options['kubeconfig']))}"
+    click.echo(f"smp: to stop it: smp serve --stop {name}")
+
+
+def _managed_file(options: dict[str, Any]) -> Path:
+    """Return the file that has the process id of a server in the background."""
+    if os.name != "posix":
+        raise SmpError("--background and --stop need a POSIX system")
+    pid_file: Path | None = options["pid_file"]
+    kubeconfig: Path | None = options["kubeconfig"]
+    if pid_file is None and kubeconfig is None:
+        raise click.UsageError(
+            "--background and --stop need --kubeconfig or --pid-file, which name the"
+            " server"
+        )
+    if pid_file is not None:
+        return pid_file
+    return Path(f"{kubeconfig}.pid")
+
+
+def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
+    """Serve until SIGTERM; ``report`` gets a text with the URL when it is ready."""
     server = _import_server("run")
     settings = _import_server("settings")
     _import_server("logs").configure(options["log_level"])
@@ -118,7 +186,7 @@ def command(**options: Any) -> None:
         )
 
     def report_url(url: str) -> None:
-        click.echo(f"smp: serving Kubernetes {catalog.version} at {url}")
+        report(f"smp: serving Kubernetes {catalog.version} at {url}")
 
     server.serve(
         settings.Settings(
@@ -163,5 +231,5 @@ def _import_server(module: str) -> Any:
         raise SmpError(
             f"serving needs the package {error.name!r}",
             code="missing-extra",
-            hint="pip install 'strategic-merge-patch[server]'",
+            hint=extra_hint("server"),
         ) from None

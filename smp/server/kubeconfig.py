@@ -35,25 +35,54 @@ def kubeconfig(url: str, *, token: str = "", authority: bytes = b"") -> JSONObje
     }
 
 
-def write_kubeconfig(path: Path, config: JSONObject) -> None:
-    """Write a kubeconfig atomically, readable by its owner only.
+def check_kubeconfig(path: Path) -> None:
+    """Raise SettingsError where a kubeconfig cannot be written to a path.
 
-    Raises OSError, and SettingsError rather than overwrite a file that is not a
-    kubeconfig of this server.
+    A file that is not a kubeconfig of this server is not overwritten.
     """
-    if path.exists() and not _may_overwrite(path.read_bytes()):
+    # A misspelled directory is not made: no client would find the file there.
+    if not path.parent.is_dir():
+        raise SettingsError(
+            f"cannot write {path}: there is no directory {path.parent}",
+            code="unwritable",
+            hint=f"mkdir -p {path.parent}",
+        )
+    try:
+        may_write = not path.exists() or _may_overwrite(path.read_bytes())
+    except OSError as error:
+        raise SettingsError(
+            f"cannot write {path}: {error.strerror}", code="unwritable"
+        ) from None
+    if not may_write:
         raise SettingsError(
             f"{path} exists and was not written by smp serve",
             code="not-overwritten",
             hint="name another file",
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def write_kubeconfig(path: Path, config: JSONObject) -> None:
+    """Write a kubeconfig atomically, readable by its owner only.
+
+    Raises SettingsError, also rather than overwrite a file that is not a kubeconfig of
+    this server.
+    """
+    check_kubeconfig(path)
+    try:
+        _replace(path, dump_yaml([config]).encode())
+    except OSError as error:
+        raise SettingsError(
+            f"cannot write {path}: {error.strerror}", code="unwritable"
+        ) from None
+
+
+def _replace(path: Path, data: bytes) -> None:
     # A temporary file has mode 0600, and a rename replaces the old file at once.
     with tempfile.NamedTemporaryFile(
         dir=path.parent, prefix=f".{path.name}.", delete=False
     ) as temporary:
         try:
-            temporary.write(dump_yaml([config]).encode())
+            temporary.write(data)
             temporary.flush()
             os.fsync(temporary.fileno())
             Path(temporary.name).replace(path)

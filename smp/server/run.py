@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -16,7 +17,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from smp.server.app import create_app
-from smp.server.kubeconfig import kubeconfig, write_kubeconfig
+from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
 
@@ -36,9 +37,13 @@ def serve(
     """Serve until SIGINT or SIGTERM.
 
     ``ready`` is called with the URL once requests are answered. Raises SettingsError,
-    StoreError, and OSError where the address cannot be bound or a file cannot be read.
+    also where the address cannot be bound or a file cannot be read or written, and
+    StoreError.
     """
     listener.check(settings)
+    # What would fail when everything else is ready.
+    if kubeconfig_path:
+        check_kubeconfig(kubeconfig_path)
     # Bound first: port 0 gets its number, which the kubeconfig needs.
     with _listening_socket(listener) as listening:
         url = listener.url(listening.getsockname()[1])
@@ -106,6 +111,10 @@ def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
         ssl_certfile=listener.certificate,
         ssl_keyfile=listener.key,
     )
+    # OpenSSL does not say which of the files it cannot read.
+    for path in (listener.certificate, listener.key, listener.authority):
+        if path:
+            _require_readable(path)
     try:
         config.load()
     except ssl.SSLError as error:
@@ -116,20 +125,49 @@ def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
     return config
 
 
+def _require_readable(path: Path) -> None:
+    try:
+        path.read_bytes()
+    except OSError as error:
+        raise SettingsError(
+            f"cannot read {path}: {error.strerror}", code="unreadable"
+        ) from None
+
+
 @contextmanager
 def _listening_socket(listener: Listener) -> Iterator[socket.socket]:
     # With the protocol given, asyncio knows that it is TCP and sends small packets at
     # once (TCP_NODELAY).
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        listener.host or None,
-        listener.port,
-        type=socket.SOCK_STREAM,
-        flags=socket.AI_PASSIVE,
-    )[0]
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            listener.host or None,
+            listener.port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
+        )[0]
+    except OSError as error:
+        raise _not_listening(listener, error) from None
     with socket.socket(family, kind, protocol) as listening:
         # On Windows this option would let two servers share one port.
         if os.name == "posix":
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(_BACKLOG)
+        try:
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+        except OSError as error:
+            raise _not_listening(listener, error) from None
         yield listening
+
+
+def _not_listening(listener: Listener, error: OSError) -> SettingsError:
+    hint = ""
+    if error.errno == errno.EADDRINUSE:
+        hint = "--port selects another port, and --port 0 any that is free"
+    elif error.errno == errno.EACCES:
+        hint = "--port selects another port; those below 1024 may need privileges"
+    return SettingsError(
+        f"cannot listen on {listener.host or 'every address'}, port {listener.port}: "
+        f"{error.strerror}",
+        code="not-listening",
+        hint=hint,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from smp import documents
+from tests.support.command import smp_command
 from tests.support.examples import python_examples, run_example
+from tests.support.kubectl import kubectl_path, needs_kubectl
 from tests.support.paths import DOCS, ROOT, SPEC_CASES
-from tests.support.server_process import Kubectl, serving
 
 README = (ROOT / "README.md").read_text()
 CONSOLE = re.findall(
@@ -66,18 +68,50 @@ def test_second_command_runs_the_tests() -> None:
     assert SHELL[1].endswith(" && .venv/bin/pytest -n auto --dist worksteal")
 
 
-def test_the_server_accepts_what_its_paragraph_applies(tmp_path: Path) -> None:
-    install, serve, apply = (
+@needs_kubectl
+@pytest.mark.slow
+def test_the_lines_of_the_server_work_as_pasted(tmp_path: Path) -> None:
+    install, *lines = (
         README.partition("```sh\npip install")[2].partition("\n```")[0].splitlines()
     )
     assert install == " '.[server]'"
-    assert serve == "smp serve --kubeconfig smp.kubeconfig &"
-    command, *arguments = apply.removeprefix("KUBECONFIG=smp.kubeconfig ").split()
-    assert command == "kubectl"
-    files = [str(ROOT / a) if (ROOT / a).is_file() else a for a in arguments]
-    with serving(tmp_path) as server:
-        applied = Kubectl(server, tmp_path, "shop")(*files)
-    assert applied == "namespace/shop created\ndeployment.apps/web created\n"
+    assert [line.split()[:2] for line in (lines[0], lines[-1])] == [
+        ["smp", "serve"]
+    ] * 2
+    # Where other tests run beside this one, the default port may be taken.
+    script = "\n".join(["set -e", *lines]).replace(
+        "--background", "--background --port 0"
+    )
+    (tmp_path / "docs").symlink_to(DOCS)
+    scripts = [Path(smp_command()).parent, _path_of_kubectl().parent]
+    ran = subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "HOME": str(tmp_path),
+            "PATH": os.pathsep.join([*map(str, scripts), os.environ["PATH"]]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert re.fullmatch(
+        r"smp: serving Kubernetes \S+ at \S+\n"
+        r"smp: to stop it: smp serve --stop --kubeconfig smp.kubeconfig\n"
+        r"namespace/shop created\n"
+        r"deployment.apps/web created\n"
+        r"smp: stopped process \d+\n",
+        ran.stdout,
+    )
+
+
+def _path_of_kubectl() -> Path:
+    path = kubectl_path()
+    assert path is not None
+    return path
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ import yaml
 
 from tests.support.command import smp_command
 from tests.support.kubectl import needs_kubectl
+from tests.support.paths import ROOT
 from tests.support.server_app import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -102,7 +104,24 @@ def message_of_failure(*options: str) -> str:
         (("--host", "::"), "needs a token"),
         (("--host", "nowhere.invalid"), "needs a token"),
         (("--store", "redis://localhost"), "memory:, sqlite:PATH or etcd://HOST:PORT"),
-        (("--store", "sqlite:/nowhere/at/all.db"), "/nowhere/at/all.db"),
+        (
+            ("--store", "sqlite:/nowhere/a.db"),
+            "cannot use the store /nowhere/a.db: there is no directory /nowhere\n",
+        ),
+        (("--store", "sqlite:/tmp"), "cannot use the store /tmp: it is a directory"),
+        (("--store", "etcd://127.0.0.1:1"), "etcd: "),
+        (
+            ("--kubeconfig", "/nowhere/at/all"),
+            "/nowhere/at\n  hint:   mkdir -p /nowhere/at\n",
+        ),
+        (("--kubeconfig", "/proc/kubeconfig"), "cannot write /proc/kubeconfig: "),
+        (("--pid-file", "/nowhere/at/all"), "there is no directory /nowhere/at\n"),
+        (("--background",), "need --kubeconfig or --pid-file"),
+        (("--stop",), "need --kubeconfig or --pid-file"),
+        (
+            ("--stop", "--kubeconfig", "/nowhere"),
+            "no server is running: there is no file /nowhere.pid",
+        ),
         (("--kubernetes", "1.2"), "Kubernetes 1.2 is not bundled"),
         (("--token-file", "/nowhere"), "cannot read the file"),
         (("--token-file", "/dev/null"), "no token found in"),
@@ -111,7 +130,14 @@ def message_of_failure(*options: str) -> str:
             ("--tls-cert", "/dev/null", "--tls-key", "/dev/null"),
             "are not a certificate and its key",
         ),
-        (("--tls-cert", "/nowhere", "--tls-key", "/nowhere"), "No such file"),
+        (
+            ("--tls-cert", "/nowhere", "--tls-key", "/dev/null"),
+            "cannot read /nowhere: No such file or directory",
+        ),
+        (
+            ("--tls-cert", "/dev/null", "--tls-key", "/nowhere"),
+            "cannot read /nowhere: No such file or directory",
+        ),
         (("--overlay", "/nowhere"), "cannot read the file"),
         (("--profile", "none"), "Invalid value"),
         (("--feature-gates", "Unions=false"), "known are APIUnions, OpenAPIEnums"),
@@ -124,7 +150,69 @@ def test_invalid_options_are_reported(options: tuple[str, ...], message: str) ->
 def test_a_port_in_use_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         _, port = taken.getsockname()
-        assert "Address already in use" in message_of_failure("--port", str(port))
+        message = message_of_failure("--port", str(port))
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in message
+    assert "hint:   --port selects another port" in message
+
+
+def smp_serve(*options: str) -> subprocess.CompletedProcess[str]:
+    """Run ``smp serve``, which has to return by itself."""
+    return subprocess.run(
+        [smp_command(), "serve", *options],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_server_in_the_background_is_ready_when_the_command_returns(
+    tmp_path: Path,
+) -> None:
+    kubeconfig = tmp_path / "a file"
+    options = ("--kubeconfig", str(kubeconfig))
+    started = smp_serve("--background", "--port", "0", *options)
+    assert (started.returncode, started.stderr) == (0, "")
+    assert f"smp serve --stop --kubeconfig '{kubeconfig}'\n" in started.stdout
+    url = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    try:
+        assert httpx.get(f"{url}/readyz").text == "ok"
+        again = smp_serve("--background", "--port", "0", *options)
+        process = (tmp_path / "a file.pid").read_text().strip()
+        assert again.returncode == 2
+        assert f"a server is running: process {process}" in again.stderr
+    finally:
+        stopped = smp_serve("--stop", *options)
+    assert stopped.stdout == f"smp: stopped process {process}\n"
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/readyz")
+    assert {path.name for path in tmp_path.iterdir()} == {"a file", "a file.log"}
+    assert "no server is running" in smp_serve("--stop", *options).stderr
+
+
+def test_an_error_at_the_start_in_the_background_is_that_of_the_command(
+    tmp_path: Path,
+) -> None:
+    options = ("--background", "--pid-file", str(tmp_path / "pid"))
+    assert "it is a directory" in message_of_failure("--store", "sqlite:/", *options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_got_the_id_of_a_killed_server_is_never_stopped(
+    tmp_path: Path,
+) -> None:
+    pid_file = tmp_path / "pid"
+    with serving(tmp_path, "--pid-file", str(pid_file)) as server:
+        assert pid_file.read_text() == f"{server.process.pid}\n"
+        server.stop(signal.SIGKILL)
+    with subprocess.Popen(["/bin/sleep", "60"]) as other:
+        pid_file.write_text(f"{other.pid}\n")
+        stopped = smp_serve("--stop", "--pid-file", str(pid_file))
+        assert stopped.returncode == 2
+        assert "was left by one that was killed" in stopped.stderr
+        assert other.poll() is None
+        other.kill()
+    assert not pid_file.exists()
 
 
 def test_a_missing_extra_is_reported() -> None:
@@ -140,7 +228,13 @@ def test_a_missing_extra_is_reported() -> None:
         timeout=60,
     )
     assert done.returncode == 2
-    assert "pip install 'strategic-merge-patch[server]'" in done.stderr
+    hint = done.stderr.rpartition("hint: ")[2].strip()
+    assert hint.startswith("pip install 'google-re2")
+    assert "'starlette" in hint
+    # What it names is what the extra needs, and nothing else.
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {name.strip("'") for name in hint.removeprefix("pip install ").split()}
+    assert named == set(project["optional-dependencies"]["server"])
 
 
 def test_another_version_of_kubernetes_and_an_overlay(tmp_path: Path) -> None:

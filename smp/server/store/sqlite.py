@@ -227,10 +227,22 @@ def _open(path: str) -> sqlite3.Connection:
             # The low byte is the primary result code, the others extend it.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code != sqlite3.SQLITE_BUSY or monotonic() > deadline:
-                raise StoreError(f"{path}: {error}", code="unusable-store") from None
+                raise _unusable(path, error) from None
             sleep(_POLL)
         else:
             return connection
+
+
+def _unusable(path: str, error: OSError | sqlite3.Error) -> StoreError:
+    reason = str(error)
+    if isinstance(error, OSError):
+        reason = error.strerror or reason
+    # SQLite says of both that it is unable to open the database file.
+    if not Path(path).parent.is_dir():
+        reason = f"there is no directory {Path(path).parent}"
+    elif Path(path).is_dir():
+        reason = "it is a directory"
+    return StoreError(f"cannot use the store {path}: {reason}", code="unusable-store")
 
 
 # What follows runs in the threads of the workers.

@@ -1,0 +1,36 @@
+"""What documents and messages tell a user to run exists."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from smp.cli._extras import extra_hint
+from tests.support.paths import DOCS, ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+TEXTS = [
+    ROOT / "README.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted((ROOT / "smp").rglob("*.py")),
+]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_package_is_installed_from_a_clone(path: Path) -> None:
+    """No index has it: ``pip install strategic-merge-patch`` finds nothing."""
+    text = path.read_text()
+    for line in re.findall(r"pip install .*", text):
+        assert PROJECT["name"] not in line
+        for extra in re.findall(r"\.\[(\w+)\]", line):
+            assert extra in PROJECT["optional-dependencies"]
+
+
+@pytest.mark.parametrize("extra", ["go", "server"])
+def test_a_hint_names_the_packages_of_an_extra(extra: str) -> None:
+    words = extra_hint(extra).removeprefix("pip install ").split()
+    wanted = set(PROJECT["optional-dependencies"][extra])
+    assert {word.strip("'") for word in words} == wanted
