@@ -177,9 +177,11 @@ def test_the_newest_strategies_are_those_published() -> None:
 def test_unions_and_retained_keys_are_those_published(
     minor: str, unions: int, retain_keys: int
 ) -> None:
+    # The enum contradicts those of SeccompProfile and, since 1.30, of AppArmorProfile.
+    left_out = 1 if ALL.index(minor) < ALL.index("1.30") else 2
     assert (
         sum("unions" in document for document in bundled_types(minor).values())
-        == unions
+        == unions - left_out
     )
     assert (
         sum(
@@ -197,12 +199,12 @@ def test_a_published_union_is_required_where_its_discriminator_is() -> None:
         for document in bundled_types("1.37").values()
         for union in elements(document, "unions")
     ]
-    assert len(unions) == 18
+    assert len(unions) == 16
     assert all(
         ("discriminator" in union) == (union.get("required") is True)
         for union in unions
     )
-    assert sum("required" in union for union in unions) == 5
+    assert sum("required" in union for union in unions) == 3
 
 
 def test_the_newest_merge_and_map_keys_are_those_published() -> None:

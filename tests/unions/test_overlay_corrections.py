@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from smp.errors import SchemaError
-from smp.schema.catalog import kubernetes
-from smp.schema.model import Schema
+from smp.schema.catalog import Catalog, kubernetes
+from smp.schema.model import ObjectType, Schema
 from smp.unions import PROFILES, normalize_unions, validate_unions
 from smp.values import JSONObject
 from tests.support.overlay_rows import CLEARING, CORE, schema_of
@@ -83,11 +83,52 @@ def test_a_profile_that_is_no_longer_local_loses_its_file(profile: str) -> None:
     assert result.object == {"type": "RuntimeDefault"}
 
 
-def test_without_the_overlay_the_published_map_contradicts_the_enum() -> None:
-    # Otherwise the tests above would show nothing.
+@pytest.mark.parametrize("kind", ["SeccompProfile", "AppArmorProfile"])
+def test_published_unions_with_impossible_values_are_left_out(kind: str) -> None:
     published = Schema(
-        f"#{CORE}SeccompProfile", kubernetes(overlay=None).schema("v1", "Pod").types
+        f"#{CORE}{kind}", kubernetes(overlay=None).schema("v1", "Pod").types
     )
+    assert isinstance(published.type, ObjectType)
+    assert published.type.unions == ()
+
+
+@pytest.mark.parametrize("document", ["v2", "v3"])
+@pytest.mark.parametrize("kind", ["SeccompProfile", "AppArmorProfile"])
+def test_a_document_of_a_server_judges_no_object_by_impossible_values(
+    document: str, kind: str
+) -> None:
+    # As a kube-apiserver 1.36.3 publishes it.
+    profile: JSONObject = {
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "localhostProfile": {"type": "string"},
+            "type": {
+                "default": "",
+                "enum": ["Localhost", "RuntimeDefault", "Unconfined"],
+                "type": "string",
+            },
+        },
+        "x-kubernetes-unions": [
+            {
+                "discriminator": "type",
+                "fields-to-discriminateBy": {"localhostProfile": "LocalhostProfile"},
+            }
+        ],
+        "x-kubernetes-group-version-kind": [
+            {"group": "", "version": "v1", "kind": "P"}
+        ],
+    }
+    named: JSONObject = {CORE + kind: profile, "example.P": profile}
+    openapi: JSONObject = {"definitions": named}
+    if document == "v3":
+        openapi = {"components": {"schemas": named}}
+    catalog = Catalog.from_openapi(openapi)
     confined: JSONObject = {"type": "Localhost", "localhostProfile": "a"}
+    schema = catalog.schema("v1", "P")
+    assert validate_unions(None, confined, schema) == ()
+    assert normalize_unions({}, confined, schema).object == confined
+    # A type of one's own can be mended.
+    own = Schema("#example.P", schema.types)
     with pytest.raises(SchemaError, match="'LocalhostProfile' is not in the enum"):
-        normalize_unions(confined, confined, published, profile="kep2019")
+        normalize_unions({}, confined, own)

@@ -42,6 +42,8 @@ _STRUCTURE: Final = ("properties", "additionalProperties", "items")
 _TYPE_KEYWORDS: Final = ("$ref", "type", "enum", *_STRUCTURE, *_COMBINATIONS)
 _KINDS: Final = "x-kubernetes-group-version-kind"
 _UNIONS: Final = "x-kubernetes-unions"
+# The names of the types of Kubernetes itself: io.k8s.api.core.v1.Pod.
+_KUBERNETES: Final = "io.k8s.api."
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -101,6 +103,8 @@ def _compile_names(document: JSONObject) -> Compiled:
         for name, node in _compile_at(Path(steps), _object, section).items():
             path = Path(steps) / name
             type_document = _compile_at(path, _type, node)
+            if name.startswith(_KUBERNETES):
+                type_document = _without_impossible_unions(type_document)
             if isinstance(node, dict) and node.get(_KINDS) is not None:
                 type_document = _without_enums_of_kind(type_document)
                 for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
@@ -137,6 +141,30 @@ def _without_enums_of_kind(document: TypeDocument) -> TypeDocument:
         if isinstance(field, dict) and "enum" in field:
             changed[name] = field["type"]
     return {**document, "fields": {**fields, **changed}}
+
+
+def _without_impossible_unions(document: TypeDocument) -> TypeDocument:
+    """Drop the unions with a value that their discriminator cannot have.
+
+    For a member without a value of its own, Kubernetes publishes the Go name of the
+    field: LocalhostProfile for a SeccompProfile, whose enum has Localhost. No server
+    validates by that, and the user of a cluster cannot mend it. An overlay can.
+    """
+    if not isinstance(document, dict) or "unions" not in document:
+        return document
+    fields = as_object(document.get("fields"))
+    possible: JSONArray = []
+    for union in as_list(document["unions"]):
+        facets = as_object(union)
+        discriminator = fields.get(as_text(facets.get("discriminator")))
+        type_ = as_object(as_object(discriminator).get("is", discriminator))
+        enum = as_list(type_.get("enum"))
+        # The values of other shapes are written by hand.
+        values = as_object(facets.get("fields-to-discriminateBy")).values()
+        if not enum or all(value in enum for value in values):
+            possible.append(union)
+    kept = {name: value for name, value in document.items() if name != "unions"}
+    return {**kept, "unions": possible} if possible else kept
 
 
 def _field(node: JSON) -> TypeDocument:
