@@ -8,7 +8,9 @@ does not know such fields, and with strict field validation it refuses the reque
 
 from __future__ import annotations
 
-from smp.paths import Path
+from typing import TypeAlias
+
+from smp.paths import Path, Step
 from smp.schema.model import Type
 from smp.strategic._directives import (
     DELETE,
@@ -30,6 +32,9 @@ from smp.values import (
     scalar_key,
 )
 
+# The way to a value, from the root.
+Steps: TypeAlias = tuple[Step, ...]
+
 
 class Leftovers:
     """A walk along a patch, as its application goes.
@@ -46,18 +51,22 @@ class Leftovers:
         patch: JSONObject,
         result: JSONObject,
         type_: Type,
-        path: Path,
+        steps: Steps,
     ) -> JSONObject:
         """Return the patch of an object without directives in values that are new.
 
-        ``result`` is the live object with the patch applied. Go: mergeMap.
+        ``result`` is the live object with the patch applied, ``steps`` is the way to
+        it. Go: mergeMap.
         """
+        # A value that is new, and may have a directive, is an object or a list.
+        if MARKER not in patch and not _has_parts(patch):
+            return patch
         parts = read_object(patch)
         if parts.marker is not ABSENT:
             if parts.marker != DELETE:
                 # Go: handleDirectiveInMergeMap removes this directive only.
                 fields = {name: patch[name] for name in patch if name != MARKER}
-                self._new(fields, type_, path)
+                self._new(fields, type_, steps)
             return patch
         stripped = dict(patch)
         for name, value in parts.fields.items():
@@ -65,7 +74,7 @@ class Leftovers:
             if field is None or not isinstance(value, (dict, list)):
                 continue
             was, became = live.get(name, ABSENT), result.get(name, ABSENT)
-            here = path / name
+            here = (*steps, name)
             if type(was) is not type(value):
                 if not is_marked(value):
                     self._new(value, field.type, here, drop_marked=True)
@@ -95,14 +104,15 @@ class Leftovers:
         result: JSONArray,
         merge_key: str,
         items: Type,
-        path: Path,
+        steps: Steps,
     ) -> JSONArray:
         """Return the patch of a list of objects in the same way. Go: mergeSlice."""
         has_more_than_scalars = False
         for element in patch:
-            for name, value in as_object(element).items():
-                if isinstance(value, (dict, list)) or is_directive(name):
-                    has_more_than_scalars = True
+            members = as_object(element)
+            if _has_parts(members) or _has_directives(members):
+                has_more_than_scalars = True
+                break
         if not has_more_than_scalars:
             # As where an image changes: there is no place for a directive.
             return patch
@@ -121,7 +131,7 @@ class Leftovers:
                 continue
             key = scalar_key(element[merge_key])
             index = places.get(key, len(result))
-            here = path / index
+            here = (*steps, index)
             if key in targets:
                 became = as_object(result[index]) if index < len(result) else {}
                 stripped.append(self.merged(targets[key], element, became, items, here))
@@ -134,7 +144,7 @@ class Leftovers:
         return stripped
 
     def _new(
-        self, value: JSON, type_: Type, path: Path, *, drop_marked: bool = False
+        self, value: JSON, type_: Type, steps: Steps, *, drop_marked: bool = False
     ) -> None:
         """Look at a value that is taken as it is.
 
@@ -145,17 +155,36 @@ class Leftovers:
             if not type_.structured:
                 return
             # A server reports the fields of an object before those further down.
-            self.paths += [path / name for name in value if is_directive(name)]
+            for name in value:
+                if is_directive(name):
+                    self.paths.append(Path((*steps, name)))
             for name, member in value.items():
                 field = None if is_directive(name) else type_.field(name)
                 if field is not None and not (drop_marked and is_marked(member)):
-                    self._new(member, field.type, path / name, drop_marked=drop_marked)
+                    here = (*steps, name)
+                    self._new(member, field.type, here, drop_marked=drop_marked)
         elif isinstance(value, list):
             kept = value
             if drop_marked:
                 kept = [element for element in value if not is_marked(element)]
             for index, element in enumerate(kept):
-                self._new(element, type_.items, path / index, drop_marked=drop_marked)
+                here = (*steps, index)
+                self._new(element, type_.items, here, drop_marked=drop_marked)
+
+
+def _has_parts(members: JSONObject) -> bool:
+    """Tell whether a field of an object is an object or a list."""
+    for name, value in members.items():
+        if isinstance(value, (dict, list)) and not is_directive(name):
+            return True
+    return False
+
+
+def _has_directives(members: JSONObject) -> bool:
+    for name in members:  # noqa: SIM110  (as above)
+        if is_directive(name):
+            return True
+    return False
 
 
 def _first_of_each_key(elements: JSONArray, merge_key: str) -> dict[ScalarKey, int]:

@@ -220,7 +220,7 @@ def leftover_directives(
     paths have the indices of elements.
     """
     leftovers = Leftovers()
-    leftovers.merged(live, patch, result, schema.type, Path())
+    leftovers.merged(live, patch, result, schema.type, ())
     return leftovers.paths
 
 
@@ -235,7 +235,7 @@ def without_leftovers(
     """
     leftovers = Leftovers()
     result = apply_object(live, patch, schema.type)
-    stripped = leftovers.merged(live, patch, result, schema.type, Path())
+    stripped = leftovers.merged(live, patch, result, schema.type, ())
     return stripped, leftovers.paths
 
 
