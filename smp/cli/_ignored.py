@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from smp.cli._inputs import Inputs, name_of
+from smp.cli._options import Settings
 from smp.cli._patterns import Pattern, aligned, pattern_of
 from smp.errors import DocumentError
 from smp.schema.model import Type
@@ -45,24 +46,17 @@ class Ignored:
         self._all_fields = all_fields
 
     @classmethod
-    def of(
-        cls,
-        paths: Iterable[str],
-        files: Iterable[str],
-        inputs: Inputs,
-        *,
-        all_fields: bool,
-    ) -> Ignored:
+    def of(cls, settings: Settings, inputs: Inputs) -> Ignored:
         """Read the paths of the options. Raises UsageError and DocumentError."""
         patterns: list[Pattern] = []
-        for path in paths:
+        for path in settings.ignore:
             try:
                 patterns.append(pattern_of(path))
             except ValueError as error:
                 raise click.BadParameter(str(error), param_hint="'--ignore'") from None
-        for file in files:
+        for file in settings.ignore_file:
             patterns += _patterns_in(file, inputs)
-        return cls(patterns, all_fields=all_fields)
+        return cls(patterns, all_fields=settings.all_fields)
 
     def left_out(
         self, before: JSONObject, after: JSONObject, type_: Type

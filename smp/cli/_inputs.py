@@ -6,18 +6,17 @@ import os
 import re
 import stat
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO, Final
 
 import click
-import msgspec
 
 from smp.cli._errors import Failure, concerning, printable
-from smp.cli._identity import Identity, Key, identity_at_a_glance, identity_of
-from smp.cli._objects import Entry, Object, is_object
+from smp.cli._identity import Identity, identity_at_a_glance, identity_of
+from smp.cli._kustomize import built
+from smp.cli._objects import Entry, Object, is_object, numbered
 from smp.documents import (
     MAX_BYTES,
     Chunk,
@@ -157,9 +156,13 @@ class Inputs:
         return documents
 
     def entries(
-        self, paths: Iterable[str], *, any_document: bool = False
+        self,
+        paths: Iterable[str],
+        kustomizations: Iterable[str] = (),
+        *,
+        any_document: bool = False,
     ) -> list[Entry]:
-        """List every Kubernetes object of files and directories.
+        """List every Kubernetes object of files, directories and kustomizations.
 
         Other documents are skipped, unless ``any_document`` will do. A broken document
         is a problem that leaves the others alone. Raises DocumentError for a path that
@@ -167,28 +170,23 @@ class Inputs:
         kubectl diff.
         """
         entries: list[Entry] = []
-        occurrences: Counter[tuple[Key, str]] = Counter()
         for path in paths:
             problems, skipped = len(self.problems), len(self.skipped)
             self._broken.clear()
             found = list(self._entries_of(path, any_document=any_document))
             if not found and not self._is_for_objects_to_come(path):
                 self._raise_without_objects(path, problems, skipped)
-            for entry in found:
-                identity = entry.identity
-                same_object = identity.key, identity.namespace
-                occurrence = occurrences[same_object]
-                occurrences[same_object] += 1
-                entries.append(
-                    msgspec.structs.replace(
-                        entry, number=len(entries), occurrence=occurrence
-                    )
-                )
-                # A manifest often has a CustomResourceDefinition and objects of its
-                # kind.
-                if identity.kind == "CustomResourceDefinition":
-                    self.definitions.append(entry)
-        return entries
+            entries += found
+        for directory in kustomizations:
+            for chunk in chunks(BytesIO(built(directory)), directory, self.max_bytes):
+                entries += self._entries_in(chunk, is_regular=False, any_document=False)
+        # A manifest often has a CustomResourceDefinition and objects of its kind.
+        self.definitions += [
+            entry
+            for entry in entries
+            if entry.identity.kind == "CustomResourceDefinition"
+        ]
+        return numbered(entries)
 
     def _is_for_objects_to_come(self, path: str) -> bool:
         """Tell whether a directory has only files without content, of kubectl diff.
@@ -233,7 +231,14 @@ class Inputs:
         """Parse an entry as an object. Raises Failure."""
         document = self.load_document(entry)
         with concerning(document, entry.label):
-            return Object.of(document)
+            obj = Object.of(document)
+        if entry.written is None:
+            return obj
+        # kubectl puts the namespace into the object (Go: resource.SetNamespace).
+        metadata = as_object(obj.value.get("metadata"))
+        namespace = entry.identity.namespace
+        value = {**obj.value, "metadata": {**metadata, "namespace": namespace}}
+        return Object(value, document)
 
     def load_document(self, entry: Entry) -> Document:
         """Parse an entry. Raises Failure."""
@@ -246,7 +251,8 @@ class Inputs:
             raise Failure(_explained(error, data)) from None
         if len(documents) == 1:
             [document] = documents
-            if identity_of(as_object(document.value)) == entry.identity:
+            identity = identity_of(as_object(document.value))
+            if identity == (entry.written or entry.identity):
                 return document
         raise Failure(
             DocumentError(

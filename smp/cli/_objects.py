@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -30,6 +31,8 @@ class Entry(msgspec.Struct, frozen=True):
     list_of: tuple[str, str] | None = None
     number: int = 0
     occurrence: int = 0
+    # What the text says where the namespace of the option --namespace was added.
+    written: Identity | None = None
 
     @property
     def label(self) -> str:
@@ -40,6 +43,20 @@ class Entry(msgspec.Struct, frozen=True):
     def place(self) -> str:
         """The text and the line that the object is in."""
         return f"{self.source}:{self.line}"
+
+
+def numbered(entries: Iterable[Entry]) -> list[Entry]:
+    """Count the entries of an input, and those that are the same object."""
+    occurrences: Counter[tuple[Key, str]] = Counter()
+    result: list[Entry] = []
+    for entry in entries:
+        same_object = entry.identity.key, entry.identity.namespace
+        occurrence = occurrences[same_object]
+        occurrences[same_object] += 1
+        result.append(
+            msgspec.structs.replace(entry, number=len(result), occurrence=occurrence)
+        )
+    return result
 
 
 class Object(msgspec.Struct, frozen=True):

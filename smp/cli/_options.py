@@ -59,6 +59,12 @@ class Settings(msgspec.Struct, frozen=True):
     jobs: int = 0
     summary: bool = False
     quiet: bool = False
+    namespace: str = ""
+    selector: str = ""
+    include_kind: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    ignore_file: tuple[str, ...] = ()
+    all_fields: bool = False
 
     @property
     def is_for_a_reader(self) -> bool:
@@ -244,6 +250,31 @@ _MERGE: Final[tuple[Decorator, ...]] = (
     ),
 )
 
+_SELECTION: Final[tuple[Decorator, ...]] = (
+    click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        default="",
+        help="The namespace of new objects that leave it out; others are an error, as "
+        "in kubectl.",
+    ),
+    click.option(
+        "-l",
+        "--selector",
+        metavar="LABELS",
+        default="",
+        help="Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
+    ),
+    click.option(
+        "--include-kind",
+        metavar="KIND",
+        multiple=True,
+        help="Take only objects of a kind: deploy, deployments, Deployment.apps. "
+        "Repeatable.",
+    ),
+)
+
 profile_option: Final[Decorator] = click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
@@ -278,6 +309,14 @@ def merge_options(*outputs: str) -> Decorator:
     The first output is the default.
     """
     return _with_settings(_MERGE, outputs)
+
+
+def selecting_options(*outputs: str) -> Decorator:
+    """Add the options of a command that patches objects that are selected.
+
+    The first output is the default.
+    """
+    return _with_settings((*_SELECTION, *_MERGE), outputs)
 
 
 def _with_settings(

@@ -30,7 +30,9 @@ from smp.cli._outcomes import ObjectOutcome
 from smp.cli._outputs import write
 from smp.errors import DepthError
 
-Verdict: TypeAlias = Literal["changed", "unchanged", "new", "removed", "failed"]
+Verdict: TypeAlias = Literal[
+    "changed", "unchanged", "new", "removed", "failed", "unselected"
+]
 
 # The exit codes of all commands that read objects.
 DONE: Final = 0
@@ -73,9 +75,12 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What is done with each row: compute an outcome, and print it in a format."""
+    """What is done with each row: compute an outcome, and print it in a format.
 
-    compute: Callable[[Row], ObjectOutcome]
+    There is no outcome for an object that is not selected.
+    """
+
+    compute: Callable[[Row], ObjectOutcome | None]
     format: Format
 
     def result(self, row: Row) -> Result:
@@ -84,6 +89,8 @@ class Work(msgspec.Struct, frozen=True):
             return Result("failed", messages=(row.problem,))
         try:
             outcome = self.compute(row)
+            if outcome is None:
+                return Result("unselected")
             text = self.format.render(outcome)
         except Failure as failure:
             return Result("failed", messages=tuple(failure.blocks))
@@ -188,9 +195,11 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
     # A process that is forked must not share the position in an open file.
     inputs.close()
     for result in _results(rows, work, settings.jobs):
+        progress.step()
+        if result.verdict == "unselected":
+            continue
         totals.verdicts[result.verdict] += 1
         totals.faulty += result.is_faulty
-        progress.step()
         messages = result.messages
         kind_note = result.kind_note
         if settings.quiet:

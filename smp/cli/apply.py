@@ -15,15 +15,15 @@ from smp.cli._objects import Object, Pairing, annotations_of
 from smp.cli._options import (
     FILE,
     READER_OUTPUTS,
-    Schemas,
     Settings,
-    merge_options,
     profile_option,
+    selecting_options,
     validate_option,
 )
 from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_outcome
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
+from smp.cli._selection import Selection
 from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
 from smp.values import JSONObject, as_object
 
@@ -45,8 +45,16 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
     "new_paths",
     type=FILE,
     multiple=True,
-    required=True,
     help="New configuration. Repeatable.",
+)
+@click.option(
+    "-k",
+    "--kustomize",
+    "kustomizations",
+    metavar="DIR",
+    multiple=True,
+    help="New configuration: what kustomize, or kubectl, makes of a directory. "
+    "Repeatable.",
 )
 @click.option(
     "--live", "live_paths", type=FILE, multiple=True, help="Live objects. Repeatable."
@@ -68,12 +76,13 @@ _ANNOTATION: Final = "last applied: from the annotation of the live object"
 )
 @profile_option
 @validate_option
-@merge_options("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS)
+@selecting_options("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS)
 @click.pass_context
 def command(
     ctx: click.Context,
     *,
     new_paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
     live_paths: tuple[str, ...],
     last_paths: tuple[str, ...],
     overwrite: bool,
@@ -90,13 +99,19 @@ def command(
     (report, unified, side-by-side) mask the values of Secrets.
     """
     inputs = Inputs(settings.max_bytes)
-    entries = inputs.entries(new_paths)
-    live = Pairing(entries, inputs.entries(live_paths))
-    last = Pairing(entries, inputs.entries(last_paths))
+    if not new_paths and not kustomizations:
+        raise click.UsageError("give the new configuration: -f FILE, or -k DIR")
+    entries = inputs.entries(new_paths, kustomizations)
+    live_entries = inputs.entries(live_paths)
+    last_entries = inputs.entries(last_paths)
+    selection = Selection(settings, inputs, entries)
+    entries = selection.of_configuration(entries)
+    live = Pairing(entries, selection.of_states(live_entries))
+    last = Pairing(entries, selection.of_states(last_entries))
     compute = partial(
         _outcome,
         inputs=inputs,
-        schemas=Schemas(settings, inputs),
+        selection=selection,
         settings=settings,
         overwrite=overwrite,
         has_file=bool(last_paths),
@@ -114,14 +129,16 @@ def _outcome(
     row: Row,
     *,
     inputs: Inputs,
-    schemas: Schemas,
+    selection: Selection,
     settings: Settings,
     overwrite: bool,
     has_file: bool,
-) -> ObjectOutcome:
+) -> ObjectOutcome | None:
     new, live, last = load_row(row, inputs)
+    if not selection.has_labels(new):
+        return None
     with concerning(new.document, new.label):
-        schema, note = schemas.of_any(new)
+        schema, note = selection.schemas.of_any(new)
         # Without a live object kubectl creates it, and sends no patch.
         if live is None:
             masks = Masks({"new": new.value}, show_secrets=settings.show_secrets)

@@ -15,10 +15,9 @@ from smp.cli._objects import Pairing
 from smp.cli._options import (
     FILE,
     READER_OUTPUTS,
-    Schemas,
     Settings,
-    merge_options,
     profile_option,
+    selecting_options,
 )
 from smp.cli._outcomes import (
     ObjectOutcome,
@@ -30,6 +29,7 @@ from smp.cli._outcomes import (
 )
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
+from smp.cli._selection import Selection
 from smp.strategic import two_way_patch
 
 
@@ -39,7 +39,14 @@ from smp.strategic import two_way_patch
     "\b\nExample:\n  smp diff old.yaml new.yaml -o report"
 )
 @click.argument("original", type=FILE)
-@click.argument("modified", type=FILE)
+@click.argument("modified", type=FILE, required=False)
+@click.option(
+    "-k",
+    "--kustomize",
+    "kustomization",
+    metavar="DIR",
+    help="In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
+)
 @click.option(
     "--live",
     type=FILE,
@@ -48,7 +55,6 @@ from smp.strategic import two_way_patch
 )
 @click.option(
     "--ignore",
-    "ignored_paths",
     metavar="PATH",
     multiple=True,
     help="Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
@@ -56,7 +62,6 @@ from smp.strategic import two_way_patch
 )
 @click.option(
     "--ignore-file",
-    "ignored_files",
     type=FILE,
     multiple=True,
     envvar="SMP_IGNORE_FILE",
@@ -70,17 +75,15 @@ from smp.strategic import two_way_patch
     "objects.",
 )
 @profile_option
-@merge_options("yaml", "json", "jsonpatch", *READER_OUTPUTS)
+@selecting_options("yaml", "json", "jsonpatch", *READER_OUTPUTS)
 @click.pass_context
 def command(
     ctx: click.Context,
     *,
     original: str,
-    modified: str,
+    modified: str | None,
+    kustomization: str | None,
     live: tuple[str, ...],
-    ignored_paths: tuple[str, ...],
-    ignored_files: tuple[str, ...],
-    all_fields: bool,
     settings: Settings,
 ) -> None:
     """Print the patch between two states of objects.
@@ -98,17 +101,27 @@ def command(
     KUBECTL_EXTERNAL_DIFF="smp-diff -o report" kubectl diff -f new.yaml
     """
     inputs = Inputs(settings.max_bytes)
-    ignored = Ignored.of(ignored_paths, ignored_files, inputs, all_fields=all_fields)
+    ignored = Ignored.of(settings, inputs)
+    if modified is not None and kustomization is None:
+        paths, kustomizations = [modified], []
+    elif kustomization is not None and modified is None:
+        paths, kustomizations = [], [kustomization]
+    else:
+        raise click.UsageError("give either MODIFIED or -k DIR")
     original_entries = inputs.entries([original])
-    entries = inputs.entries([modified])
+    entries = inputs.entries(paths, kustomizations)
+    live_entries = inputs.entries(live)
+    selection = Selection(settings, inputs, [*original_entries, *entries])
+    original_entries = selection.of_states(original_entries)
+    entries = selection.of_configuration(entries)
     is_three_way = bool(live)
     # Of two states of a file, an object with a generated name is one object.
     originals = Pairing(entries, original_entries, pairs_generated=not is_three_way)
-    lives = Pairing(entries, inputs.entries(live))
+    lives = Pairing(entries, selection.of_states(live_entries))
     compute = partial(
         _outcome,
         inputs=inputs,
-        schemas=Schemas(settings, inputs),
+        selection=selection,
         settings=settings,
         ignored=ignored,
         is_three_way=is_three_way,
@@ -130,18 +143,22 @@ def _outcome(
     row: Row,
     *,
     inputs: Inputs,
-    schemas: Schemas,
+    selection: Selection,
     settings: Settings,
     ignored: Ignored,
     is_three_way: bool,
-) -> ObjectOutcome:
+) -> ObjectOutcome | None:
     if row.is_removed:
         obj = inputs.load(row.entry)
+        if not selection.has_labels(obj):
+            return None
         masks = Masks({"original": obj.value}, show_secrets=settings.show_secrets)
         with concerning(obj.document, obj.label):
-            schema, note = schemas.of_any(obj)
+            schema, note = selection.schemas.of_any(obj)
         return removed_outcome(row.entry, masks.mask(obj.value), schema)
     obj, original_object, live_object = load_row(row, inputs)
+    if not selection.has_labels(obj):
+        return None
     # A patch is printed as well as a report, so everything here sees masked values.
     original = original_object.value if original_object else None
     live = live_object.value if live_object else None
@@ -152,7 +169,7 @@ def _outcome(
     original, live = masks.mask(original), masks.mask(live)
     modified = masks.mask(obj.value)
     with concerning(obj.document, obj.label):
-        schema, note = schemas.of_any(obj)
+        schema, note = selection.schemas.of_any(obj)
         if is_three_way and live is not None:
             modified = ignored.left_out_of_configuration(live, modified, schema.type)
             if original is not None:

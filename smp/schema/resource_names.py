@@ -34,6 +34,7 @@ class ResourceName(msgspec.Struct, frozen=True):
     plural: str
     singular: str = ""
     short_names: tuple[str, ...] = ()
+    namespaced: bool = True
 
     @property
     def api_version(self) -> str:
@@ -45,6 +46,12 @@ class ResourceName(msgspec.Struct, frozen=True):
         """All its names, as kubectl takes them: in lower case."""
         kind = self.kind.lower()
         return {kind, self.plural, self.singular or kind, *self.short_names}
+
+    def is_called(self, text: str) -> bool:
+        """Tell whether ``deploy``, ``deployments.apps`` or the like means it."""
+        name, _, qualifier = text.partition(".")
+        qualifiers = {"", self.group, f"{self.version}.{self.group}"}
+        return name.lower() in self.names and qualifier in qualifiers
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -79,7 +86,7 @@ def find_kind(
     # OpenAPI documents, and those that are not stored.
     tabled = {(resource.api_version, resource.kind) for resource in known}
     others = sorted(described - tabled, key=_preference)
-    known += [_guessed(*kind) for kind in others]
+    known += [guessed(*kind) for kind in others]
     if api_version:
         known = [resource for resource in known if resource.api_version == api_version]
 
@@ -113,7 +120,7 @@ def _preference(kind: tuple[str, str]) -> tuple[bool, str, tuple[int, int, int, 
     return "." in group, f"{group}/{name}", version_sort_key(version)
 
 
-def _guessed(api_version: str, kind: str) -> ResourceName:
+def guessed(api_version: str, kind: str) -> ResourceName:
     """Guess the plural of a kind (Go: meta.UnsafeGuessKindToResource)."""
     group, _, version = api_version.rpartition("/")
     singular = kind.lower()
@@ -159,6 +166,7 @@ def names_of_definitions(documents: JSON) -> Iterator[ResourceName]:
                 plural=as_text(names.get("plural")),
                 singular=as_text(names.get("singular")),
                 short_names=tuple(short_names),
+                namespaced=spec.get("scope") != "Cluster",
             )
 
 

@@ -16,10 +16,10 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 
+from smp import names
 from smp.errors import SmpError
 from smp.handler import ModifiedError
 from smp.server.errors import InvalidError, StatusError
-from smp.server.objects import names
 from smp.server.objects.deletion import (
     DeleteOptions,
     begin_deletion,

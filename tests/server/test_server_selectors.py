@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp.label_selectors import LabelSelector, SelectorError, parse_label_selector
 from smp.server.objects.selectors import (
     FieldSelector,
-    LabelSelector,
-    SelectorError,
     parse_field_selector,
-    parse_label_selector,
     selector_text,
 )
 from smp.values import JSON, JSONObject

@@ -13,13 +13,9 @@ from typing import Annotated, Final, Self, TypeAlias
 
 import msgspec
 
+from smp.label_selectors import LabelSelector, parse_label_selector
 from smp.server.errors import StatusError
-from smp.server.objects.selectors import (
-    FieldSelector,
-    LabelSelector,
-    parse_field_selector,
-    parse_label_selector,
-)
+from smp.server.objects.selectors import FieldSelector, parse_field_selector
 from smp.server.registry.target import Target
 from smp.wire import decode
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
+from smp import names
 from smp.paths import Path
 from smp.server.errors import StatusError, forbidden, invalid, raise_invalid, required
-from smp.server.objects import names
 from smp.server.objects.fields import strings_in
 from smp.server.objects.resources import Resource
 from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name

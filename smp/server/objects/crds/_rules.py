@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from smp import names
 from smp.paths import Path
 from smp.server.errors import invalid, required
-from smp.server.objects import names
 from smp.server.objects.crds._printer_columns import column_problems
 from smp.server.objects.crds._schema_rules import schema_problems
 from smp.server.objects.crds._spec import Crd, Names, Scale, Spec, Version

@@ -1,0 +1,135 @@
+"""Which objects of the inputs take part: by namespace, kind and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import click
+import msgspec
+
+from smp.cli._errors import Failure
+from smp.cli._inputs import Inputs
+from smp.cli._objects import Entry, Object, numbered
+from smp.cli._options import Schemas, Settings, Sources
+from smp.errors import ObjectError
+from smp.label_selectors import SelectorError, parse_label_selector
+from smp.schema.resource_names import (
+    find_kind,
+    guessed,
+    names_of_definitions,
+    published_resources,
+)
+
+GroupKind: TypeAlias = tuple[str, str]
+
+
+class Selection:
+    """The objects that --namespace, --include-kind and --selector leave.
+
+    ``entries`` are the objects of all inputs, and ``schemas`` describe them: the names
+    of their resources are published with their schemas. Raises UnknownKindError for a
+    kind that neither a schema nor an object has.
+    """
+
+    def __init__(
+        self, settings: Settings, inputs: Inputs, entries: Iterable[Entry]
+    ) -> None:
+        self._inputs = inputs
+        self._namespace = settings.namespace
+        try:
+            self._labels = parse_label_selector(settings.selector)
+        except SelectorError as error:
+            raise click.BadParameter(
+                error.problem, param_hint="'-l' / '--selector'"
+            ) from None
+        self._kinds: set[GroupKind] | None = None
+        self._cluster_wide: set[GroupKind] = set()
+        if not settings.namespace and not settings.include_kind:
+            self.schemas = Schemas(settings, inputs)
+            return
+
+        sources = Sources()
+        self.schemas = Schemas(settings, inputs, sources)
+        definitions = [inputs.load(entry).value for entry in inputs.definitions]
+        custom = [*names_of_definitions([*sources.definitions, *definitions])]
+        resources = [*published_resources(), *custom]
+        for resource in resources:
+            if not resource.namespaced:
+                self._cluster_wide.add((resource.group, resource.kind))
+        if settings.include_kind:
+            known = {(resource.group, resource.kind) for resource in resources}
+            identities = {
+                entry.identity.group_kind: entry.identity for entry in entries
+            }
+            # Of custom kinds without a definition, and of those that are not stored.
+            resources += [
+                guessed(identity.api_version, identity.kind)
+                for group_kind, identity in identities.items()
+                if group_kind not in known
+            ]
+            self._kinds = set()
+            for text in settings.include_kind:
+                named = [r for r in resources if r.is_called(text)]
+                if not named:
+                    # It words the error.
+                    find_kind(text, self.schemas.catalog, custom)
+                self._kinds |= {(r.group, r.kind) for r in named}
+
+    def of_configuration(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the objects of a new configuration that take part.
+
+        One of another namespace is a problem, as it is for kubectl.
+        """
+        selected: list[Entry] = []
+        for entry in self._of_kinds(entries):
+            namespace = entry.identity.namespace
+            if self._is_elsewhere(entry):
+                # Go: k8s.io/cli-runtime, pkg/resource, RequireNamespace.
+                error = ObjectError(
+                    f'the namespace from the provided object "{namespace}" does not '
+                    f'match the namespace "{self._namespace}"; you must pass '
+                    f"'--namespace={namespace}' to perform this operation",
+                    code="other-namespace",
+                )
+                self._inputs.problems.append(Failure(error, entry, entry.label))
+            else:
+                selected.append(self._with_namespace(entry))
+        return numbered(selected)
+
+    def of_states(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the objects of another input, which may have those of a cluster."""
+        return numbered(
+            self._with_namespace(entry)
+            for entry in self._of_kinds(entries)
+            if not self._is_elsewhere(entry)
+        )
+
+    def has_labels(self, obj: Object) -> bool:
+        """Tell whether the labels of an object are selected."""
+        return self._labels.matches(obj.value)
+
+    def _of_kinds(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        kinds = self._kinds
+        if kinds is None:
+            return entries
+        return [entry for entry in entries if entry.identity.group_kind in kinds]
+
+    def _is_elsewhere(self, entry: Entry) -> bool:
+        identity = entry.identity
+        if not self._namespace or identity.namespace in {"", self._namespace}:
+            return False
+        return identity.group_kind not in self._cluster_wide
+
+    def _with_namespace(self, entry: Entry) -> Entry:
+        identity = entry.identity
+        # A custom kind without a definition here is taken for one in namespaces, as
+        # most are.
+        is_namespaced = identity.group_kind not in self._cluster_wide
+        if not self._namespace or identity.namespace or not is_namespaced:
+            return entry
+        return msgspec.structs.replace(
+            entry,
+            identity=msgspec.structs.replace(identity, namespace=self._namespace),
+            written=identity,
+        )
