@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Final, Literal, TypeAlias
 
 import click
 import msgspec
 
-from smp.cli._errors import concerning
+from smp.cli._definitions import Definitions
+from smp.cli._errors import Failure, concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Object
 from smp.documents import MAX_BYTES, Document, read
@@ -99,10 +101,12 @@ class Schemas:
         catalog = kubernetes(settings.kubernetes)
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
-        for definition in inputs.documents(settings.crd):
-            catalog = catalog.merged(_from_crd(definition))
-            if sources is not None:
-                sources.definitions.append(definition.value)
+        documents = inputs.documents(settings.crd)
+        self._definitions = Definitions()
+        if documents:
+            catalog = catalog.merged(self._definitions.catalog_of(documents))
+        if sources is not None:
+            sources.definitions += [document.value for document in documents]
         self.catalog = catalog
         self._server_groups = {
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
@@ -134,20 +138,20 @@ class Schemas:
         # The definitions among the inputs are read only for a kind that is missing, so
         # that an invalid one does not matter to the other objects.
         try:
-            return self.catalog.schema_of(obj.value)
+            return self._definitions.schema_of(self.catalog, obj.value)
         except UnknownKindError:
             if not self._inputs.definitions:
                 raise
         if self._catalog_with_inputs is None:
-            described, *others = [
-                _from_crd(self._inputs.load(definition).document)
-                for definition in self._inputs.definitions
-            ]
-            for other in others:
-                described = described.merged(other)
+            documents = []
+            for entry in self._inputs.definitions:
+                # One that cannot be parsed is reported as an object of the input.
+                with suppress(Failure):
+                    documents.append(self._inputs.load(entry).document)
+            described = self._definitions.catalog_of(documents)
             # The last catalog wins: what an option describes keeps that description.
             self._catalog_with_inputs = described.merged(self.catalog)
-        return self._catalog_with_inputs.schema_of(obj.value)
+        return self._definitions.schema_of(self._catalog_with_inputs, obj.value)
 
 
 def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog:
@@ -163,11 +167,6 @@ def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog
         # The unions that a server publishes have the same gaps and errors as those of
         # the bundled versions.
         return catalog.with_overlay(bundled_overlay())
-
-
-def _from_crd(document: Document) -> Catalog:
-    with concerning(document):
-        return Catalog.from_crd(document.value)
 
 
 def _complete_version(

@@ -47,20 +47,37 @@ class Catalog:
     """Schemas by apiVersion and kind; immutable, changes return another catalog.
 
     ``load`` returns the type document of a type's name, or None. ``source`` names where
-    the schemas come from, ``version`` is the minor version of Kubernetes, such as 1.33,
-    or empty.
+    the schemas come from, beside a number of CustomResourceDefinitions; ``version`` is
+    the minor version of Kubernetes, such as 1.33, or empty.
     """
 
-    __slots__ = ("_kinds", "_types", "load", "source", "version")
+    __slots__ = ("_definitions", "_kinds", "_source", "_types", "load", "version")
 
     def __init__(
-        self, kinds: Mapping[Kind, str], load: Loader, *, source: str, version: str = ""
+        self,
+        kinds: Mapping[Kind, str],
+        load: Loader,
+        *,
+        source: str = "",
+        version: str = "",
+        definitions: int = 0,
     ) -> None:
         self._kinds = kinds
         self.load = load
         self._types = Types(load)
-        self.source = source
+        self._source = source
         self.version = version
+        self._definitions = definitions
+
+    @property
+    def source(self) -> str:
+        """Where the schemas come from: ``Kubernetes 1.37 + 327 definitions``."""
+        parts = [self._source] if self._source else []
+        if self._definitions == 1:
+            parts.append("CustomResourceDefinition")
+        elif self._definitions:
+            parts.append(f"{self._definitions} definitions")
+        return " + ".join(parts)
 
     @classmethod
     def from_openapi(cls, documents: JSON) -> Catalog:
@@ -81,7 +98,12 @@ class Catalog:
         """
         compiled = compile_documents(crd.to_openapi(plain_document(documents)))
         load = _chained(compiled.types.get, _load_metadata)
-        return cls(compiled.kinds, load, source="CustomResourceDefinition")
+        # One definition may serve a kind in several versions.
+        defined = {
+            (api_version.rpartition("/")[0], kind)
+            for api_version, kind in compiled.kinds
+        }
+        return cls(compiled.kinds, load, definitions=len(defined))
 
     @classmethod
     def from_go(
@@ -107,7 +129,12 @@ class Catalog:
     # A loader is a function of a module, with its arguments, so that it can be pickled.
     # A copy is the catalog itself, because it is immutable.
     def __reduce__(self) -> tuple[object, ...]:
-        make = partial(Catalog, source=self.source, version=self.version)
+        make = partial(
+            Catalog,
+            source=self._source,
+            version=self.version,
+            definitions=self._definitions,
+        )
         return make, (self._kinds, self.load)
 
     def __copy__(self) -> Catalog:
@@ -155,8 +182,9 @@ class Catalog:
         return Catalog(
             {**self._kinds, **other._kinds},
             _chained(other.load, self.load),
-            source=f"{self.source} + {other.source}",
+            source=" + ".join([part for part in (self._source, other._source) if part]),
             version=self.version,
+            definitions=self._definitions + other._definitions,
         )
 
     __or__ = merged

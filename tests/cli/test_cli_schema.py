@@ -72,6 +72,28 @@ def test_crd_describes_custom_kinds() -> None:
     assert values(ran.stdout) == [{"spec": {"size": 2, "more": {"a": 2}}}]
 
 
+@pytest.mark.parametrize("is_option", [False, True])
+def test_a_definition_that_cannot_be_read_matters_to_its_kind_alone(
+    *, is_option: bool
+) -> None:
+    broken = DEFINITION.replace("Widget", "Gadget").replace("widgets", "gadgets")
+    broken = broken.replace("        type: object", "        type: array")
+    Path("crds.yaml").write_text(f"{broken}---\n{DEFINITION}")
+    options = ("--crd", "crds.yaml") if is_option else ("-f", "crds.yaml")
+    Path("widget.yaml").write_text(
+        "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\n"
+    )
+    Path("gadget.yaml").write_text(
+        "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\n"
+    )
+    result = run("apply", "-f", "widget.yaml", *options)
+    assert (result.exit_code, "kind: Widget" in result.stdout) == (0, True)
+    result = run("apply", "-f", "gadget.yaml", *options)
+    assert result.exit_code != 0
+    assert "a served version needs a schema of type object" in result.stderr
+    assert "file:   crds.yaml:" in result.stderr
+
+
 def test_definitions_among_the_inputs_describe_their_kinds() -> None:
     before, after = widgets()
     for path in (before, after):

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import pytest
 from hypothesis import given
 
+import smp
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema
 from smp.schema.sources.crd import to_openapi
+from smp.schema.sources.openapi import compile_documents
 from smp.values import JSON, JSONObject
 from tests.support.schema_documents import nested, schema_documents
 
@@ -174,6 +177,91 @@ def test_a_v1beta1_definition_may_have_one_schema_for_all_versions() -> None:
     schema = Catalog.from_crd(LEGACY).schema("old.example.com/v1", "Relic")
     assert isinstance(schema.descend("spec", "size").type, ScalarType)
     assert schema.descend("metadata", "finalizers").merges
+
+
+def test_objects_of_a_v1beta1_definition_without_a_schema_are_free_form() -> None:
+    names: JSON = {"kind": "Relic"}
+    spec: JSON = {"group": "old.example.com", "version": "v1", "names": names}
+    definition: JSONObject = {
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "spec": spec,
+    }
+    schema = Catalog.from_crd(definition).schema("old.example.com/v1", "Relic")
+    assert schema.descend("spec", "anything").merge_key == ""
+    assert schema.descend("metadata", "finalizers").merges
+    # The API of v1 requires a schema.
+    with pytest.raises(SchemaError, match="needs a schema of type object"):
+        Catalog.from_crd({**definition, "apiVersion": "apiextensions.k8s.io/v1"})
+
+
+@pytest.mark.parametrize(
+    "keyword",
+    [
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "default",
+        "enum",
+        "format",
+        "items",
+        "nullable",
+        "oneOf",
+        "properties",
+        "required",
+        "type",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-list-map-keys",
+        "x-kubernetes-list-type",
+        "x-kubernetes-map-type",
+        "x-kubernetes-patch-merge-key",
+        "x-kubernetes-patch-strategy",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-unions",
+    ],
+)
+def test_a_keyword_that_is_null_is_absent(keyword: str) -> None:
+    """Go decodes a null into the zero value of a field, as it does an absent one."""
+    string: JSONObject = {"type": "string"}
+    nodes: list[JSONObject] = [
+        {},
+        string,
+        {"items": string, "type": "array"},
+        {"type": "object", "properties": {"a": string}},
+        {"type": "object", "additionalProperties": string},
+        {"x-kubernetes-int-or-string": True},
+    ]
+    for node in nodes:
+        if keyword in node:
+            continue
+        with_null: JSONObject = {**node, keyword: None}
+        nested_null: JSONObject = {"properties": {"spec": with_null}}
+        nested_plain: JSONObject = {"properties": {"spec": node}}
+        for wrapped, plain in ((with_null, node), (nested_null, nested_plain)):
+            document = compile_documents({"definitions": {"T": wrapped}})
+            assert document == compile_documents({"definitions": {"T": plain}})
+        # As a property, and at the root of a custom resource.
+        root: JSONObject = {keyword: None}
+        for schema in (nested_null, root):
+            catalog = Catalog.from_crd(crd(versions=served(schema)))
+            found = catalog.schema("example.com/v1", "A")
+            assert found.descend("metadata", "finalizers").merges
+            assert smp.validate_unions(None, {"spec": {}}, found) == ()
+            assert smp.validate_enums({"spec": {}}, found) == ()
+
+
+def test_the_source_of_many_definitions_has_their_number() -> None:
+    catalog = kubernetes("1.37")
+    for index in range(3):
+        names: JSON = {"kind": f"Kind{index}"}
+        catalog |= Catalog.from_crd(crd(names=names, versions=served({})))
+    assert catalog.source == "Kubernetes 1.37 + 3 definitions"
+    both = Catalog.from_crd([ROLLOUT, LEGACY])
+    assert both.source == "2 definitions"
+    assert pickle.loads(pickle.dumps(both)).source == both.source  # noqa: S301  # its own
+    one = kubernetes("1.37") | Catalog.from_crd(LEGACY)
+    assert one.source == "Kubernetes 1.37 + CustomResourceDefinition"
 
 
 @pytest.mark.parametrize("path", [(), ("spec", "template"), ("spec", "hooks")])

@@ -19,26 +19,33 @@ OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 _KIND: Final = "CustomResourceDefinition"
 _LISTS: Final = ("List", f"{_KIND}List")
-_API_VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
+_V1_BETA_1: Final = "apiextensions.k8s.io/v1beta1"
+_API_VERSIONS: Final = ("apiextensions.k8s.io/v1", _V1_BETA_1)
 _SPEC: Final = Path(("spec",))
 _STRING: Final[JSONObject] = {"type": "string"}
+_FREE_FORM: Final[JSONObject] = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+}
 
 
 @bounded("the CustomResourceDefinition")
 def to_openapi(documents: JSON) -> JSONObject:
     """Return the OpenAPI v3 document of a CustomResourceDefinition, or of a list.
 
-    v1 and v1beta1 are read, and every version that is served; the ``items`` of a List
-    object are read as a list. Metadata refers to ``OBJECT_META``, which the result does
-    not define. Raises SchemaError, with the path, for what is not a
-    CustomResourceDefinition, and DepthError.
+    v1 and v1beta1 are read, and every version that is served; without a schema, which
+    only v1beta1 allows, objects are free-form. A keyword that is null counts as absent.
+    The ``items`` of a List object are read as a list. Metadata refers to
+    ``OBJECT_META``, which the result does not define. Raises SchemaError, with the
+    path, for what is not a CustomResourceDefinition, and DepthError.
     """
     schemas: JSONObject = {}
     for definition in definitions(documents):
         group = _text_at(definition, _SPEC / "group")
         kind = _text_at(definition, _SPEC / "names" / "kind")
         for path, version, schema in _served_versions(definition):
-            if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+            stated = schema.get("type") if isinstance(schema, dict) else None
+            if not isinstance(schema, dict) or stated not in (None, "object"):
                 raise SchemaError(
                     "a served version needs a schema of type object", path=path
                 )
@@ -87,6 +94,10 @@ def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]
     """Yield path, name and schema of each version that is served."""
     # v1beta1 may have one schema for all versions, and one version instead of a list.
     shared = _value_at(definition, _SPEC / "validation" / "openAPIV3Schema")
+    if shared is None and definition.get("apiVersion") == _V1_BETA_1:
+        # apiextensions v1beta1, CustomResourceDefinitionSpec: validation is optional,
+        # and preserveUnknownFields is true unless stated otherwise.
+        shared = _FREE_FORM
     versions = _value_at(definition, _SPEC / "versions")
     if versions is None:
         yield _SPEC, _text_at(definition, _SPEC / "version"), shared
@@ -106,6 +117,8 @@ def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]
 
 def _supplied(node: JSONObject) -> JSONObject:
     """Supply what the resources that are embedded in a schema leave out."""
+    # Go decodes a keyword that is null as absent.
+    node = {name: value for name, value in node.items() if value is not None}
     supplied = {**node}
     for keyword in ("items", "additionalProperties"):
         child = node.get(keyword)

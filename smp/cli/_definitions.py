@@ -1,0 +1,65 @@
+"""The kinds of CustomResourceDefinitions among the documents of a command.
+
+A directory of definitions may have one that cannot be read. It matters only to the
+objects of its kind, so its error is kept until such an object comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Final
+
+from smp.cli._errors import Failure, concerning
+from smp.documents import Document
+from smp.errors import UnknownKindError
+from smp.schema.catalog import Catalog
+from smp.schema.model import Schema, TypeDocument
+from smp.values import JSONObject, as_object, as_text
+
+_NOTHING: Final[dict[str, TypeDocument]] = {}
+
+
+class Definitions:
+    """A catalog with the kinds of definitions, and the errors of the others."""
+
+    def __init__(self) -> None:
+        self._failures: dict[tuple[str, str], Failure] = {}
+
+    def catalog_of(self, documents: Iterable[Document]) -> Catalog:
+        """Return a catalog of the kinds that documents define; the last one wins.
+
+        Raises Failure for a document that defines no kind.
+        """
+        defined: list[Catalog] = []
+        for document in documents:
+            try:
+                with concerning(document):
+                    defined.append(Catalog.from_crd(document.value))
+            except Failure as failure:
+                spec = as_object(as_object(document.value).get("spec"))
+                group = as_text(spec.get("group"))
+                kind = as_text(as_object(spec.get("names")).get("kind"))
+                if not group or not kind:
+                    raise
+                self._failures[group, kind] = failure
+        # Joined in pairs, so that a type is looked for in few of them.
+        while len(defined) > 1:
+            pairs = [defined[index : index + 2] for index in range(0, len(defined), 2)]
+            defined = [reduce(Catalog.merged, pair) for pair in pairs]
+        return defined[0] if defined else Catalog({}, _NOTHING.get)
+
+    def schema_of(self, catalog: Catalog, obj: JSONObject) -> Schema:
+        """Return the schema of an object in a catalog with these definitions.
+
+        Raises Failure where its definition cannot be read, and what Catalog.schema_of
+        raises.
+        """
+        try:
+            return catalog.schema_of(obj)
+        except UnknownKindError:
+            group = as_text(obj.get("apiVersion")).rpartition("/")[0]
+            failure = self._failures.get((group, as_text(obj.get("kind"))))
+            if failure is None:
+                raise
+            raise failure from None
