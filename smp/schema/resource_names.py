@@ -96,9 +96,16 @@ def find_kind(
         # The catalog words the error: it knows other versions that have the kind.
         catalog.schema(api_version, name)
     if not found:
+        names = {name for resource in known for name in resource.names}
+        # Every group has kinds such as DeleteOptions, and a list for each kind.
+        kinds = {resource.kind for resource in known}
+        plurals = [
+            resource.plural for resource in known if f"{resource.kind}List" in kinds
+        ]
         raise UnknownKindError(
             f'{catalog.source} has no resource type "{name}"',
-            hint=_suggestion(name.lower(), known),
+            hint=did_you_mean(name.lower(), sorted(names))
+            or listing("resource types", plurals),
         )
     for resource in found:
         for qualifier in (
@@ -131,16 +138,6 @@ def guessed(api_version: str, kind: str) -> ResourceName:
     else:
         plural = f"{singular}s"
     return ResourceName(group, version, kind, plural)
-
-
-def _suggestion(name: str, known: list[ResourceName]) -> str:
-    names = {name for resource in known for name in resource.names}
-    # Every group has kinds such as DeleteOptions, and a list for each kind.
-    kinds = {resource.kind for resource in known}
-    resources = [
-        resource.plural for resource in known if f"{resource.kind}List" in kinds
-    ]
-    return did_you_mean(name, sorted(names)) or listing("resource types", resources)
 
 
 def names_of_definitions(documents: JSON) -> Iterator[ResourceName]:

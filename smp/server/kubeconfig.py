@@ -69,26 +69,22 @@ def write_kubeconfig(path: Path, config: JSONObject) -> None:
     """
     check_kubeconfig(path)
     try:
-        _replace(path, dump_yaml([config]).encode())
+        # A temporary file has mode 0600, and a rename replaces the old file at once.
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as temporary:
+            try:
+                temporary.write(dump_yaml([config]).encode())
+                temporary.flush()
+                os.fsync(temporary.fileno())
+                Path(temporary.name).replace(path)
+            except BaseException:
+                Path(temporary.name).unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise SettingsError(
             f"cannot write {path}: {error.strerror}", code="unwritable"
         ) from None
-
-
-def _replace(path: Path, data: bytes) -> None:
-    # A temporary file has mode 0600, and a rename replaces the old file at once.
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as temporary:
-        try:
-            temporary.write(data)
-            temporary.flush()
-            os.fsync(temporary.fileno())
-            Path(temporary.name).replace(path)
-        except BaseException:
-            Path(temporary.name).unlink(missing_ok=True)
-            raise
 
 
 def _may_overwrite(data: bytes) -> bool:

@@ -113,8 +113,14 @@ def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
     )
     # OpenSSL does not say which of the files it cannot read.
     for path in (listener.certificate, listener.key, listener.authority):
-        if path:
-            _require_readable(path)
+        if path is None:
+            continue
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise SettingsError(
+                f"cannot read {path}: {error.strerror}", code="unreadable"
+            ) from None
     try:
         config.load()
     except ssl.SSLError as error:
@@ -123,15 +129,6 @@ def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
             "key"
         ) from error
     return config
-
-
-def _require_readable(path: Path) -> None:
-    try:
-        path.read_bytes()
-    except OSError as error:
-        raise SettingsError(
-            f"cannot read {path}: {error.strerror}", code="unreadable"
-        ) from None
 
 
 @contextmanager

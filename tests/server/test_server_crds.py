@@ -181,11 +181,42 @@ def test_at_least_one_version_is_served() -> None:
     }
 
 
-def test_conversion_webhooks_are_not_supported() -> None:
-    webhook: JSONObject = {"spec/conversion": {"strategy": "Webhook", "webhook": {}}}
-    assert problems(edited(webhook)) == {
-        ("spec.conversion.strategy", "FieldValueNotSupported")
+def test_a_conversion_webhook_is_stored_with_a_warning() -> None:
+    webhook: JSONObject = {
+        "clientConfig": {"service": {"name": "a", "namespace": "b"}},
+        "conversionReviewVersions": ["v1"],
     }
+    conversion: JSONObject = {"strategy": "Webhook", "webhook": webhook}
+    definition = Definition.read(edited({"spec/conversion": conversion}))
+    (warning,) = definition.warnings
+    assert warning.startswith("spec.conversion.strategy: this server calls no webhooks")
+    assert [resource.kind for resource in definition.resources] == ["CronTab"]
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("https://a.example.com/path", ""),
+        ("http://a.example.com", "'https' is the only allowed URL scheme"),
+        ("https:///path", "host must be specified"),
+        ("https://a@a.example.com", "user information is not permitted"),
+        ("https://a.example.com#a", "fragments are not permitted"),
+        ("https://a.example.com?a=b", "query parameters are not permitted"),
+        ("https://[", "url must be a valid URL"),
+    ],
+)
+def test_the_url_of_a_webhook_is_checked(url: str, problem: str) -> None:
+    webhook: JSONObject = {
+        "clientConfig": {"url": url},
+        "conversionReviewVersions": ["v1"],
+    }
+    document = edited({"spec/conversion": {"strategy": "Webhook", "webhook": webhook}})
+    if not problem:
+        assert Definition.read(document).resources
+        return
+    with pytest.raises(InvalidError) as caught:
+        Definition.read(document)
+    assert problem in str(caught.value.violations[0])
 
 
 def test_multiple_of_zero_is_refused() -> None:

@@ -270,6 +270,12 @@ def _resource(crd: Crd, version: Version) -> Resource:
 
 def _warnings(crd: Crd) -> Iterator[str]:
     """Yield the parts of a definition that this server does not evaluate."""
+    if crd.spec.conversion.strategy == "Webhook":
+        place = Path(("spec", "conversion", "strategy"))
+        yield (
+            f"{place}: this server calls no webhooks; its versions differ by"
+            " apiVersion alone"
+        )
     for index, version in enumerate(crd.spec.versions):
         path = Path(("spec", "versions", index))
         schema = version.schema.openapi or {}

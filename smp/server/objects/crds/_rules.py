@@ -14,6 +14,7 @@ from typing import Final
 from smp import names
 from smp.paths import Path
 from smp.server.errors import invalid, required
+from smp.server.objects.crds._conversion_rules import conversion_problems
 from smp.server.objects.crds._printer_columns import column_problems
 from smp.server.objects.crds._schema_rules import schema_problems
 from smp.server.objects.crds._spec import Crd, Names, Scale, Spec, Version
@@ -127,11 +128,7 @@ def _spec_problems(spec: Spec) -> Iterator[Violation]:
             spec.preserve_unknown_fields,
             "must be false",
         )
-    # This server calls no webhooks.
-    if spec.conversion.strategy != "None":
-        yield unsupported(
-            _SPEC / "conversion" / "strategy", spec.conversion.strategy, ["None"]
-        )
+    yield from conversion_problems(spec.conversion)
 
 
 def _version_problems(version: Version, path: Path) -> Iterator[Violation]:

@@ -105,10 +105,34 @@ class Version(msgspec.Struct, frozen=True, rename="camel"):
     additional_printer_columns: tuple[PrinterColumn, ...] = ()
 
 
+class ServiceReference(msgspec.Struct, frozen=True, rename="camel"):
+    """The Service of a webhook."""
+
+    name: str = ""
+    namespace: str = ""
+    path: str | None = None
+    port: int | None = None
+
+
+class WebhookClientConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """Where a webhook is: a URL, or a Service."""
+
+    url: str | None = None
+    service: ServiceReference | None = None
+
+
+class WebhookConversion(msgspec.Struct, frozen=True, rename="camel"):
+    """A webhook that converts objects."""
+
+    client_config: WebhookClientConfig | None = None
+    conversion_review_versions: tuple[str, ...] = ()
+
+
 class Conversion(msgspec.Struct, frozen=True, rename="camel"):
     """How objects are converted between versions."""
 
     strategy: str = "None"
+    webhook: WebhookConversion | None = None
 
 
 class Spec(msgspec.Struct, frozen=True, rename="camel"):
