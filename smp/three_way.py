@@ -108,7 +108,7 @@ def three_way_apply(
         patch = strategic.amended_patch(patch, live, patched, result, lenient)
         result = strategic.apply_patch(live, patch, lenient)
     unmet = strategic.unmet_paths(
-        # Where nothing is deleted, nothing can be left.
+        # Where nothing is to be deleted, nothing can be left.
         last_applied if last_applied and computed.deletes else {},
         modified,
         result,

@@ -105,7 +105,7 @@ class Diff:
     live are one object. ``only_unmet=True`` leaves out each deletion of what live does
     not have.
 
-    Afterwards ``deletes`` tells whether there was anything to delete,
+    Afterwards ``deletes`` tells whether there may have been anything to delete,
     ``deletes_in_new`` whether something of it was in a value that is new to live, and
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
     several elements.
@@ -414,6 +414,9 @@ class Diff:
             paired_live, unpaired_live, repeats_in_live = aligned(live, live_keys, keys)
             paired_live = share_equal(paired_live, modified)
             repeats = repeats or repeats_in_live
+        if repeats:
+            # An element that was removed is not deleted where another has its key.
+            self.deletes = True
         if self._only_unmet and (repeats or len(set(keys)) < len(keys)):
             # What holds is not a matter of how Go pairs elements. An API server tells
             # elements of one merge key apart by their map keys.

@@ -34,9 +34,9 @@ from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type
 class ComputedPatch(msgspec.Struct, frozen=True):
     """A three-way patch, and what is known of it.
 
-    ``deletes`` tells whether it deletes anything, ``deletes_in_new`` whether it may do
-    so in a value that is new to live, ``ambiguous`` whether it changes elements of a
-    merge key that may stand for several elements.
+    ``deletes`` tells whether there may be anything to delete, ``deletes_in_new``
+    whether it may be in a value that is new to live, ``ambiguous`` whether the patch
+    changes elements of a merge key that may stand for several elements.
     """
 
     patch: JSONObject

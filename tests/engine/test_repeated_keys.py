@@ -227,3 +227,12 @@ def test_configurations_that_hold_in_another_order_have_converged() -> None:
     last, modified, live = service(TCP, UDP), service(UDP, TCP), service(TCP, UDP)
     schema = kubernetes().schema_of(live)
     assert strategic.unmet_paths(last, modified, live, schema) == ()
+
+
+def test_a_removed_port_whose_namesake_others_added_is_still_there() -> None:
+    # The patch has nothing but an order, as that of kubectl.
+    live = service(TCP, UDP)
+    schema = kubernetes().schema_of(live)
+    result = smp.three_way_apply(service(TCP), service(UDP), live, schema)
+    assert same(result.object, live)
+    assert [str(path) for path in result.unmet] == ["spec.ports[port=53]"]

@@ -89,14 +89,14 @@ def test_each_way_to_change_the_discriminator_clears_the_former_member(
 def test_a_source_added_to_a_volume_by_edit_replaces_the_former_one(
     kubectl: Kubectl, tmp_path: Path
 ) -> None:
-    volume = {"name": "data", "emptyDir": {"medium": "Memory"}}
-    spec = {"containers": [{"name": "app", "image": "nginx"}], "volumes": [volume]}
-    metadata = {"name": "web"}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-    kubectl.apply(pod)
-    added = "s/^  - emptyDir:/  - hostPath: {path: \\/data}\\n    emptyDir:/"
-    edit(kubectl, tmp_path, "pod", "web", added)
-    assert kubectl.live("pods.v1", "web")["spec"]["volumes"] == [
+    # Those of a Pod are immutable.
+    web = deployment(ROLLING)
+    pod_spec = web["spec"]["template"]["spec"]
+    pod_spec["volumes"] = [{"name": "data", "emptyDir": {"medium": "Memory"}}]
+    kubectl.apply(web)
+    added = "s/^\\( *\\)- emptyDir:/\\1- hostPath: {path: \\/data}\\n\\1  emptyDir:/"
+    edit(kubectl, tmp_path, "deployment", "web", added)
+    assert live_deployment(kubectl)["spec"]["template"]["spec"]["volumes"] == [
         {"name": "data", "hostPath": {"path": "/data"}}
     ]
 
