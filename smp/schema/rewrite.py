@@ -42,7 +42,8 @@ def _rewrite_parts(
 ) -> JSONObject:
     rewritten: JSONObject = {}
     for keyword, value in node.items():
-        if keyword in parts:
+        # Go decodes a keyword that is null as absent.
+        if keyword in parts and value is not None:
             rewritten[keyword] = _rewrite_at(keyword, parts[keyword], value, change)
     return _shared(node, rewritten)
 

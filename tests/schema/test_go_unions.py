@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import smp
+from smp import Catalog
 from tests.support.golang import (
     MODE,
     problem,
@@ -57,6 +60,43 @@ def test_a_union_member_of_another_generation_is_misused(
     error = problem(MODE + BOTH.replace("NAME", name), profile)
     assert error.code == "marker-misuse"
     assert text in str(error)
+
+
+DEFAULTED = """package p
+
+// +enum
+type Mode string
+
+const (
+	ModeA Mode = "A"
+	ModeB Mode = "B"
+)
+
+type T struct {
+	// +unionDiscriminator
+	// +optional
+	// +default="A"
+	Mode Mode `json:"mode,omitempty"`
+	// +unionMember=A
+	// +optional
+	A *int `json:"a,omitempty"`
+	// +unionMember=B
+	// +optional
+	B *int `json:"b,omitempty"`
+}
+"""
+
+
+def test_the_default_of_a_discriminator_is_its_value_where_it_is_absent(
+    tmp_path: Path,
+) -> None:
+    """KEP-1027, Go Markers: "optional .. if a default value is specified"."""
+    (tmp_path / "types.go").write_text(DEFAULTED)
+    catalog = Catalog.from_go([tmp_path]).with_overlay({"kinds": {"v1": {"T": "p.T"}}})
+    schema = catalog.schema("v1", "T")
+    assert smp.validate_unions(None, {"a": 1}, schema) == ()
+    result = smp.normalize_unions({"mode": "B", "b": 1}, {"a": 1, "b": 1}, schema)
+    assert result.object == {"a": 1}
 
 
 def test_without_a_profile_there_are_no_unions() -> None:

@@ -273,6 +273,15 @@ def test_any_json_is_pruned_once_or_an_error(document: JSON) -> None:
     assert same(document, before)
 
 
+def test_pruning_passes_by_keywords_that_are_null() -> None:
+    type_: JSONObject = {"type": "string", "properties": None, "items": None}
+    document: JSONObject = {
+        "definitions": {"A": {**type_, "enum": ["a"]}},
+        "components": None,
+    }
+    assert without_enums(document) == {"definitions": {"A": type_}, "components": None}
+
+
 ENUMS: st.SearchStrategy[JSON] = st.lists(
     st.sampled_from(["a", "b", "c", 1, 2, True]), min_size=1, max_size=4
 )

@@ -116,6 +116,29 @@ def test_a_default_is_no_choice(given: JSONObject, expected: JSONObject) -> None
     assert same(result, expected)
 
 
+def test_a_published_default_is_the_value_of_an_absent_discriminator() -> None:
+    type_: JSONObject = {
+        "type": "string",
+        "enum": ["A", "B"],
+        "default": "A",
+        "x-kubernetes-unions": {"fieldMembers": {"A": {"name": "a"}, "B": None}},
+    }
+    spec: JSONObject = {"type": "object", "properties": {"type": type_, "a": MEMBER}}
+    schema = inline({"properties": {"metadata": MEMBER, "spec": spec}})
+    # Without the defaults of a server: KEP-1027, Go Markers, has them in the schema.
+    options = Options(custom=True)
+    created = accepted(handler.create(dump({"spec": {"a": {}}}), schema, options))
+    assert same(created.object["spec"], {"a": {}})
+    # The default selects a member that has to be set.
+    assert causes(handler.create(dump({"spec": {}}), schema, options)) == [
+        (
+            "FieldValueRequired",
+            "spec.a",
+            "Required value: must be specified when `type` is 'A'",
+        )
+    ]
+
+
 @pytest.mark.parametrize("profile", ["validate-only", "off"])
 def test_a_profile_that_clears_nothing_keeps_defaults(profile: str) -> None:
     given: JSONObject = {"spec": {"type": "A", "a": {}}}
