@@ -99,6 +99,7 @@ class Schemas:
         self._is_strict = settings.strict
         # Each catalog wins over those before it.
         catalog = kubernetes(settings.kubernetes)
+        self._builtin = frozenset(catalog.kinds())
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
         documents = inputs.documents(settings.crd)
@@ -112,6 +113,11 @@ class Schemas:
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
         }
         self._catalog_with_inputs: Catalog | None = None
+
+    def is_custom(self, obj: Object) -> bool:
+        """Tell whether kubectl has no Go type of the kind of an object."""
+        identity = obj.identity
+        return (identity.api_version, identity.kind) not in self._builtin
 
     def of_any(self, obj: Object) -> tuple[Schema, str]:
         """Return the schema of an object, and a note where there is none.

@@ -148,6 +148,8 @@ def _outcome(
         else:
             last_applied, source = _last_applied(live, last, has_file=has_file)
             versions = _annotated(last_applied, new.value, live.value)
+            if selection.schemas.is_custom(new):
+                versions = versions.of_custom_kind()
             masks = Masks(
                 {
                     "live": versions.live,

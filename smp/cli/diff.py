@@ -177,6 +177,8 @@ def _outcome(
                     live, original, schema.type
                 )
             versions = Versions(last_applied=original, modified=modified, live=live)
+            if selection.schemas.is_custom(obj):
+                versions = versions.of_custom_kind()
             outcome = applied_outcome(row.entry, versions, schema, settings, masks)
         elif is_three_way or original is None:
             outcome = created_outcome(row.entry, modified, schema, settings, masks)
