@@ -172,7 +172,8 @@ def parse(text: str, *, source: str = "<input>") -> list[SpecCase]:
 
 def parse_file(text: str, source: str) -> JSONObject:
     """Read a whole file as a value. Raises DocumentError for a malformed file."""
-    file = read_one(text, source=source).value
+    # A case may be about 1.0, which is another value than 1.
+    file = read_one(text, source=source, keep_floats=True).value
     if not isinstance(file, dict) or not isinstance(file.get("cases"), list):
         raise DocumentError(
             "a case file must be an object with a list of cases",

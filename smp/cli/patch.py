@@ -7,7 +7,7 @@ from functools import partial
 import click
 import msgspec
 
-from smp import json_patch, merge_patch
+from smp import merge_patch
 from smp.cli._errors import Failure
 from smp.cli._formats import object_format
 from smp.cli._inputs import Inputs
@@ -114,6 +114,9 @@ def _outcome(
         elif patch_type == "merge":
             patched = Patched(merge_patch.apply(target.value, patch.value))
         else:
+            # Loading its library takes longer than patching an object.
+            from smp import json_patch  # noqa: PLC0415  # see above
+
             patched = Patched(json_patch.apply(target.value, patch.value))
     # An error names the document that has to be corrected.
     except PatchError as error:

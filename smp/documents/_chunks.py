@@ -42,8 +42,8 @@ _BLOCK: Final = 2**18
 _LARGE_LIST: Final = 2**20
 
 # YAML 1.2, section 9.1.2: three dashes at the start of a line, and then white space or
-# the end of the line, start a document.
-_SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# the end of the line, start a document. kubectl takes a comment right after them, too.
+_SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n#]|\Z)", re.MULTILINE)
 # More bytes than it takes to tell whether a line is a separator.
 _MARGIN: Final = 8
 # Separators, comments and directives such as %YAML belong to the document after them.
@@ -163,6 +163,7 @@ def _items_of_yaml(chunk: Chunk) -> Iterator[Chunk]:
 def _json_chunks(data: bytes, source: str, start: int) -> Iterator[Chunk]:
     """Cut a row of JSON texts; what is no JSON is cut as YAML."""
     line = 1
+    after_json = False
     while True:
         space = _SPACE.match(data, start)
         if space is not None:
@@ -170,7 +171,9 @@ def _json_chunks(data: bytes, source: str, start: int) -> Iterator[Chunk]:
             start = space.end()
         if start == len(data):
             return
-        end = end_of_text(data, start) if looks_like_json(data, start) else None
+        # After a JSON text any value is one, a scalar as well (Go: json.Decoder).
+        is_json = after_json or looks_like_json(data, start)
+        end = end_of_text(data, start) if is_json else None
         # Go: apimachinery util/yaml, YAMLOrJSONDecoder.Decode, falls back to YAML.
         if end is None:
             rest = BytesIO(data[start:])
@@ -184,6 +187,7 @@ def _json_chunks(data: bytes, source: str, start: int) -> Iterator[Chunk]:
         yield from _items_of_json(Chunk(data[start:end], source, line, start))
         line += data.count(b"\n", start, end)
         start = end
+        after_json = True
 
 
 class _List(msgspec.Struct):

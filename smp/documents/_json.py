@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import isfinite
 from typing import Final
 
 import msgspec
@@ -29,6 +30,21 @@ _START: Final = re.compile(rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
 
+def _float(text: str) -> int | float:
+    # Few texts have a number with a fraction or an exponent.
+    from smp.documents._scalars import as_go_prints  # noqa: PLC0415  # see above
+
+    number = float(text)
+    if not isfinite(number):
+        raise msgspec.ValidationError
+    return as_go_prints(number)
+
+
+# As kubectl reads numbers, and as they are written.
+_DECODER_OF_KUBECTL: Final = msgspec.json.Decoder(float_hook=_float)
+_DECODER: Final = msgspec.json.Decoder()
+
+
 class _DuplicateKeyError(Exception):
     """An object has a key twice."""
 
@@ -38,11 +54,12 @@ def looks_like_json(data: bytes, start: int = 0) -> bool:
     return _START.match(data, start) is not None
 
 
-def parse_texts(text: Text) -> Iterator[tuple[JSON, int]]:
+def parse_texts(text: Text, *, keep_floats: bool = False) -> Iterator[tuple[JSON, int]]:
     """Yield each of several JSON texts in a row, and the line where it starts.
 
-    Raises DocumentError.
+    ``keep_floats``: see ``smp.documents.read_one``. Raises DocumentError.
     """
+    decoder = _DECODER if keep_floats else _DECODER_OF_KUBECTL
     line = 1
     end = 0
     while True:
@@ -52,7 +69,7 @@ def parse_texts(text: Text) -> Iterator[tuple[JSON, int]]:
             return
         line += text.data.count(b"\n", end, start)
         end = end_of_text(text.data, start) or len(text.data)
-        yield _parsed(text, start, end), line
+        yield _parsed(text, start, end, decoder), line
         line += text.data.count(b"\n", start, end)
 
 
@@ -99,13 +116,15 @@ def end_of_text(data: bytes, start: int) -> int | None:
     return len(data)
 
 
-def _parsed(text: Text, start: int, end: int) -> JSON:
+def _parsed(
+    text: Text, start: int, end: int, decoder: msgspec.json.Decoder[JSON]
+) -> JSON:
     """Parse the only JSON text between two offsets. Raises DocumentError."""
     data = text.data[start:end]
     try:
-        value: JSON = msgspec.json.decode(data)
+        value = decoder.decode(data)
         # A value that is written back as it was read has not lost a key. Other reasons
-        # for a difference are 1.0e0 or an escape, so the slow parser decides.
+        # for a difference are 1.0 or an escape, so the slow parser decides.
         written_back = msgspec.json.encode(value)
         if written_back != msgspec.json.format(data, indent=-1):
             import json  # noqa: PLC0415  # few texts need it

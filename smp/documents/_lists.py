@@ -12,15 +12,17 @@ def flattened(value: JSON) -> list[JSON]:
     """
     if value is None:
         return []
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(kind, str):
+    # An empty kind is none.
+    if not isinstance(value, dict) or not as_text(value.get("kind")):
         return [value]
     items = value.get("items", ABSENT)
     # ``items: null`` is a list of objects that is empty (Go: a nil slice).
     if items is None:
         return []
     # An object with items of another type is an object like any other.
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    if not isinstance(items, list):
+        return [value]
+    if not all(item is None or isinstance(item, dict) for item in items):
         return [value]
     list_of = kind_of_items(value)
     return [with_kind(item, list_of) for item in items]
@@ -33,8 +35,8 @@ def kind_of_items(value: JSON) -> tuple[str, str] | None:
     """
     if not isinstance(value, dict) or not isinstance(value.get("items"), list):
         return None
-    kind = value.get("kind")
-    if not isinstance(kind, str):
+    kind = as_text(value.get("kind"))
+    if not kind:
         return None
     return as_text(value.get("apiVersion")), kind.removesuffix("List")
 
@@ -43,8 +45,10 @@ def with_kind(item: JSON, list_of: tuple[str, str] | None) -> JSON:
     """Return an item of a list, with the apiVersion and kind that it leaves out.
 
     API servers leave them out of the items of typed lists: an item of a PodList is a
-    Pod (Go: unstructuredJSONScheme.decodeToList).
+    Pod, and so is null (Go: unstructuredJSONScheme.decodeToList).
     """
+    if list_of is not None and item is None:
+        item = {}
     if list_of is None or not isinstance(item, dict) or item.get("kind"):
         return item
     api_version, kind = list_of

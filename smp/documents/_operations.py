@@ -34,6 +34,7 @@ def read(
 
     As in kubectl, documents without content are skipped, and an object of some ``kind``
     with a list of objects as ``items`` (List, PodList, ...) is replaced by those items.
+    An integral float becomes an integer.
     Raises DocumentError, also when no document is left.
     """
     if isinstance(data, str):
@@ -70,18 +71,24 @@ def parse(chunk: Chunk) -> list[Document]:
 
 
 def read_one(
-    data: bytes | str, *, source: str = "<input>", max_bytes: int = MAX_BYTES
+    data: bytes | str,
+    *,
+    source: str = "<input>",
+    max_bytes: int = MAX_BYTES,
+    keep_floats: bool = False,
 ) -> Document:
     """Read the only document of a text.
 
-    Raises DocumentError, also when there are several.
+    In JSON, too, an integral float (``1.0``) becomes an integer, as later readers of
+    what kubectl prints see it, unless ``keep_floats``. Raises DocumentError, also when
+    there are several.
     """
     if len(data) > max_bytes:
         raise too_large(source, max_bytes)
     text = Text(data, source)
     documents = [
         Document(item, source, line)
-        for value, line in values_of(text)
+        for value, line in values_of(text, keep_floats=keep_floats)
         for item in flattened(value)
     ]
     if not documents:

@@ -8,7 +8,6 @@ timestamps, which become strings in JSON (Go: go-yaml's resolve).
 
 from __future__ import annotations
 
-import base64
 import re
 from decimal import Decimal
 from math import inf, isfinite, nan
@@ -41,6 +40,17 @@ _BASE_PREFIX: Final = re.compile(r"0[oOxXbB]?")
 _DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 # Go: go-yaml's yamlStyleFloat.
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# Go: encoding/json, floatEncoder.
+_FIRST_WITH_EXPONENT: Final = 1e21
+# What only readers of YAML 1.1 resolve: base 60, timestamps, numbers with underscores
+# at any place, the value "=" and the merge key (https://yaml.org/type/).
+_YAML_1_1: Final = re.compile(
+    r"=|<<"
+    r"|[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
+    r"|[-+]?(?:[0-9][0-9_]*)?\.[0-9_]*(?:[eE][-+]?[0-9]+)?"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?"
+)
 # The types that a scalar with one of these tags may resolve to.
 _TAGGED: Final[dict[str, tuple[type, ...]]] = {
     "bool": (bool,),
@@ -74,9 +84,16 @@ def resolve(text: str) -> JSON:
     # Out of range (1e400) is an error of Go's strconv.ParseFloat: it stays a string.
     if not isfinite(number):
         return text
-    # Go's encoding/json writes an integral float without a fraction, so that every
-    # later reader sees an integer: the one of its shortest decimal text.
-    if number.is_integer() and abs(number) < 2**63:
+    return as_go_prints(number)
+
+
+def as_go_prints(number: float) -> int | float:
+    """Return what later readers see of a float that Go has read.
+
+    Go's encoding/json writes an integral float without a fraction, and below 1e21
+    without an exponent. So it becomes the integer of its shortest decimal text.
+    """
+    if number.is_integer() and abs(number) < _FIRST_WITH_EXPONENT:
         return int(Decimal(repr(number)))
     return number
 
@@ -89,6 +106,9 @@ def resolve_tagged(tag: str, text: str) -> JSON:
     """
     name = tag.removeprefix(TAGS)
     if name == "binary":
+        # Few documents have the tag.
+        import base64  # noqa: PLC0415  # see above
+
         return base64.b64decode("".join(text.split()), validate=True).decode()
     if name not in _TAGGED:
         return text
@@ -98,9 +118,16 @@ def resolve_tagged(tag: str, text: str) -> JSON:
     return value
 
 
-def is_string(text: str) -> bool:
-    """Tell whether a plain scalar is a string, but not a number out of range."""
-    return isinstance(resolve(text), str) and not _FLOAT.fullmatch(text)
+def is_string_everywhere(text: str) -> bool:
+    """Tell whether all readers take a plain scalar for a string.
+
+    A number out of range, which go-yaml takes for a string, is a number elsewhere.
+    """
+    if not isinstance(resolve(text), str):
+        return False
+    if text[0] not in _STARTS_OF_NUMBERS and text[0] not in "=<":
+        return True
+    return not _FLOAT.fullmatch(text) and not _YAML_1_1.fullmatch(text)
 
 
 def key_text(value: JSON) -> str:

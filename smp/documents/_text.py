@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import Final
 
 from smp.errors import DocumentError
@@ -12,6 +13,14 @@ MAX_DEPTH: Final = 1_000
 QUOTE_IT: Final = "quote it if it is meant as text"
 UTF8_MARK: Final = b"\xef\xbb\xbf"
 UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+# Characters that not every reader takes for what they are: those that YAML does not
+# allow, line breaks that only YAML 1.1 has, and the byte order mark (YAML 1.2, section
+# 5.1; YAML 1.1, section 4.1.4).
+UNUSUAL_CHARACTER: Final = re.compile(
+    "[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
+    "\U00010000-\U0010ffff]"
+)
 
 # How much of a text is decoded at a time, to see whether it can be.
 _BLOCK: Final = 2**20

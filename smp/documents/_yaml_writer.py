@@ -1,102 +1,164 @@
 """Values to YAML text that kubectl and YAML 1.1 and 1.2 readers read in the same way.
 
-Values become parser events for the library's emitter, without recursion, so that only
-``MAX_DEPTH`` limits their nesting.
+Theory of operation. The text is written line by line in block style, with a stack of
+the lists and objects that are open instead of recursion, so that only ``MAX_DEPTH``
+limits their nesting. Each element or member begins a line; a scalar ends it. For
+
+    {"a": [{"b": 1, "c": 2}]}
+
+the lines are ``a:``, for its value is a collection; ``- b: 1``, since the first member
+of an object in a list stands on the line of the dash, which is kept in ``dashes`` until
+then; and ``  c: 2``, with spaces in place of the dash.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
-import yaml
+import msgspec
 
 from smp.documents._json import dump_json, not_json
-from smp.documents._scalars import is_string
-from smp.documents._text import MAX_DEPTH
+from smp.documents._scalars import is_string_everywhere
+from smp.documents._text import MAX_DEPTH, UNUSUAL_CHARACTER
 from smp.errors import DepthError
 from smp.values import JSON, type_name
 
-# Compiled, where the library was installed with libyaml.
-_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-# The patterns by which YAML 1.1 readers resolve plain scalars, by first character.
-_YAML_1_1: Final = yaml.SafeLoader.yaml_implicit_resolvers
-_BRACKETS: Final = {
-    dict: (yaml.MappingStartEvent, yaml.MappingEndEvent),
-    list: (yaml.SequenceStartEvent, yaml.SequenceEndEvent),
-}
-_NEVER_FOLD: Final = 2**30
-# Line breaks that readers turn into other ones, unless they are escaped (YAML 1.1,
-# section 4.1.4; YAML 1.2 has only the first).
-_OTHER_BREAK: Final = re.compile("[\r\x85\u2028\u2029]")
-# Text of several lines that a literal block keeps: no space at the start, which would
-# look like indentation, and none at the end of a line.
+# Most strings. The words that readers take for something else are shorter, and numbers
+# and times begin in another way.
+_SURELY_PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./@-]{5,}\Z")
+# What a plain scalar in block style cannot be: empty, an indicator, a marker of
+# documents, a key, followed by a comment (YAML 1.2, section 7.3.3).
+_NOT_PLAIN: Final = re.compile(
+    r"""\Z|[-?:](?: |\Z)|[#,\[\]{}&*!|>'"%@` ]|---|\.\.\.|.*(?:: |:\Z| #| \Z)"""
+)
+# Text of several lines that a literal block keeps: no white space at the start, which
+# would look like indentation, and none at the end of a line.
 _LITERAL: Final = re.compile(r"(?=\S)(?:[^\n]*\S)?(?:\n(?:[^\n]*\S)?)+")
+_BREAK_OR_TAB: Final = re.compile(r"[\n\t]")
+# A longer key is introduced by a question mark, as libyaml does: readers look for the
+# colon of a key within a limited number of characters (YAML 1.2, section 7.4.2: 1024).
+_LONGEST_KEY: Final = 128
+# The same short texts occur again and again, above all keys.
+_SHORT: Final = 64
 
 
 def dump_yaml(values: Iterable[JSON]) -> str:
     """Write values as YAML documents; see ``smp.documents.dump_yaml``."""
+    lines: list[str] = []
     try:
-        text = yaml.emit(
-            _events(values), Dumper=_DUMPER, allow_unicode=True, width=_NEVER_FOLD
-        )
-    except (UnicodeError, yaml.YAMLError) as error:
+        for index, value in enumerate(values):
+            # Only the second document and later ones start with ``---``.
+            if index > 0:
+                lines.append("---")
+            if isinstance(value, dict | list) and value:
+                _write(value, lines)
+            else:
+                lines.append(_scalar(value, "  "))
+    except UnicodeError as error:
         raise not_json(str(error)) from None
-    return str(text)
+    lines.append("")
+    return "\n".join(lines)
 
 
-def _events(values: Iterable[JSON]) -> Iterator[yaml.Event]:
-    """Yield the events of all values, each a document."""
-    yield yaml.StreamStartEvent()
-    for index, root in enumerate(values):
-        # Only the second document and later ones start with ``---``.
-        yield yaml.DocumentStartEvent(explicit=index > 0)
-        depth = 0
-        # A stack of what is still to be written. The end of a list or object lies below
-        # its parts.
-        pending: list[JSON | yaml.Event] = [root]
-        while pending:
-            node = pending.pop()
-            if isinstance(node, yaml.Event):
-                depth -= 1
-                yield node
-            elif not isinstance(node, dict | list):
-                yield _scalar_event(node)
-            elif depth == MAX_DEPTH:
+def _write(root: dict[str, JSON] | list[JSON], lines: list[str]) -> None:
+    """Write the lines of a list or object that is not empty."""
+    # The parts that are still to be written of each open collection, whether it is a
+    # list, and the spaces that its lines begin with.
+    pending = [_parts(root, "")]
+    dashes = ""
+    while pending:
+        parts, is_list, spaces = pending[-1]
+        inner = f"{spaces}  "
+        for part in parts:
+            if is_list:
+                line, value = "-", part
+            else:
+                line, value = _key(part[0], spaces), part[1]
+            line = (dashes or spaces) + line
+            dashes = ""
+            if not isinstance(value, dict | list) or not value:
+                lines.append(f"{line} {_scalar(value, inner)}")
+                continue
+            if len(pending) == MAX_DEPTH:
                 problem = f"the value is nested more than {MAX_DEPTH} levels deep"
                 raise DepthError(problem)
+            if is_list:
+                dashes = f"{line} "
+                pending.append(_parts(value, inner))
             else:
-                depth += 1
-                start, end = _BRACKETS[dict if isinstance(node, dict) else list]
-                yield start(None, None, implicit=True, flow_style=False)
-                pending.append(end())
-                if isinstance(node, dict):
-                    parts = list(chain.from_iterable(node.items()))
-                else:
-                    parts = node
-                pending.extend(reversed(parts))
-        yield yaml.DocumentEndEvent()
-    yield yaml.StreamEndEvent()
-
-
-def _scalar_event(value: JSON) -> yaml.ScalarEvent:
-    if isinstance(value, str):
-        if _LITERAL.fullmatch(value):
-            style = "|"
-        elif _OTHER_BREAK.search(value):
-            style = '"'
+                lines.append(line)
+                # As kubectl does, a list in an object is not indented.
+                is_object = isinstance(value, dict)
+                pending.append(_parts(value, inner if is_object else spaces))
+            break
         else:
-            # The emitter chooses: plain where it may be, else quoted.
-            style = None
-        # Plain only if kubectl and YAML 1.1 readers take the plain text for a string.
-        patterns = _YAML_1_1.get(value[:1], ())
-        may_be_plain = is_string(value) and not any(
-            pattern.match(value) for _, pattern in patterns
-        )
-        return yaml.ScalarEvent(None, None, (may_be_plain, True), value, style=style)
+            pending.pop()
+
+
+def _parts(
+    collection: dict[str, JSON] | list[JSON], spaces: str
+) -> tuple[Iterator[Any], bool, str]:
+    if isinstance(collection, dict):
+        return iter(collection.items()), False, spaces
+    return iter(collection), True, spaces
+
+
+def _key(key: object, spaces: str) -> str:
+    if not isinstance(key, str):
+        raise not_json(f"{type_name(key)} as a key")
+    text = _short_text(key) if len(key) <= _SHORT else _text(key)
+    if len(text) > _LONGEST_KEY:
+        return f"? {text}\n{spaces}:"
+    return f"{text}:"
+
+
+def _scalar(value: JSON, spaces: str) -> str:
+    """Write a scalar or an empty collection; ``spaces`` precede lines of a block."""
+    if isinstance(value, str):
+        if "\n" in value:
+            if _LITERAL.fullmatch(value) and not UNUSUAL_CHARACTER.search(value):
+                return _literal(value, spaces)
+            return _text(value)
+        return _short_text(value) if len(value) <= _SHORT else _text(value)
+    if isinstance(value, dict):
+        return "{}"
+    if isinstance(value, list):
+        return "[]"
     if value is None or isinstance(value, bool | int | float):
-        text = dump_json(value, indent=None)
-        return yaml.ScalarEvent(None, None, (True, False), text)
+        return dump_json(value, indent=None)
     raise not_json(f"a {type_name(value)}")
+
+
+def _literal(text: str, spaces: str) -> str:
+    # YAML 1.2, section 8.1.1.2: how many line breaks at the end belong to the text.
+    header = "|"
+    if not text.endswith("\n"):
+        header = "|-"
+    elif text.endswith("\n\n"):
+        header = "|+"
+    lines = text.removesuffix("\n").split("\n")
+    return "\n".join([header, *[spaces + line if line else "" for line in lines]])
+
+
+def _text(text: str) -> str:
+    """Write a string on one line: plain where it may be, else quoted."""
+    if _SURELY_PLAIN.match(text):
+        return text
+    if _BREAK_OR_TAB.search(text) or UNUSUAL_CHARACTER.search(text):
+        # Double quotes have the escapes of JSON, which leaves more characters as is.
+        encoded = msgspec.json.encode(text).decode()
+        return UNUSUAL_CHARACTER.sub(_escaped, encoded)
+    if not _NOT_PLAIN.match(text) and is_string_everywhere(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+_short_text = lru_cache(4096)(_text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    # All that are unusual have 16 bits.
+    return f"\\u{ord(character[0]):04x}"

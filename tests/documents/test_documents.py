@@ -280,8 +280,13 @@ class TestDocuments:
             {"b": 2},
         ]
 
-    def test_json_keeps_floats(self) -> None:
-        assert same(documents.read_one("[1.0, 1e3, 1]").value, [1.0, 1000.0, 1])
+    def test_integral_floats_are_integers_as_go_prints_them(self) -> None:
+        text = "[1.0, 1e3, 1, -0.0, 1.50, 1e20, 1e21]"
+        value: JSON = [1, 1000, 1, 0, 1.5, 10**20, 1e21]
+        assert same(documents.read_one(text).value, value)
+        assert same(documents.read_one(f"v: {text}").value, {"v": value})
+        kept = documents.read_one("[1.0, 1]", keep_floats=True).value
+        assert same(kept, [1.0, 1])
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
     @pytest.mark.parametrize("text", ["a: é\r\n", '{"a": "é"}'])
@@ -475,17 +480,15 @@ def surrogates(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def after_yaml(value: JSON) -> JSON:
-    """Return the value as it comes back from YAML: an integral float is an integer."""
+def as_read(value: JSON) -> JSON:
+    """Return a value as it comes back from text: an integral float is an integer."""
     match value:
         case dict():
-            return {key: after_yaml(member) for key, member in value.items()}
+            return {key: as_read(member) for key, member in value.items()}
         case list():
-            return [after_yaml(element) for element in value]
-        case float() if value.is_integer() and abs(value) < 2**63:
-            return documents.resolve(
-                str(int(value)) if abs(value) < 2**53 else repr(value)
-            )
+            return [as_read(element) for element in value]
+        case float() if value.is_integer() and abs(value) < 10**21:
+            return documents.resolve(repr(value))
     return value
 
 
@@ -531,7 +534,7 @@ class TestWriting:
     def test_yaml_round_trips(self, values: list[JSON]) -> None:
         wrapped: list[JSON] = [{"v": value} for value in values]
         found = documents.read(documents.dump_yaml(wrapped))
-        assert same([each.value for each in found], after_yaml(wrapped))
+        assert same([each.value for each in found], as_read(wrapped))
 
     @given(st.lists(strings))
     def test_other_loaders_read_the_same_strings(self, values: list[str]) -> None:
@@ -540,7 +543,7 @@ class TestWriting:
     @given(json_values, st.sampled_from([None, 2, 4]))
     def test_json_round_trips(self, value: JSON, indent: int | None) -> None:
         text = documents.dump_json(value, indent=indent)
-        assert same(documents.read_one(f"[{text}]").value, [value])
+        assert same(documents.read_one(f"[{text}]").value, as_read([value]))
         assert same(json.loads(text), value)
 
     @needs_kubectl
@@ -606,7 +609,6 @@ class TestPurePython:
     @pytest.fixture(autouse=True)
     def _pure(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("smp.documents._yaml_reader._LOADER", yaml.SafeLoader)
-        monkeypatch.setattr("smp.documents._yaml_writer._DUMPER", yaml.SafeDumper)
 
     def test_tables(self) -> None:
         table = RESOLUTIONS | TAGGED | COLLECTIONS

@@ -18,9 +18,9 @@ OBJECT = {
     "spec": {"replicas": 1},
 }
 LATER = """
-base64 deepdiff difflib importlib.resources json jsonpatch jsonpointer pathlib rich
-shutil smp.cli._report smp.documents._scalars tempfile tree_sitter urllib.parse yaml
-zipfile
+base64 deepdiff difflib importlib.resources json jsonpatch jsonpointer multiprocessing
+pathlib rich shutil smp.cli._report smp.documents._scalars tempfile tree_sitter
+urllib.parse yaml zipfile
 """
 HEAVY = (
     "yaml",
@@ -105,3 +105,11 @@ def test_the_command_on_json_loads_only_what_it_needs(tmp_path: Path) -> None:
     loaded = modules_after(f"import smp.cli; assert smp.cli.main({arguments}) == 0")
     assert "smp.cli.apply" in loaded
     assert loaded.isdisjoint(LATER.split())
+
+
+def test_the_command_on_usual_yaml_loads_no_library_for_yaml(tmp_path: Path) -> None:
+    file = tmp_path / "object.yaml"
+    file.write_text("apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n")
+    arguments = ["patch", str(file), "--patch", '{"metadata": {"labels": {"a": "b"}}}']
+    loaded = modules_after(f"import smp.cli; assert smp.cli.main({arguments}) == 0")
+    assert loaded.isdisjoint({"yaml", "jsonpatch", "multiprocessing"})

@@ -1,0 +1,169 @@
+"""The reader against what kubectl made of texts, recorded by tests.record.documents."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any, Final
+
+import pytest
+
+from smp.documents import MAX_BYTES, _yaml_reader, chunks, parse
+from smp.documents._text import Text
+from smp.documents._yaml_lines import value_of_lines
+from smp.errors import DocumentError
+from smp.values import JSON, as_text, same
+from tests.record.documents import recorded, text_of
+from tests.support.paths import DOCS
+
+# The classes of texts that are read in another way on purpose, or by another library:
+# how our error begins (code: problem), or kubectl's message. docs/deviations.md has a
+# row for each.
+STRICTER: Final = {
+    "duplicate keys": r"duplicate-key",
+    "text that is not Unicode": r"invalid-encoding|invalid-json: .*(?:truncated|utf-16)"
+    r"|invalid-scalar: 'utf-8' codec",
+    "NaN and infinity": r"not-a-number",
+    "keys that are floats": r"invalid-key: [\d.]+ cannot be a key",
+    "text after a document": r"invalid-yaml: .*(?:document start|%YAML directive)",
+    "YAML that libyaml refuses": r"invalid-yaml: .*(?:unexpected ':'|unknown escape"
+    r"|whitespace or line break|incompatible YAML|mapping values|end of the stream"
+    r"|node content|could not find expected ':')|invalid-json: .*invalid character",
+}
+MORE_LENIENT: Final = {
+    "directives": r"document start|incompatible YAML|directive|comment or line break",
+    "YAML that go-yaml refuses": r"unknown escape|expected ',' or|start any token"
+    r"|node content|expected key\b|mapping values",
+    "tags that do not fit": r"cannot decode !!\w+ `.*` as a !!",
+    "YAML after JSON": r"invalid character .* looking for beginning",
+    "what is no object": r"type info|cannot unmarshal|is not a list|unsupported map",
+}
+OTHER_VALUES: Final = {"integers beyond 64 bits"}
+
+
+class Reading:
+    """What the reader makes of a text, in the terms of a recorded row."""
+
+    def __init__(self, data: bytes) -> None:
+        self.objects: list[JSON] = []
+        self.others: list[JSON] = []
+        self.no_objects = 0
+        self.error = ""
+        try:
+            for chunk in chunks(BytesIO(data), "f", MAX_BYTES):
+                for document in parse(chunk):
+                    self._add(document.value)
+        except DocumentError as error:
+            self.error = f"{error.code}: {error.problem}"
+
+    def _add(self, value: JSON) -> None:
+        if not isinstance(value, dict):
+            self.no_objects += 1
+        elif as_text(value.get("kind")):
+            self.objects.append(value)
+        else:
+            self.others.append(value)
+
+    @property
+    def values(self) -> list[JSON]:
+        return [self.objects, self.others, self.no_objects]
+
+
+def difference(row: dict[str, Any], ours: Reading) -> str:
+    """Name the class of texts that explains a difference; empty where there is none."""
+    theirs: list[JSON] = [row["objects"], row["others"], row["no_objects"]]
+    if row["error"]:
+        nothing = "no objects passed to patch" in row["error"]
+        # Where both refuse a text, one may have read more of it before.
+        if ours.error or (nothing and not any(ours.values)):
+            return ""
+        return _class_of(row["error"], MORE_LENIENT)
+    if ours.error:
+        return _class_of(ours.error, STRICTER)
+    if same(ours.values, theirs):
+        return ""
+    if same(_as_float(ours.values), _as_float(theirs)):
+        return "integers beyond 64 bits"
+    return f"unexplained: {ours.values}"
+
+
+def _class_of(message: str, classes: dict[str, str]) -> str:
+    for name, pattern in classes.items():
+        if re.search(pattern, message):
+            return name
+    return f"unexplained: {message}"
+
+
+def _as_float(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return {_key(key): _as_float(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_as_float(element) for element in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return float(value)
+    return value
+
+
+def _key(key: str) -> str:
+    # Go formats a float key with the precision of 32 bits.
+    return f"{float(key):.8g}" if key.isdigit() and len(key) > len(str(2**64)) else key
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    return recorded()
+
+
+def test_texts_are_read_as_kubectl_reads_them(rows: list[dict[str, Any]]) -> None:
+    unexplained = []
+    for row in rows:
+        name = difference(row, Reading(text_of(row)))
+        if name.startswith("unexplained"):
+            unexplained.append((row["group"], text_of(row), row["error"], name))
+    assert unexplained == []
+    assert len(rows) > 4000  # as many as were recorded, roughly
+
+
+def test_the_documentation_has_every_class_and_no_other(
+    rows: list[dict[str, Any]],
+) -> None:
+    seen = Counter(difference(row, Reading(text_of(row))) for row in rows)
+    classes = {*STRICTER, *MORE_LENIENT, *OTHER_VALUES}
+    assert {*seen} - {""} == classes
+    text = (DOCS / "deviations.md").read_text("utf-8")
+    _, _, section = text.partition("## Stricter than kubectl")
+    section, _, _ = section.partition("\n## ")
+    assert {*re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)} - {
+        "what",
+        "---",
+    } == classes
+
+
+def texts_of_lines(rows: list[dict[str, Any]]) -> Iterator[Text]:
+    """Yield the recorded texts, with their head in block style as well."""
+    for row in rows:
+        data = text_of(row)
+        for text in (
+            data,
+            data.replace(b"metadata: {name: x}", b"metadata:\n  name: x"),
+        ):
+            try:
+                yield Text(text, "f")
+            except DocumentError:
+                continue
+
+
+def test_reading_line_by_line_gives_what_the_library_gives(
+    rows: list[dict[str, Any]],
+) -> None:
+    read = 0
+    for text in texts_of_lines(rows):
+        found = value_of_lines(text.data.decode())
+        if found is None:
+            continue
+        read += 1
+        [expected] = _yaml_reader.parse_documents(text)
+        assert same([*found], [*expected]), text.data
+    assert read > 500  # all others are left to the library
