@@ -15,9 +15,17 @@ from smp.documents import Document
 from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema, TypeDocument
-from smp.values import JSONObject, as_object, as_text
+from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 _NOTHING: Final[dict[str, TypeDocument]] = {}
+
+
+def is_definition(value: JSON) -> bool:
+    """Tell whether a document is a CustomResourceDefinition, or a list of them."""
+    obj = as_object(value)
+    kinds = {as_text(obj.get("kind"))}
+    kinds |= {as_text(as_object(i).get("kind")) for i in as_list(obj.get("items"))}
+    return "CustomResourceDefinition" in kinds
 
 
 class Definitions:

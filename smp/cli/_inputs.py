@@ -31,6 +31,10 @@ from smp.errors import DocumentError
 from smp.values import as_object
 
 STDIN: Final = "-"
+
+# How zlib begins at its highest level; no YAML or JSON text begins so.
+COMPILED: Final = b"\x78\xda"
+
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
 _FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
@@ -131,6 +135,19 @@ class Inputs:
                 hint="files end in " + ", ".join(sorted(suffixes)),
             )
         return sorted(files)
+
+    def compiled(self, path: str) -> bytes | None:
+        """Return the content of a file of `smp schema compile`, and None for others.
+
+        Raises DocumentError.
+        """
+        if path == STDIN or os.path.isdir(path or "."):  # noqa: PTH112  # as above
+            return None
+        with self._opened(path) as (file, is_regular):
+            # The first bytes of a pipe cannot be read twice.
+            if is_regular and file.read(len(COMPILED)) == COMPILED:
+                return COMPILED + file.read()
+        return None
 
     def document(self, path: str) -> Document:
         """Read the only document of a file. Raises DocumentError."""

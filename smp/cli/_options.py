@@ -12,7 +12,7 @@ import msgspec
 
 from smp.cli._definitions import Definitions
 from smp.cli._errors import Failure, concerning
-from smp.cli._inputs import Inputs
+from smp.cli._inputs import COMPILED, Inputs
 from smp.cli._objects import Object
 from smp.documents import MAX_BYTES, Document, read
 from smp.errors import UnknownKindError
@@ -33,8 +33,8 @@ Decorator: TypeAlias = Callable[[Handler], Handler]
 
 FILE: Final = click.Path(allow_dash=True)
 
-# How zlib begins at its highest level; no YAML or JSON text begins so.
-_COMPILED: Final = b"\x78\xda"
+# So many definitions are better compiled once than read by each command.
+_MANY_DEFINITIONS: Final = 50
 
 
 # The schema of an object whose kind is not known: a JSON merge patch needs none.
@@ -102,10 +102,24 @@ class Schemas:
         self._builtin = frozenset(catalog.kinds())
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
-        documents = inputs.documents(settings.crd)
+        texts: list[str] = []
+        for path in settings.crd:
+            compiled = inputs.compiled(path)
+            if compiled is None:
+                texts.append(path)
+            else:
+                with concerning(Document(None, path, 1)):
+                    catalog = catalog.merged(read_compiled(compiled))
+        documents = inputs.documents(texts)
         self._definitions = Definitions()
         if documents:
             catalog = catalog.merged(self._definitions.catalog_of(documents))
+        if len(documents) >= _MANY_DEFINITIONS and not settings.quiet:
+            click.echo(
+                f"smp: note: {len(documents)} definitions take long to read; "
+                "smp schema compile makes a file of them for --crd",
+                err=True,
+            )
         if sources is not None:
             sources.definitions += [document.value for document in documents]
         self.catalog = catalog
@@ -163,7 +177,7 @@ class Schemas:
 def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog:
     data = inputs.data(path)
     with concerning(Document(None, path, 1)):
-        if data.startswith(_COMPILED):
+        if data.startswith(COMPILED):
             catalog = read_compiled(data)
         else:
             documents = [document.value for document in read(data, source=path)]
@@ -192,7 +206,8 @@ _SCHEMA: Final[tuple[Decorator, ...]] = (
         "--crd",
         type=FILE,
         multiple=True,
-        help="File with CustomResourceDefinitions. Repeatable.",
+        help="CustomResourceDefinitions: a file, a directory, or what `smp schema "
+        "compile` wrote. Repeatable.",
     ),
     click.option(
         "--openapi",

@@ -32,7 +32,7 @@ from smp.plain import plain_document
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
-from smp.schema.sources.openapi import Kind, compile_documents
+from smp.schema.sources.openapi import Compiled, Kind, compile_documents
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, shown, type_name
 
 # A wheel is installed as files, so the folder can be opened by its path.
@@ -98,12 +98,7 @@ class Catalog:
         """
         compiled = compile_documents(crd.to_openapi(plain_document(documents)))
         load = _chained(compiled.types.get, _load_metadata)
-        # One definition may serve a kind in several versions.
-        defined = {
-            (api_version.rpartition("/")[0], kind)
-            for api_version, kind in compiled.kinds
-        }
-        return cls(compiled.kinds, load, definitions=len(defined))
+        return cls(compiled.kinds, load, definitions=_defined(compiled))
 
     @classmethod
     def from_go(
@@ -347,7 +342,26 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    compiled = compile_documents(plain_document(document))
+    return _packed(compile_documents(plain_document(document)), source, definitions=0)
+
+
+@bounded("the CustomResourceDefinition")
+def compile_definitions(documents: JSON, *, source: str = "") -> bytes:
+    """Compile a CustomResourceDefinition, or a list of them, to the same format.
+
+    What ``read_compiled`` reads is what ``Catalog.from_crd`` makes of the documents;
+    ``source`` is named beside their number. Raises SchemaError and DepthError.
+    """
+    compiled = compile_documents(crd.to_openapi(plain_document(documents)))
+    return _packed(compiled, source, definitions=_defined(compiled))
+
+
+def _defined(compiled: Compiled) -> int:
+    """Count the kinds of definitions, each of which may have several versions."""
+    return len({(version.rpartition("/")[0], kind) for version, kind in compiled.kinds})
+
+
+def _packed(compiled: Compiled, source: str, *, definitions: int) -> bytes:
     for name in compiled.types:
         # A tab or a line break in a name would break the format.
         if not name.isprintable():
@@ -356,14 +370,16 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
             )
     # Sorted, so that equal documents give equal bytes.
     index: JSON = [[*kind, name] for kind, name in sorted(compiled.kinds.items())]
-    header = _compact({"source": source, "kinds": index})
+    header: JSONObject = {"source": source, "kinds": index}
+    if definitions:
+        header["definitions"] = definitions
     types = sorted(compiled.types.items())
     lines = [f"{name}\t{_compact(document)}" for name, document in types]
-    return zlib.compress("\n".join([header, *lines]).encode(), level=9)
+    return zlib.compress("\n".join([_compact(header), *lines]).encode(), level=9)
 
 
 def read_compiled(data: bytes, *, version: str = "") -> Catalog:
-    """Read the bytes that ``compile_openapi`` wrote.
+    """Read the bytes that ``compile_openapi`` or ``compile_definitions`` wrote.
 
     Raises SchemaError for any other bytes.
     """
@@ -373,14 +389,17 @@ def read_compiled(data: bytes, *, version: str = "") -> Catalog:
         texts = dict(line.split("\t", 1) for line in lines)
         index = msgspec.json.decode(header)
         source = index["source"]
+        definitions = index.get("definitions", 0)
         kinds = {
             (api_version, kind): name for api_version, kind, name in index["kinds"]
         }
     except (zlib.error, msgspec.DecodeError, ValueError, KeyError, TypeError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
 
-    load = partial(_load_text, texts)
-    return Catalog(kinds, load, source=source, version=version)
+    load: Loader = partial(_load_text, texts)
+    if definitions:
+        load = _chained(load, _load_metadata)
+    return Catalog(kinds, load, source=source, version=version, definitions=definitions)
 
 
 def _load_text(texts: Mapping[str, str], name: str) -> TypeDocument | None:

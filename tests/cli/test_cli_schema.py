@@ -135,3 +135,69 @@ def test_kubernetes_selects_a_bundled_version() -> None:
     kind = ("resource.k8s.io/v1", "DeviceClass")
     assert run("explain", *kind).exit_code == 0
     assert run("explain", *kind, "--kubernetes", "1.25").exit_code == 2
+
+
+def test_compiled_definitions_are_read_like_the_definitions() -> None:
+    widgets()
+    Path("crds").mkdir()
+    Path("crds/widget.yaml").write_text(DEFINITION)
+    Path("crds/gadget.yaml").write_text(DEFINITION.replace("idget", "adget"))
+    Path("crds/namespace.yaml").write_text("{apiVersion: v1, kind: Namespace}")
+    ran = run("schema", "compile", "crds", "-o", "crds.types")
+    assert ran.exit_code == 0
+    assert ran.stderr == (
+        "smp: note: left out, as no CustomResourceDefinition: 1 document\n"
+    )
+    diff = ("diff", "before.yaml", "after.yaml", "--unknown-fields", "merge")
+    expected = run(*diff, "--crd", "crd.yaml")
+    for option in ("--crd", "--openapi"):
+        ran = run(*diff, option, "crds.types")
+        assert (ran.exit_code, ran.output) == (1, expected.output)
+    # The metadata that a server supplies is that of Kubernetes.
+    explain = ("explain", "example.com/v1", "Widget", "metadata.finalizers")
+    for path in ("crd.yaml", "crds.types"):
+        facts = json.loads(run(*explain, "-o", "json", "--crd", path).stdout)
+        assert facts["strategy"] == "merge"
+    ran = run("explain", "example.com/v1", "Nothing", "--crd", "crds.types")
+    assert "+ 2 definitions" in ran.stderr
+
+
+def test_equal_definitions_compile_to_equal_bytes() -> None:
+    widgets()
+    assert (
+        run("schema", "compile", "crd.yaml", "-o", "-").stdout_bytes
+        == run("schema", "compile", "crd.yaml", "crd.yaml", "-o", "-").stdout_bytes
+    )
+
+
+def test_a_definition_that_cannot_be_read_leaves_the_others_alone() -> None:
+    widgets()
+    broken = DEFINITION.replace("group: example.com", "group: 5").replace(
+        "widgets.example", "broken.example"
+    )
+    Path("two.yaml").write_text(f"{DEFINITION}---{broken}")
+    ran = run("schema", "compile", "two.yaml", "-o", "two.types")
+    assert ran.exit_code == 3
+    assert "group is missing" in ran.stderr
+    assert "broken.example.com" in ran.stderr
+    assert (
+        run("diff", "before.yaml", "before.yaml", "--crd", "two.types").exit_code == 0
+    )
+    Path("one.yaml").write_text(broken)
+    assert run("schema", "compile", "one.yaml", "-o", "one.types").exit_code == 2
+    assert not Path("one.types").exists()
+
+
+def test_many_definitions_are_better_compiled() -> None:
+    widgets()
+    Path("crds").mkdir()
+    for number in range(50):
+        text = DEFINITION.replace("Widget", f"Widget{number}")
+        Path(f"crds/{number}.yaml").write_text(text)
+    ran = run("diff", "before.yaml", "before.yaml", "--crd", "crds")
+    assert (
+        "smp: note: 50 definitions take long to read; smp schema compile" in ran.stderr
+    )
+    assert run("schema", "compile", "crds", "-o", "crds.types").exit_code == 0
+    ran = run("diff", "before.yaml", "before.yaml", "--crd", "crds.types")
+    assert "take long" not in ran.stderr
