@@ -42,7 +42,11 @@ from __future__ import annotations
 from smp.errors import CompositionError, SmpError
 from smp.schema.model import Field, Type, unknown_field
 from smp.strategic._apply import apply_object
-from smp.strategic._compose_lists import compose_lists
+from smp.strategic._compose_lists import (
+    apply_part,
+    compose_lists,
+    without_deleted,
+)
 from smp.strategic._directives import (
     MARKER,
     REPLACE,
@@ -55,6 +59,33 @@ from smp.strategic._directives import (
 )
 from smp.strategic._field_patch import FieldPatch
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
+
+
+def compose_all(
+    composed: JSONObject, patches: list[JSONObject], type_: Type
+) -> JSONObject:
+    """Compose a patch with all the patches of the same object that follow it.
+
+    Composing takes as long as both patches are, so each half of the patches is composed
+    by itself: n patches one by one would take n times as long as the composition.
+    Raises what compose_objects raises.
+    """
+    if len(patches) <= 1:
+        for patch in patches:
+            composed = compose_objects(composed, patch, type_)
+        return composed
+    half = (len(patches) + 1) // 2
+    composed = compose_all(composed, patches[:half], type_)
+    rest = patches[half:]
+    if len(rest) > 1:
+        try:
+            second_half = compose_all(rest[0], rest[1:], type_)
+            return compose_objects(composed, second_half, type_)
+        except SmpError:
+            # Patches that do not compose with each other may do so with what those
+            # before them set. If not, the error is to name the patch that fails.
+            pass
+    return compose_all(composed, rest, type_)
 
 
 def compose_objects(first: JSONObject, second: JSONObject, type_: Type) -> JSONObject:
@@ -113,7 +144,8 @@ def _compose_field(
     if second.value is None:
         return FieldPatch(None)
     if first.is_empty:
-        return second
+        # After the first patch the object exists.
+        return without_deleted(second)
     if second.is_empty:
         return first
     if field is None:
@@ -126,10 +158,9 @@ def _compose_field(
     if not second.is_list:
         return FieldPatch(second.value)
     if first.is_list:
-        return compose_lists(first, second, field, compose_objects)
+        return compose_lists(first, second, field, compose_all)
     # The first patch removes the list, or sets a value of another type.
-    fields = apply_object({}, second.to_fields(field.name), Type.of(field))
-    recreated = fields.get(field.name, ABSENT)
+    recreated = apply_part(ABSENT, second, field)
     return FieldPatch(None if recreated is ABSENT else exact(recreated, field))
 
 
@@ -141,7 +172,8 @@ def _compose_values(first: JSON | Absent, second: JSONObject, field: Field) -> J
             return None
         return exact(cleaned(second, drop_marked=True), field)
     if field.replaces:
-        return cleaned(second)
+        # An object with a $patch replaces one that exists, and does not create any.
+        return second if is_marked(first) else cleaned(second)
     if is_marked(second):
         if is_marked(first):
             return second
@@ -166,7 +198,7 @@ def exact(value: JSON, field: Field | None) -> JSON:
     """Return a patch value with the result ``value`` for any live object.
 
     Raises CompositionError for a merge list of scalars, as every patch of one keeps
-    live values that it does not name.
+    live values that it does not name, and for elements without their merge key.
     """
     # Scalars and values that replace are exact themselves.
     if field is None or field.replaces:
@@ -174,7 +206,10 @@ def exact(value: JSON, field: Field | None) -> JSON:
     if isinstance(value, dict):
         members: JSONObject = {RETAIN_KEYS: [*sorted(value)]}
         for name, member in value.items():
-            members[name] = exact(member, field.type.field(name))
+            try:
+                members[name] = exact(member, field.type.field(name))
+            except SmpError as error:
+                raise error.within(name) from None
         return members
     if not isinstance(value, list) or not field.merges:
         return value
@@ -184,4 +219,12 @@ def exact(value: JSON, field: Field | None) -> JSON:
             "can do with a merge list of scalars",
             hint="apply the patches one after the other",
         )
+    for index, element in enumerate(value):
+        # It is stored, but no patch can set it: that needs its merge key.
+        if not isinstance(element, dict) or field.merge_key not in element:
+            raise CompositionError(
+                "the patches in turn store an element without its merge key "
+                f"{field.merge_key!r}, which no single patch can do here",
+                hint="apply the patches one after the other",
+            ).within(index)
     return [{MARKER: REPLACE}, *value]

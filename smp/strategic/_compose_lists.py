@@ -22,21 +22,18 @@ and the second one
    second one deletes, and merges the elements of the second patch into them by key.
    The result is ``{name: app, image: i:1, args: [-v]}`` and ``new``.
 3. ``_composed_order`` creates the order directive. The second patch has none, so new
-   elements get the place where applying it puts them: before ``app`` and ``log``.
+   elements get the place where applying it puts them: after ``app``, before ``log``.
 4. The elements are put in this order, followed by the deletions of both patches:
 
-    containers: [{name: new, image: n:1}, {name: app, image: i:1, args: [-v]},
+    containers: [{name: app, image: i:1, args: [-v]}, {name: new, image: n:1},
                  {name: old, $patch: delete}]
-    $setElementOrder/containers: [{name: new}, {name: app}, {name: log}]
+    $setElementOrder/containers: [{name: app}, {name: new}, {name: log}]
 
-Two changes to one element cannot always be merged. The live list may have the element
-or not; if not, applying stores the element of the patch, and ignores directives in it.
-So elements with directives are not merged but kept as *duplicates*, two elements with
-one key: applying merges the second one into the result of the first, which is right in
-both cases. It is right only if the live object has the list, as applying stores a new
-list with all duplicates in it. An order directive in the first patch shows that the
-list exists. Without one, the elements are merged, or CompositionError is raised if the
-result depends on the live list.
+The live list may have the element or not, and the live object may have no list at all.
+If not, applying stores the element of the patch, and ignores directives in it. So a
+change that deletes what the earlier change to the element sets has no single patch, and
+CompositionError is raised. It has one where the earlier change orders the list in the
+element: then the list and the element exist.
 """
 
 from __future__ import annotations
@@ -46,18 +43,28 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
-from smp.errors import CompositionError, PatchError
+from smp.errors import CompositionError, PatchError, SmpError
+from smp.paths import Element, Path
 from smp.schema.model import Field, Type
 from smp.strategic._apply import apply_object
 from smp.strategic._directives import (
     MARKER,
     REPLACE,
+    PatchList,
+    cleaned,
     delete_element,
     is_marked,
+    order_of,
     read_list,
 )
 from smp.strategic._field_patch import FieldPatch
-from smp.strategic._ordering import arranged, element_type, first_positions, keys_of
+from smp.strategic._ordering import (
+    arranged,
+    element_type,
+    first_positions,
+    grouped,
+    keys_of,
+)
 from smp.values import (
     ABSENT,
     JSON,
@@ -66,19 +73,20 @@ from smp.values import (
     JSONObject,
     ScalarKey,
     as_list,
+    same,
     scalar_key,
 )
 
-# The type of ``_compose.compose_objects``, which composes the elements of a list. It is
+# The type of ``_compose.compose_all``, which composes the elements of a list. It is
 # passed as an argument, as its module imports this one.
-ComposeObjects: TypeAlias = Callable[[JSONObject, JSONObject, Type], JSONObject]
+ComposeAll: TypeAlias = Callable[[JSONObject, list[JSONObject], Type], JSONObject]
 
 
 def compose_lists(
     first: FieldPatch,
     second: FieldPatch,
     field: Field,
-    compose_objects: ComposeObjects,
+    compose_all: ComposeAll,
 ) -> FieldPatch:
     """Compose the parts of two patches for a list.
 
@@ -89,12 +97,15 @@ def compose_lists(
         # An atomic list. The last value wins, without the values that a
         # $deleteFromPrimitiveList after it deletes.
         if isinstance(second.value, list):
-            return second
+            if not isinstance(first.value, list):
+                return second
+            # In a list that exists, elements with a $patch are stored without it. In a
+            # new list they are dropped.
+            kept = FieldPatch(cleaned(second.value), second.order, second.deleted)
+            return without_deleted(kept)
         if isinstance(first.value, list):
-            deleted_keys = _by_key(second.deleted)
-            values = _by_key(first.value)
-            kept = [value for key, value in values.items() if key not in deleted_keys]
-            return FieldPatch(kept, first.order)
+            values = _without(first.value, _by_key(second.deleted).keys())
+            return FieldPatch(values, first.order)
         deleted = [*as_list(first.deleted), *as_list(second.deleted)]
         return FieldPatch(ABSENT, second.order, deleted)
     json_type = element_type(
@@ -105,8 +116,22 @@ def compose_lists(
         error=PatchError,
     )
     if json_type is dict:
-        return _compose_elements(first, second, field, compose_objects)
+        return _compose_elements(first, second, field, compose_all)
     return _compose_scalars(first, second)
+
+
+def apply_part(live: JSON | Absent, patch: FieldPatch, field: Field) -> JSON | Absent:
+    """Return what the part of a patch for a field makes of a live value.
+
+    Raises what apply_object raises, with paths below the field.
+    """
+    fields: JSONObject = {} if live is ABSENT else {field.name: live}
+    try:
+        fields = apply_object(fields, patch.to_fields(field.name), Type.of(field))
+    except SmpError as error:
+        error.path = Path(error.path.steps[1:])
+        raise
+    return fields.get(field.name, ABSENT)
 
 
 def _by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:
@@ -115,24 +140,56 @@ def _by_key(values: JSON | Absent) -> dict[ScalarKey, JSON]:
     return dict(zip(keys_of(scalars, "", PatchError), scalars))
 
 
+def _without(values: JSON | Absent, deleted: AbstractSet[ScalarKey]) -> JSONArray:
+    """Return the scalars of a list that have none of the keys."""
+    scalars = as_list(values)
+    keys = keys_of(scalars, "", PatchError)
+    return [value for value, key in zip(scalars, keys) if key not in deleted]
+
+
+def without_deleted(patch: FieldPatch) -> FieldPatch:
+    """Return the part of a patch for a list without the scalars that it deletes itself.
+
+    It has the same effect on an object that exists. In an object that is new a
+    ``$deleteFromPrimitiveList`` has none.
+    """
+    values = as_list(patch.value)
+    if not values or not isinstance(patch.deleted, list):
+        return patch
+    if any(isinstance(value, (dict, list)) for value in (*values, *patch.deleted)):
+        return patch
+    kept = _without(values, _by_key(patch.deleted).keys())
+    return FieldPatch(kept, patch.order, patch.deleted)
+
+
 def _compose_scalars(first: FieldPatch, second: FieldPatch) -> FieldPatch:
     """Compose two patches of a merge list of scalars.
 
     Additions are applied before deletions.
     """
-    second_added = _by_key(second.value)
+    second_added, second_deleted = _by_key(second.value), _by_key(second.deleted)
     first_deleted = _by_key(first.deleted)
     deleted = {k: value for k, value in first_deleted.items() if k not in second_added}
-    deleted.update(_by_key(second.deleted))
-    all_added = _by_key(first.value) | second_added
-    added = {key: value for key, value in all_added.items() if key not in deleted}
-    if len({type(value) for value in (*deleted.values(), *added.values())}) > 1:
+    deleted.update(second_deleted)
+    added = _without(first.value, second_deleted.keys())
+    added += _without(second.value, second_deleted.keys())
+    if first.value is not ABSENT and second.value is not ABSENT:
+        # The second list is merged into a list in any case, so without repeats. One
+        # list alone is stored as it is where live lacks the list.
+        added = [*dict(zip(keys_of(added, ""), added)).values()]
+    if len({type(value) for value in (*deleted.values(), *added)}) > 1:
         raise CompositionError(
             "one patch may not add and delete values of different types, as these two "
             "do in turn"
         )
-    order = _composed_order(first, second, list(added), "", deleted.keys())
-    values = _sorted([*added.values()], order, "")
+    earlier = keys_of(as_list(first.value), "")
+    later = keys_of(as_list(second.value), "")
+    keys = keys_of(added, "")
+    order = _composed_order(first, second, keys, later, "", deleted.keys())
+    values = _sorted(added, order, "")
+    if order is None:
+        # As merging the second list into the first one puts them.
+        values = arranged(added, keys, later, earlier)
     return FieldPatch(
         values if _has_value(first, second) else ABSENT,
         ABSENT if order is None else order,
@@ -144,7 +201,7 @@ def _compose_elements(
     first: FieldPatch,
     second: FieldPatch,
     field: Field,
-    compose_objects: ComposeObjects,
+    compose_all: ComposeAll,
 ) -> FieldPatch:
     """Compose two patches of a merge list of objects."""
     merge_key = field.merge_key
@@ -153,29 +210,40 @@ def _compose_elements(
     # If the second patch replaces the list, the result does not depend on the first. If
     # the first one does, the second one can be applied to its elements.
     if after.replaces:
-        return second
+        if first.value is ABSENT:
+            return second
+        # After the first patch the list exists, so the elements are stored without any
+        # directives. In a new list objects with a $patch would be dropped.
+        stored = as_list(cleaned([*after.elements]))
+        return FieldPatch([{MARKER: REPLACE}, *stored], second.order)
     if before.replaces:
-        fields = apply_object(
-            {field.name: [*before.elements]},
-            second.to_fields(field.name),
-            Type.of(field),
-        )
-        return FieldPatch([{MARKER: REPLACE}, *as_list(fields.get(field.name))])
-    merger = _ElementMerger(
-        field,
-        compose_objects,
-        before.deleted,
-        allow_duplicates=first.order is not ABSENT,
-    )
+        # A list that live has is replaced by the elements without any directives; in a
+        # new list objects with a $patch are dropped.
+        replaced: JSONArray = [*before.elements]
+        if_present = apply_part(cleaned(replaced), second, field)
+        created = cleaned(replaced, drop_marked=True)
+        if not same(if_present, apply_part(created, second, field)):
+            raise _depends_on_the_list()
+        return FieldPatch([{MARKER: REPLACE}, *as_list(if_present)])
+    merger = _ElementMerger(field, compose_all, first, before)
     for element, key in zip(before.elements, before.keys):
         if key not in after.deleted:
             merger.add(element, key)
-    for element, key in zip(after.elements, after.keys):
-        merger.merge(element, key)
-    elements: JSONArray = [*merger.elements]
-    keys = keys_of(elements, merge_key)
-    order = _composed_order(first, second, keys, merge_key, after.deleted)
-    values = _sorted(elements, order, merge_key)
+    for key, changes in grouped(after.elements, after.keys).items():
+        try:
+            merger.merge(changes, key)
+        except SmpError as error:
+            value = changes[-1][merge_key]
+            places = enumerate(as_list(second.value))
+            index = next(at for at, element in places if element is changes[-1])
+            raise error.within(Element(index, merge_key, value)) from None
+    merged: JSONArray = [*merger.elements]
+    keys = keys_of(merged, merge_key)
+    order = _composed_order(first, second, keys, after.keys, merge_key, after.deleted)
+    values = _sorted(merged, order, merge_key)
+    if order is None:
+        # As merging the second list into the first one puts them.
+        values = arranged(merged, keys, after.keys, before.keys)
     # Applying deletes before it merges, so the place of deletions has no effect.
     deletions: dict[ScalarKey, JSON] = {}
     for entry in (*as_list(first.value), *as_list(second.value)):
@@ -194,46 +262,45 @@ def _has_value(first: FieldPatch, second: FieldPatch) -> bool:
 
 
 class _ElementMerger:
-    """Merges the elements of the second patch into those of the first one, by key.
-
-    ``deleted`` are the keys that the first patch deletes: if it also has an element
-    with such a key, the element is a new one. ``allow_duplicates`` permits several
-    elements with one key; the docstring of this module explains when.
-    """
+    """Merges the elements of the second patch into those of the first one, by key."""
 
     def __init__(
         self,
         field: Field,
-        compose_objects: ComposeObjects,
-        deleted: AbstractSet[ScalarKey],
-        *,
-        allow_duplicates: bool,
+        compose_all: ComposeAll,
+        first: FieldPatch,
+        before: PatchList,
     ) -> None:
         self.elements: list[JSONObject] = []
         self._field = field
-        self._compose_objects = compose_objects
-        self._deleted = deleted
-        self._allow_duplicates = allow_duplicates
+        self._compose_all = compose_all
+        self._first = first
+        # If the first patch deletes a key and also has an element with it, the element
+        # is a new one.
+        self._deleted = before.deleted
         self._indexes: dict[ScalarKey, list[int]] = {}
 
     def add(self, element: JSONObject, key: ScalarKey) -> None:
         """Append an element."""
-        indexes = self._indexes.setdefault(key, [])
-        indexes.append(len(self.elements))
+        self._indexes.setdefault(key, []).append(len(self.elements))
         self.elements.append(element)
 
-    def merge(self, element: JSONObject, key: ScalarKey) -> None:
-        """Merge an element of the second patch into the last one with its key.
+    def merge(self, changes: list[JSONObject], key: ScalarKey) -> None:
+        """Merge elements of the second patch, all with one key, into that of the first.
 
-        Append it if there is none, or if the two cannot be merged.
+        Append them if there is none.
         """
+        type_ = self._field.type.items
         indexes = self._indexes.get(key)
         if not indexes:
-            self.add(element, key)
+            if len(changes) > 1 and self._first.value is not ABSENT:
+                # The first patch leaves a list, into which the elements are merged.
+                changes = [self._compose_all(changes[0], changes[1:], type_)]
+            for element in changes:
+                self.add(element, key)
             return
         index = indexes[-1]
         present = self.elements[index]
-        type_ = self._field.type.items
         if len(indexes) == 1 and key in self._deleted:
             # The element is a new one, so the result of both patches is known. Not so
             # with a $patch inside: in a list that live has, the object with the $patch
@@ -241,60 +308,74 @@ class _ElementMerger:
             if _has_marker(present):
                 raise _depends_on_the_list()
             result = apply_object({}, present, type_)
-            self.elements[index] = apply_object(result, element, type_)
+            change = self._compose_all(changes[0], changes[1:], type_)
+            self.elements[index] = apply_object(result, change, type_)
             return
-        if not self._allow_duplicates:
-            if _takes_back(present, element, type_):
-                raise _depends_on_the_list()
-            self.elements[index] = self._compose_objects(present, element, type_)
-            return
-        if len(indexes) > 1:
-            self.add(element, key)
-            return
-        try:
-            composed = self._compose_objects(present, element, type_)
-        except CompositionError:
-            self.add(element, key)
-            return
-        # If live lacks the element, applying stores it and ignores a $patch inside. So
-        # one element has the effect of both only without $patch.
-        if _has_marker(present) or _has_marker(element) or _has_marker(composed):
-            self.add(element, key)
-        else:
-            self.elements[index] = composed
+        if len(indexes) > 1 and self._first.order is ABSENT:
+            # In a list that live has, the elements of the first patch become one.
+            raise _depends_on_the_list()
+        composed = self._compose_all(present, changes, type_)
+        for element in changes:
+            _check_deletions(present, element, type_)
+        self.elements[index] = composed
 
 
 def _depends_on_the_list() -> CompositionError:
     return CompositionError(
-        "one patch may create this element and the next deletes part of it: the "
-        "result depends on the live list",
+        "what these patches do in turn depends on whether the live object has this "
+        "list, and this element in it",
         hint="apply the patches one after the other",
     )
 
 
-def _takes_back(first: JSONObject, second: JSONObject, type_: Type) -> bool:
-    """Tell whether the second patch deletes a list element that the first one sets."""
+def _check_deletions(first: JSONObject, second: JSONObject, type_: Type) -> None:
+    """Check that the second patch deletes no list element that the first one sets.
+
+    The patches are of one element. If the first one creates it, a deletion inside is
+    stored as an element without anything but its key. Where the first patch has an
+    order directive for the list, the list exists, so the element does. Raises
+    CompositionError.
+    """
     for name, value in second.items():
         earlier, field = first.get(name), type_.field(name)
         if field is None:
             continue
-        if isinstance(earlier, dict) and isinstance(value, dict):
-            if _takes_back(earlier, value, field.type):
-                return True
+        keyed = field.merges and bool(field.merge_key)
+        try:
+            if isinstance(earlier, dict) and isinstance(value, dict):
+                _check_deletions(earlier, value, field.type)
+            elif isinstance(earlier, list) and isinstance(value, list) and keyed:
+                exists = order_of(name) in first
+                _check_deleted_elements(earlier, value, field, exists=exists)
+        except SmpError as error:
+            raise error.within(name) from None
+
+
+def _check_deleted_elements(
+    first: JSONArray, second: JSONArray, field: Field, *, exists: bool
+) -> None:
+    before = read_list(first, field.merge_key)
+    after = read_list(second, field.merge_key)
+    by_key = dict(zip(before.keys, before.elements))
+    for index, element in enumerate(second):
+        if not isinstance(element, dict) or field.merge_key not in element:
             continue
-        if not isinstance(earlier, list) or not isinstance(value, list):
+        value = element[field.merge_key]
+        key = scalar_key(value)
+        if key not in by_key:
             continue
-        if not field.merges or not field.merge_key:
-            continue
-        before = read_list(earlier, field.merge_key)
-        after = read_list(value, field.merge_key)
-        by_key = dict(zip(before.keys, before.elements))
-        if not after.deleted.isdisjoint(by_key):
-            return True
-        for key, element in zip(after.keys, after.elements):
-            if key in by_key and _takes_back(by_key[key], element, field.type.items):
-                return True
-    return False
+        try:
+            if not is_marked(element):
+                _check_deletions(by_key[key], element, field.type.items)
+            elif key in after.deleted and not exists:
+                raise CompositionError(
+                    "one patch sets this element, in one that it may create, and the "
+                    "next deletes it, which no single patch can do",
+                    hint="apply the patches one after the other",
+                )
+        except SmpError as error:
+            step = Element(index, field.merge_key, value)
+            raise error.within(step) from None
 
 
 def _has_marker(value: JSON) -> bool:
@@ -310,13 +391,14 @@ def _composed_order(
     first: FieldPatch,
     second: FieldPatch,
     keys: list[ScalarKey],
+    second_keys: list[ScalarKey],
     merge_key: str,
     deleted: AbstractSet[ScalarKey],
 ) -> JSONArray | None:
     """Return one order directive for two patches; None where neither has one.
 
-    ``keys`` are those of the composed elements, ``deleted`` those that the second patch
-    deletes.
+    ``keys`` are those of the composed elements, ``second_keys`` those of the second
+    patch, ``deleted`` those that it deletes.
     """
     if first.order is ABSENT and second.order is ABSENT:
         return None
@@ -327,7 +409,7 @@ def _composed_order(
     kept = [key for key in mentioned if key not in deleted or key in times]
     # After the first patch the list has the order of its directive. The second one
     # orders that list like any live list: by its directive, or by its own elements.
-    wanted = later or [key for key in keys if key not in earlier]
+    wanted = later or second_keys
     order: JSONArray = []
     for key in arranged(kept, kept, wanted, earlier):
         value: JSON = key[1] if isinstance(key, tuple) else key

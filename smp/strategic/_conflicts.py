@@ -5,21 +5,30 @@ Go: strategicpatch.MergingMapsHaveConflicts, which only answers yes or no.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from smp.errors import Conflict, SmpError
 from smp.paths import Path, Step
 from smp.schema.model import Field, ListType, Schema, Type, unknown_field
 from smp.schema.walk import Interest, Interests, Node, Place, Rule, Walk, plan_of
-from smp.strategic._directives import DELETE, MARKER, RETAIN_KEYS, is_directive
-from smp.strategic._ordering import element_type, keys_of
+from smp.strategic._directives import (
+    DELETE,
+    MARKER,
+    REPLACE,
+    RETAIN_KEYS,
+    is_directive,
+)
+from smp.strategic._ordering import element_type, grouped, keys_of
 from smp.values import (
     ABSENT,
     JSON,
+    MAX_LEVELS,
     Absent,
     JSONArray,
     JSONObject,
     ScalarKey,
+    as_list,
     as_object,
     same,
     scalar_key,
@@ -162,13 +171,19 @@ class ConflictRule(Rule):
             raise error.at(place.path) from None
         if merge_key is not None:
             # Merge lists of scalars never conflict: each side only adds.
-            # Two patches may each have several elements of one key: all of them meet.
-            by_key: dict[ScalarKey, JSONArray] = {}
-            for index, key in enumerate(their_keys):
-                by_key.setdefault(key, []).append(theirs[index])
-            for index, key in enumerate(our_keys):
-                for other in by_key.get(key, []):
-                    self._element(place, index, ours[index], other)
+            our_objects = [element for element in ours if isinstance(element, dict)]
+            their_objects = [other for other in theirs if isinstance(other, dict)]
+            their_groups = grouped(their_objects, their_keys)
+            last = {key: index for index, key in enumerate(our_keys)}
+            for key, group in grouped(our_objects, our_keys).items():
+                if key in their_groups:
+                    # Elements of one key are applied one after the other. So what
+                    # counts is what they do together (Go: sliceOfMapsToMapOfMaps has
+                    # the last one only).
+                    type_ = place.node.type.items
+                    one = _together(group, type_, MAX_LEVELS)
+                    other = _together(their_groups[key], type_, MAX_LEVELS)
+                    self._element(place, last[key], one, other)
         elif len(ours) != len(theirs):
             self._add(place.path, ours, theirs)
         elif json_type is dict:
@@ -184,14 +199,62 @@ class ConflictRule(Rule):
             self.walk.visit(here)
 
 
+def _together(patches: list[JSONObject], type_: Type, levels: int) -> JSONObject:
+    """Return one patch of an object for several that are applied one after the other.
+
+    It is only for a comparison: what a later patch does to the list of an earlier one
+    is not carried out, both are in the list. Raises RecursionError.
+    """
+    if len(patches) == 1:
+        return patches[0]
+    if not levels:
+        raise RecursionError
+    values: dict[str, JSONArray] = {}
+    for patch in patches:
+        for name, value in patch.items():
+            values.setdefault(name, []).append(value)
+    together: JSONObject = {}
+    for name, given in values.items():
+        field = type_.field(name)
+        together[name] = given[-1]
+        if name == RETAIN_KEYS:
+            # Each of the patches clears what it does not list.
+            times = Counter(key for listed in given for key in _names(listed))
+            together[name] = [key for key in times if times[key] == len(given)]
+        elif field is not None and not field.replaces:
+            together[name] = _together_as(given, field, levels - 1)
+    return together
+
+
+def _together_as(values: JSONArray, field: Field, levels: int) -> JSON:
+    """Return one value of a field for several; the last ones of one type count."""
+    last = values[-1]
+    start = len(values) - 1
+    while start and type(values[start - 1]) is type(last):
+        start -= 1
+    if isinstance(last, dict):
+        objects = [value for value in values[start:] if isinstance(value, dict)]
+        together = _together(objects, field.type, levels)
+        # An object after a null has nothing of the live one.
+        return {MARKER: REPLACE, **together} if start else together
+    if isinstance(last, list) and field.merges:
+        return [element for value in values[start:] for element in as_list(value)]
+    return last
+
+
+def _names(listed: JSON) -> set[str]:
+    """Return the names in a ``$retainKeys``."""
+    return {name for name in as_list(listed) if isinstance(name, str)}
+
+
 def _cleared(retaining: JSONObject, other: JSONObject) -> list[str]:
     """Return the fields that one patch sets, and the other clears by ``$retainKeys``.
 
     What both name is compared by value.
     """
-    listed = retaining.get(RETAIN_KEYS)
-    if not isinstance(listed, list) or MARKER in retaining:
+    if not isinstance(retaining.get(RETAIN_KEYS), list) or MARKER in retaining:
         return []
+    listed = _names(retaining[RETAIN_KEYS])
     names: list[str] = []
     for name, value in other.items():
         if is_directive(name) or name in retaining or name in listed:

@@ -432,7 +432,7 @@ class Diff:
         changed = self._elements(paired_base, paired_live, modified, field, levels)
         removed_keys = [as_object(element)[merge_key] for element in removed]
         if self._only_unmet and removed:
-            still_there = keys_of(unpaired_live, merge_key)
+            still_there = set(keys_of(unpaired_live, merge_key))
             removed_keys = [
                 value for value in removed_keys if scalar_key(value) in still_there
             ]

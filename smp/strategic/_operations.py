@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import msgspec
 
@@ -20,7 +21,7 @@ from smp.schema.model import Schema
 from smp.stack import require_stack
 from smp.strategic._amend import amend
 from smp.strategic._apply import apply_object
-from smp.strategic._compose import compose_objects
+from smp.strategic._compose import compose_all, compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
 from smp.strategic._directives import check_retained
@@ -28,7 +29,20 @@ from smp.strategic._leftovers import Leftovers
 from smp.strategic._losses import Loss, losses
 from smp.strategic._patch_paths import leaf_paths
 from smp.strategic._preconditions import Precondition, check_preconditions
-from smp.values import ABSENT, JSON, Absent, JSONObject, check_depth, same, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    check_depth,
+    scalar_key,
+    type_name,
+)
+
+# The elements of lists by the identity of the list, the merge key and its value.
+ElementsByKey: TypeAlias = "dict[tuple[int, str], dict[ScalarKey, JSON | Absent]]"
 
 
 class ComputedPatch(msgspec.Struct, frozen=True):
@@ -117,8 +131,9 @@ def compute_patch(
     # Go: "a conflict occurs if modified changes any key in a way that is different
     # from how it is changed in current": the patch against the changes made to live.
     changed = Diff(orders=False, two_way=True).objects(base, base, live, schema.type)
+    elements: ElementsByKey = {}
     in_conflict = [
-        _with_base(conflict, base)
+        _with_base(conflict, base, elements)
         for conflict in conflicts(patch, changed, schema, retained=False)
     ]
     if in_conflict:
@@ -151,7 +166,7 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
         raise ObjectError(
             f"patches are objects, not {type_name(patches)}", code="not-an-object"
         )
-    composed: JSONObject = {}
+    plain: list[JSONObject] = []
     for index, given in enumerate(patches):
         # Composing looks at all of a patch, so all of it is converted at once.
         patch = as_plain_object(f"patches[{index}]", given)
@@ -160,20 +175,20 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
         # Composing does not look into all parts of a patch, such as what a later patch
         # replaces.
         check_retained(patch)
-        try:
-            composed = compose_objects(composed, patch, schema.type)
-        except CompositionError:
-            raise
-        except (ObjectError, PatchError) as error:
-            # A patch that is malformed by itself raises its own error here.
-            compose_objects({}, patch, schema.type)
-            raise CompositionError(
-                "the result of the patches before this one cannot be patched: "
-                f"{error.problem}",
-                path=error.path,
-                hint="apply the patches one after the other",
-            ) from None
-    return composed
+        # A patch that is malformed by itself raises its own error here.
+        compose_objects({}, patch, schema.type)
+        plain.append(patch)
+    try:
+        return compose_all({}, plain, schema.type)
+    except CompositionError:
+        raise
+    except (ObjectError, PatchError) as error:
+        raise CompositionError(
+            "the result of the patches before this one cannot be patched: "
+            f"{error.problem}",
+            path=error.path,
+            hint="apply the patches one after the other",
+        ) from None
 
 
 @over_json("the patch", "left", "right")
@@ -279,8 +294,13 @@ def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:
     return tuple(sorted(unsorted, key=lambda conflict: conflict.path.pointer))
 
 
-def _with_base(conflict: Conflict, base: JSONObject) -> Conflict:
-    """Add the value that the last-applied configuration has at the path."""
+def _with_base(
+    conflict: Conflict, base: JSONObject, elements: ElementsByKey
+) -> Conflict:
+    """Add the value that the last-applied configuration has at the path.
+
+    ``elements`` keeps the elements of the lists of base for further conflicts.
+    """
     value: JSON | Absent = base
     for step in conflict.path.steps:
         if isinstance(value, dict):
@@ -291,10 +311,21 @@ def _with_base(conflict: Conflict, base: JSONObject) -> Conflict:
             value = value[step] if step < len(value) else ABSENT
         else:
             # An element of a merge list is found by its key, as it may stand elsewhere.
-            elements = [element for element in value if isinstance(element, dict)]
-            value = ABSENT
-            for element in elements:
-                if same(element.get(step.merge_key, ABSENT), step.value):
-                    value = element
-                    break
+            place = (id(value), step.merge_key)
+            if place not in elements:
+                elements[place] = _first_by_key(value, step.merge_key)
+            value = elements[place].get(scalar_key(step.value), ABSENT)
     return Conflict(conflict.path, conflict.ours, conflict.theirs, value)
+
+
+def _first_by_key(
+    elements: JSONArray, merge_key: str
+) -> dict[ScalarKey, JSON | Absent]:
+    """Return the first element of each merge key."""
+    first: dict[ScalarKey, JSON | Absent] = {}
+    for element in elements:
+        if isinstance(element, dict) and merge_key in element:
+            value = element[merge_key]
+            if not isinstance(value, (dict, list)):
+                first.setdefault(scalar_key(value), element)
+    return first

@@ -224,6 +224,16 @@ def grouped_order(keys: list[ScalarKey]) -> list[int]:
     return sorted(sort_order(keys), key=places.__getitem__)
 
 
+def grouped(
+    elements: list[JSONObject], keys: list[ScalarKey]
+) -> dict[ScalarKey, list[JSONObject]]:
+    """Return the elements of a merge list by their keys."""
+    by_key: dict[ScalarKey, list[JSONObject]] = {}
+    for element, key in zip(elements, keys):
+        by_key.setdefault(key, []).append(element)
+    return by_key
+
+
 def numbered(keys: list[ScalarKey]) -> list[Occurrence]:
     """Make keys unique: the second and later ones of equal keys get their number."""
     if len(set(keys)) == len(keys):

@@ -89,6 +89,109 @@ def test_work_grows_with_the_number_of_elements(
     assert calls(lambda: operation(2_000)) <= 10.5 * calls(lambda: operation(200))
 
 
+def labels(count: int) -> list[JSONObject]:
+    return [{"metadata": {"labels": {f"l-{at}": "x"}}} for at in range(count)]
+
+
+def containers(*elements: JSONObject) -> JSONObject:
+    return {"spec": {"containers": [*elements]}}
+
+
+def one_container(count: int, value: str) -> list[JSONObject]:
+    """Return elements of one merge key, each with another variable."""
+    return [
+        {"name": "c", "image": value, "env": [{"name": f"E-{at}", "value": value}]}
+        for at in range(count)
+    ]
+
+
+def conflicting(count: int) -> None:
+    with pytest.raises(smp.ConflictError) as caught:
+        smp.three_way_patch(
+            pod(count), pod(count, "2"), pod(count, "3"), POD, overwrite=False
+        )
+    assert len(caught.value.conflicts) == count
+
+
+def composed_with_an_error(count: int) -> None:
+    removed: JSONObject = {"metadata": {"finalizers": None}}
+    set_again: JSONObject = {"metadata": {"finalizers": ["a"]}}
+    with pytest.raises(smp.CompositionError):
+        smp.compose_patches([*labels(count), removed, set_again], POD)
+
+
+# Patches are composed by halves, so the logarithm of their number is a factor.
+@pytest.mark.parametrize(
+    ("operation", "most"),
+    [
+        (
+            lambda count: smp.find_conflicts(
+                containers(*one_container(count, "a")),
+                containers(*one_container(count, "b")),
+                POD,
+            ),
+            10.5,
+        ),
+        (conflicting, 10.5),
+        (lambda count: smp.compose_patches(labels(count), POD), 15),
+        (
+            lambda count: smp.compose_patches(
+                [containers({"name": f"c-{at}"}) for at in range(count)], POD
+            ),
+            15,
+        ),
+        (
+            lambda count: smp.compose_patches(
+                [containers(element) for element in one_container(count, "a")], POD
+            ),
+            15,
+        ),
+        (
+            lambda count: smp.compose_patches(
+                [
+                    containers(*one_container(1, "b")),
+                    containers(*one_container(count, "a")),
+                ],
+                POD,
+            ),
+            15,
+        ),
+        (
+            lambda count: smp.compose_patches(
+                [
+                    {"metadata": {"$setElementOrder/finalizers": [f"f-{at}"]}}
+                    for at in range(count)
+                ],
+                POD,
+            ),
+            15,
+        ),
+        (
+            lambda count: smp.compose_patches(
+                [{"metadata": {"$patch": "replace"}}, *labels(count)], POD
+            ),
+            15,
+        ),
+        (composed_with_an_error, 25),
+    ],
+    ids=[
+        "find conflicts of elements with one key",
+        "conflicts of a three-way patch",
+        "compose labels",
+        "compose elements",
+        "compose changes of one element",
+        "compose elements with one key",
+        "compose order directives",
+        "compose after a replacement",
+        "compose with an error at the end",
+    ],
+)
+def test_work_grows_with_the_number_of_conflicts_and_of_patches(
+    operation: Callable[[int], object], most: float
+) -> None:
+    assert calls(lambda: operation(1_000)) <= most * calls(lambda: operation(100))
+
+
 def test_equal_objects_are_compared_once() -> None:
     base, live = pod(500), pod(500)
     with (

@@ -117,12 +117,12 @@ def results_in_turn(go: Reference, chains: Sequence[Chain]) -> list[list[JSON]]:
                     requests.append(_apply(chain, value, chain.patches[turn]))
         for (at, index), answer in zip(attempts, go.run(requests), strict=True):
             result = stored(answer.get("result"))
-            accepted = _has_merge_keys(result, chains[at].subject.schema.type)
+            accepted = has_merge_keys(result, chains[at].subject.schema.type)
             current[at][index] = result if accepted else None
     return current
 
 
-def _has_merge_keys(value: JSON, type_: Type) -> bool:
+def has_merge_keys(value: JSON, type_: Type) -> bool:
     """Tell whether a server would accept a result.
 
     It has to be an object in which every element of a merge list has its merge key.
@@ -204,8 +204,8 @@ def _match(chain: Chain, expected: JSON, answer: JSON) -> str:
         # Of two directives for one list the last one counts.
         orders.update(_orders_in(patch, type_))
     if same(
-        _with_sorted_others(expected, type_, orders),
-        _with_sorted_others(result, type_, orders),
+        with_sorted_others(expected, type_, orders),
+        with_sorted_others(result, type_, orders),
     ):
         return KEPT_EXCEPT_ORDER
     return BROKEN
@@ -300,7 +300,7 @@ def _element_path(path: Path, element: JSON, field: Field | None) -> Path:
     return (*path, repr(key))
 
 
-def _with_sorted_others(
+def with_sorted_others(
     value: JSON, type_: Type, orders: Orders, path: Path = ()
 ) -> JSON:
     """Sort the elements of merge lists that no order directive names.
@@ -316,7 +316,7 @@ def _with_sorted_others(
             result[name] = member
         elif isinstance(member, list):
             elements: JSONArray = [
-                _with_sorted_others(
+                with_sorted_others(
                     element,
                     field.type.items,
                     orders,
@@ -330,7 +330,7 @@ def _with_sorted_others(
             else:
                 result[name] = elements
         else:
-            result[name] = _with_sorted_others(member, field.type, orders, here)
+            result[name] = with_sorted_others(member, field.type, orders, here)
     return result
 
 
