@@ -245,9 +245,9 @@ def _problems(case: SpecCase) -> Iterator[str]:
         # type(), because to isinstance() a bool is an int.
         elif type(value) not in _TYPES[name]:
             yield f"{name!r} cannot be {type_name(value)}"
-    missing = {"description", "source"} - document.keys()
-    if missing:
-        yield f"missing {sorted(missing)}"
+    for name in ("description", "source"):
+        if name not in document:
+            yield f"the case has no member {name!r}; every case needs one"
     if len(_SCHEMA & document.keys()) != 1:
         yield "a case needs a kind or a schema, its own or its file's, and not both"
     for name, allowed in _KEYS.items():

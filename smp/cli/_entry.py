@@ -5,7 +5,7 @@ import signal
 import sys
 from importlib import import_module
 
-from smp import __version__
+from smp.cli._version import version_line
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     # is four times what the rest takes (benchmarks/processes.py).
     if arguments == ["--version"]:
         try:
-            sys.stdout.write(f"smp {__version__}\n")
+            sys.stdout.write(f"{version_line()}\n")
             sys.stdout.flush()
         except (AttributeError, OSError):
             pass  # Standard output is closed, which the commands know how to handle.

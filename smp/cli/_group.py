@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import click
 
-from smp import __version__
 from smp.cli._errors import Failure, printable
+from smp.cli._suggestions import SuggestingGroup
+from smp.cli._version import version_line
 from smp.errors import DepthError, SmpError
 
 # Each is a module that is imported when the command is run, so that no command waits
@@ -35,7 +36,7 @@ _STDOUT: Final = 1
 _STDERR: Final = 2
 
 
-class Commands(click.Group):
+class Commands(SuggestingGroup):
     """The commands, each in the module of its name.
 
     Here errors of the library become errors of click.
@@ -78,7 +79,7 @@ class Commands(click.Group):
     "  fish  _SMP_COMPLETE=fish_source smp | source, in ~/.config/fish/config.fish\n"
     "\n\b\nExample:\n  smp apply -f new.yaml --live live.yaml -o report",
 )
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.version_option("", message=version_line())
 def cli() -> None:
     """Strategic merge patches for Kubernetes objects, computed and applied offline.
 
@@ -110,7 +111,22 @@ def _run(argv: list[str] | None) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        click.echo(f"smp: error: {printable(error.strerror or str(error))}", err=True)
+        reason = error.strerror or str(error)
+        if error.filename is not None:
+            reason = f"{error.filename}: {reason}"
+        click.echo(f"smp: error: {printable(reason)}", err=True)
+        return _ERROR
+    # A defect of this program: its user can report it, and nothing else.
+    except Exception as error:
+        if os.environ.get("SMP_TRACEBACK"):
+            raise
+        reason = printable(f"{type(error).__name__}: {error}")
+        click.echo(
+            f"smp: error: this should not have happened: {reason}\n"
+            "  hint:   with SMP_TRACEBACK=1 in the environment it shows where; please"
+            " report that",
+            err=True,
+        )
         return _ERROR
     return code if isinstance(code, int) else 0
 

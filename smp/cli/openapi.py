@@ -14,6 +14,7 @@ from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
 from smp.cli._options import FILE
 from smp.cli._outputs import write_json, write_yaml
+from smp.cli._suggestions import SuggestingGroup
 from smp.enums import without_enums
 from smp.errors import SchemaError
 from smp.schema.conversion import to_v2, to_v3
@@ -30,7 +31,10 @@ _OUTPUT: Final = click.option(
 )
 
 
-@click.group(epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3")
+@click.group(
+    cls=SuggestingGroup,
+    epilog="\b\nExample:\n  smp openapi convert openapi.json --to v3",
+)
 def command() -> None:
     """Convert, prune and generate OpenAPI documents."""
 

@@ -13,12 +13,13 @@ from smp.cli._objects import label_of
 from smp.cli._options import FILE
 from smp.cli._outputs import write, write_bytes
 from smp.cli._run import ERROR, PARTLY
+from smp.cli._suggestions import SuggestingGroup
 from smp.errors import DocumentError
 from smp.schema.catalog import compile_definitions, compile_openapi, versions
 from smp.values import JSON
 
 
-@click.group(epilog="\b\nExample:\n  smp schema versions")
+@click.group(cls=SuggestingGroup, epilog="\b\nExample:\n  smp schema versions")
 def command() -> None:
     """Compile schemas, and list the bundled ones."""
 

@@ -109,7 +109,15 @@ def resolve_tagged(tag: str, text: str) -> JSON:
         # Few documents have the tag.
         import base64  # noqa: PLC0415  # see above
 
-        return base64.b64decode("".join(text.split()), validate=True).decode()
+        # A JSON string is text: other bytes have no place in an object.
+        try:
+            return base64.b64decode("".join(text.split()), validate=True).decode()
+        except UnicodeDecodeError:
+            raise ValueError(
+                "the bytes of a !!binary are not UTF-8, which a JSON string has to be"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"a !!binary is not base64: {error}") from None
     if name not in _TAGGED:
         return text
     value = resolve(text)

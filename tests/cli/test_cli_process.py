@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import smp.values
 from smp.cli import main
 from tests.support.command import config_map, process, run, smp_command
 
@@ -27,7 +28,66 @@ def test_version_loads_none_of_the_heavy_modules() -> None:
     shown = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True
     ).stdout
-    assert re.fullmatch(r"smp \d+\.\d+\.\d+\n\[\]\n", shown)
+    engine = "interpreted" if smp.values.__file__.endswith(".py") else "compiled"
+    python = ".".join(map(str, sys.version_info[:3]))
+    oldest, *_, newest = smp.versions()
+    assert shown == (
+        f"smp {smp.__version__} ({engine} engine, Python {python}, "
+        f"Kubernetes {oldest} to {newest})\n[]\n"
+    )
+
+
+def test_the_version_is_the_same_beside_other_options() -> None:
+    assert process("--version", "-h").stdout == process("--version").stdout
+
+
+def test_an_unknown_command_is_answered_with_those_that_there_are() -> None:
+    for words, hint in (
+        (["aply"], "did you mean apply?"),
+        (["nothing-like-it"], "the commands are: apply, diff, explain, "),
+        (["schema", "vers"], "did you mean versions?"),
+        (["schema", "x"], "the commands are: compile, versions"),
+        (["openapi", "x"], "the commands are: convert, generate, prune-enums"),
+    ):
+        ran = run(*words)
+        assert ran.exit_code == 2
+        assert hint in ran.stderr
+
+
+def test_a_defect_is_one_line_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing() -> tuple[str, ...]:
+        raise ValueError("max() arg is an empty sequence")
+
+    monkeypatch.setattr("smp.cli.schema.versions", failing)
+    assert main(["schema", "versions"]) == 2
+    shown = capsys.readouterr().err
+    assert "should not have happened: ValueError: max() arg is an empty" in shown
+    assert "SMP_TRACEBACK=1" in shown
+    monkeypatch.setenv("SMP_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="empty sequence"):
+        main(["schema", "versions"])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("vw==", "the bytes of a !!binary are not UTF-8"),
+        ("v", "a !!binary is not base64: "),
+    ],
+)
+def test_binary_that_is_no_text_is_refused_with_the_reason(
+    tmp_path: Path, value: str, message: str
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+        f"data: {{x: !!binary {value}}}\n"
+    )
+    ran = run("apply", "-f", str(file))
+    assert message in ran.stderr
+    assert f"{file}:4:11" in ran.stderr
 
 
 def test_a_report_that_is_not_for_a_terminal_does_not_load_rich() -> None:
