@@ -98,7 +98,7 @@ def compose_lists(
         # $deleteFromPrimitiveList after it deletes.
         if isinstance(second.value, list):
             if not isinstance(first.value, list):
-                return second
+                return without_deleted(second)
             # In a list that exists, elements with a $patch are stored without it. In a
             # new list they are dropped.
             kept = FieldPatch(cleaned(second.value), second.order, second.deleted)

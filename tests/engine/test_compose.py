@@ -169,3 +169,13 @@ def test_elements_of_one_key_conflict_in_what_they_do_together() -> None:
     nulls = containers({**APP, "resources": None}, {**APP, "resources": {"limits": {}}})
     (conflict,) = find_conflicts(nulls, app(resources={"requests": {}}), POD)
     assert str(conflict.path) == "spec.containers[name=app].resources"
+
+
+def test_a_deletion_beside_an_atomic_list_applies_in_an_object_that_is_created() -> (
+    None
+):
+    deletion: JSONObject = {"$deleteFromPrimitiveList/args": ["a"]}
+    patches = [app(**deletion), app(**deletion, args=["a", "b"])]
+    live: JSONObject = {"spec": {}}
+    composed = compose_patches(patches, POD)
+    assert apply_patch(live, composed, POD) == app(args=["b"])
