@@ -22,8 +22,6 @@ _AMPLE: Final = 4 << 20
 _BYTES: Final = 1024
 # What called the engine, and what it calls beside the recursion.
 _RESERVED: Final = 48 << 10
-# Some levels are possible anywhere.
-_FEWEST: Final = 16
 # No C library has a larger pthread_attr_t.
 _ATTRIBUTES: Final = 256
 
@@ -37,7 +35,7 @@ class _Thread(threading.local):
         size = _stack_size()
         self.levels: int | None = None
         if size < _AMPLE:
-            self.levels = max((size - _RESERVED) // _BYTES, _FEWEST)
+            self.levels = max((size - _RESERVED) // _BYTES, 0)
 
 
 def require_stack(*values: object) -> None:

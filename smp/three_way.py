@@ -16,6 +16,7 @@ from smp.immutable import changed_immutable_fields
 from smp.paths import Path
 from smp.plain import as_plain_object, over_json
 from smp.schema.model import Schema, UnknownFields
+from smp.stack import require_stack
 from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import Change, profile_named, stock_server_warnings
 from smp.update import updated
@@ -192,6 +193,7 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     k8s.io/kubectl, pkg/util/apply.go, GetModifiedConfiguration. Raises ObjectError
     (codes not-an-object and not-json), and DepthError.
     """
+    require_stack(modified)
     # The annotation is text, so all of the configuration has to be JSON.
     modified = as_plain_object("modified", modified)
     metadata = as_object(modified.get("metadata"))

@@ -509,12 +509,13 @@ thread = threading.Thread(target=main)
 thread.start()
 thread.join()
 assert len(ended) == 4 * 14 + 2, ended
-assert set(ended[:14]) == {"done"}, ended[:14]
+if int(sys.argv[1]) >= 128:
+    assert set(ended[:14]) == {"done"}, ended[:14]
 assert set(ended) <= {"done", "too-deep", "invalid-json"}, ended
 """
 
 
-@pytest.mark.parametrize("kilobytes", [128, 192, 256, 512, 1024])
+@pytest.mark.parametrize("kilobytes", [32, 48, 64, 96, 128, 192, 256, 512, 1024])
 def test_a_thread_with_a_small_stack_refuses_what_is_too_deep_for_it(
     kilobytes: int,
 ) -> None:
