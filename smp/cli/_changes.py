@@ -22,19 +22,30 @@ _ROOT: Final = Path()
 class ValueChange(msgspec.Struct, frozen=True):
     """A value that was added, removed or changed; the missing side is ``ABSENT``.
 
-    With ``is_order`` the sides are the keys of a list, which has another order now.
+    With ``is_order`` the sides are the keys of a list, which has another order now;
+    with ``is_rename`` they are a key of one element, which had the other before.
     """
 
     path: Path
     old: JSON | Absent
     new: JSON | Absent
     is_order: bool = False
+    is_rename: bool = False
 
 
 def changes(
-    old: JSONObject, new: JSONObject, type_: Type, path: Path = _ROOT
+    old: JSONObject,
+    new: JSONObject,
+    type_: Type,
+    path: Path = _ROOT,
+    *,
+    renames: bool = True,
 ) -> Iterator[ValueChange]:
-    """Yield the differences, in the order of the fields of old and then of new."""
+    """Yield the differences, in the order of the fields of old and then of new.
+
+    With ``renames``, an element that is removed and one that is added are one element
+    where they are alike but for the key.
+    """
     for name in {**old, **new}:
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         if same(before, after):
@@ -42,34 +53,53 @@ def changes(
         field = type_.field(name)
         field_type = field.type if field else OPAQUE
         if isinstance(before, dict) and isinstance(after, dict):
-            yield from changes(before, after, field_type, path / name)
+            yield from changes(before, after, field_type, path / name, renames=renames)
             continue
         if field and isinstance(before, list) and isinstance(after, list):
             keys = identifying_keys(field, before, after)
             if keys:
                 yield from _element_changes(
-                    before, after, keys, field_type.items, path / name
+                    before, after, keys, field_type.items, path / name, renames=renames
                 )
                 continue
         yield ValueChange(path / name, before, after)
 
 
 def _element_changes(
-    old: JSONArray, new: JSONArray, keys: tuple[str, ...], type_: Type, path: Path
+    old: JSONArray,
+    new: JSONArray,
+    keys: tuple[str, ...],
+    type_: Type,
+    path: Path,
+    *,
+    renames: bool,
 ) -> Iterator[ValueChange]:
     before, after = _by_key(old, keys), _by_key(new, keys)
+    former = _renamed(before, after, keys) if renames else {}
+    is_former = set(former.values())
     shown = _shown_key(keys, old, new)
     for key in {**before, **after}:
+        # What it is called now is reported instead.
+        if key in is_former:
+            continue
         # A removed element has its index in old, any other its index in new.
         index, element = after[key] if key in after else before[key]
         element_path = path / Element(index, shown, element[shown])
-        if key not in before:
+        old_key = former.get(key, key)
+        if old_key not in before:
             yield ValueChange(element_path, ABSENT, element)
         elif key not in after:
             yield ValueChange(element_path, element, ABSENT)
         else:
-            _old_index, old_element = before[key]
-            yield from changes(old_element, element, type_, element_path)
+            _old_index, old_element = before[old_key]
+            renamed = {element_path / name for name in keys} if key in former else set()
+            for change in changes(
+                old_element, element, type_, element_path, renames=renames
+            ):
+                if change.path in renamed:
+                    yield msgspec.structs.replace(change, is_rename=True)
+                else:
+                    yield change
 
     # Added and removed elements are reported above; only the others can be reordered.
     old_order = [key for key in before if key in after]
@@ -78,6 +108,29 @@ def _element_changes(
         old_keys = [element[shown] for _, element in before.values()]
         new_keys = [element[shown] for _, element in after.values()]
         yield ValueChange(path, old_keys, new_keys, is_order=True)
+
+
+def _renamed(
+    before: dict[Key, tuple[int, JSONObject]],
+    after: dict[Key, tuple[int, JSONObject]],
+    keys: tuple[str, ...],
+) -> dict[Key, Key]:
+    """Return by the key of an added element that of the removed one that it was."""
+    removed = {key: before[key] for key in before if key not in after}
+    added = {key: after[key] for key in after if key not in before}
+    if not removed or not added:
+        return {}
+    # Few lists have both, and few commands compare lists.
+    from smp.cli._likeness import alike, leaves_of  # noqa: PLC0415  # see above
+
+    sides = []
+    for elements in (removed, added):
+        leaves = {}
+        for key, (_index, element) in elements.items():
+            rest = {name: element[name] for name in element if name not in keys}
+            leaves[key] = leaves_of(rest)
+        sides.append(leaves)
+    return alike(*sides)
 
 
 def identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str, ...]:

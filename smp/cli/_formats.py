@@ -161,6 +161,8 @@ def _change(change: ValueChange) -> JSON:
         shown["new"] = change.new
     if change.is_order:
         shown["order"] = True
+    if change.is_rename:
+        shown["renamed"] = True
     return shown
 
 

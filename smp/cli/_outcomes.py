@@ -59,6 +59,8 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     configuration: JSONObject | None = None
     # Whether the object after is what the command is asked for.
     is_applied: bool = False
+    # The label of the object before, where it had another name.
+    renamed_from: str = ""
 
     def with_faults(self, faults: tuple[str, ...]) -> ObjectOutcome:
         """Return the outcome with more warnings that --strict takes for failures."""
@@ -76,7 +78,7 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     @property
     def old_label(self) -> str:
         """The object before, for a reader."""
-        return self.label
+        return self.renamed_from or self.label
 
     @property
     def creates(self) -> bool:
@@ -94,8 +96,10 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         return not same(self.before, self.after)
 
     @property
-    def verdict(self) -> Literal["changed", "unchanged", "new", "removed"]:
+    def verdict(self) -> Literal["changed", "unchanged", "new", "removed", "renamed"]:
         """What happens to the object, in a word."""
+        if self.renamed_from:
+            return "renamed"
         if self.creates:
             return "new"
         if self.removes:

@@ -38,14 +38,17 @@ _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 def heading(outcome: ObjectOutcome) -> Line:
     """Return the line that says what happens to an object."""
-    verdict = _VERDICTS[outcome.verdict]
+    if outcome.verdict == "renamed":
+        verdict = f"renamed from {printable(outcome.renamed_from)}"
+    else:
+        verdict = _VERDICTS[outcome.verdict]
     return [(printable(outcome.label), _HEADING), (f": {verdict}", "")]
 
 
 def summary(outcome: ObjectOutcome) -> Iterator[Line]:
     """Yield what happens to an object, and how many values of it change, as a line."""
     line = heading(outcome)
-    if outcome.verdict == "changed":
+    if outcome.verdict in {"changed", "renamed"}:
         count = len(differences(outcome))
         line.append((f" ({count} difference{'s' if count != 1 else ''})", ""))
     yield line
@@ -78,8 +81,10 @@ def _pruned(outcome: ObjectOutcome) -> set[str]:
     """Return the paths that the new configuration lacks and the last one has."""
     if outcome.last_applied is None or outcome.configuration is None:
         return set()
-    differences = changes(outcome.last_applied, outcome.configuration, outcome.type_)
-    return {str(change.path) for change in differences if change.new is ABSENT}
+    removals = changes(
+        outcome.last_applied, outcome.configuration, outcome.type_, renames=False
+    )
+    return {str(change.path) for change in removals if change.new is ABSENT}
 
 
 def _change(change: ValueChange, *, is_pruned: bool) -> Iterator[Line]:
@@ -107,7 +112,8 @@ def _change(change: ValueChange, *, is_pruned: bool) -> Iterator[Line]:
     elif _is_short(change.old) and _is_short(change.new):
         values = [change.old, change.new]
         shown = [inline(value) for value in values if value is not ABSENT]
-        yield [*heading, (f": {' -> '.join(shown)}", style)]
+        end = " (renamed)" if change.is_rename else ""
+        yield [*heading, (f": {' -> '.join(shown)}", style), (end, _NOTE)]
     else:
         yield [*heading, (":", "")]
         yield from block

@@ -31,7 +31,7 @@ from smp.cli._outputs import write
 from smp.errors import DepthError
 
 Verdict: TypeAlias = Literal[
-    "changed", "unchanged", "new", "removed", "failed", "unselected"
+    "changed", "unchanged", "new", "removed", "renamed", "failed", "unselected"
 ]
 
 # The exit codes of all commands that read objects.
@@ -40,7 +40,7 @@ FOUND: Final = 1
 ERROR: Final = 2
 PARTLY: Final = 3
 
-_DIFFERENCES: Final = ("changed", "new", "removed")
+_DIFFERENCES: Final = ("changed", "new", "removed", "renamed")
 
 # From so many bytes on it pays to start processes; each gets so many at a time.
 _LARGE: Final = 2**21
@@ -54,7 +54,8 @@ class Row(msgspec.Struct, frozen=True):
     """An object of the input that a command goes through, and where the others are.
 
     ``problem`` is why it cannot be computed, ``notes`` are what to warn of. A row that
-    ``is_removed`` is of another input, and this one lacks it.
+    ``is_removed`` is of another input, and this one lacks it; one that ``is_renamed``
+    has a partner of another name.
     """
 
     entry: Entry
@@ -62,6 +63,7 @@ class Row(msgspec.Struct, frozen=True):
     problem: str = ""
     notes: tuple[str, ...] = ()
     is_removed: bool = False
+    is_renamed: bool = False
 
 
 class Result(msgspec.Struct, frozen=True):

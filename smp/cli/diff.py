@@ -11,7 +11,7 @@ from smp.cli._errors import concerning
 from smp.cli._formats import patch_format
 from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Pairing
+from smp.cli._objects import Entry, Pairing
 from smp.cli._options import (
     FILE,
     READER_OUTPUTS,
@@ -27,6 +27,7 @@ from smp.cli._outcomes import (
     removed_outcome,
     unknown_field_messages,
 )
+from smp.cli._renames import renamed_entries
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection
@@ -131,12 +132,38 @@ def command(
     if is_three_way:
         inputs.skip(originals.unpaired(), "only in ORIGINAL")
     else:
-        rows += [Row(entry, is_removed=True) for entry in originals.unpaired()]
+        rows = _with_removed(rows, originals.unpaired(), inputs, settings)
     inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
     output = patch_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
     found = totals.differs or totals.is_failed_by(settings)
     ctx.exit(totals.exit_code(found=found))
+
+
+def _with_removed(
+    rows: list[Row], removed: list[Entry], inputs: Inputs, settings: Settings
+) -> list[Row]:
+    """Add the objects that are removed, or pair them with those that they are now."""
+    renamed: dict[int, Entry] = {}
+    # A patch cannot rename an object.
+    if settings.is_for_a_reader and not settings.quiet:
+        new = [row.entry for row in rows if row.partners and row.partners[0] is None]
+        renamed = renamed_entries(new, removed, inputs)
+    result: list[Row] = []
+    for row in rows:
+        former = renamed.get(row.entry.number)
+        if former is None:
+            result.append(row)
+        else:
+            partners = (former, *row.partners[1:])
+            result.append(Row(row.entry, partners, notes=row.notes, is_renamed=True))
+    former_numbers = {entry.number for entry in renamed.values()}
+    result += [
+        Row(entry, is_removed=True)
+        for entry in removed
+        if entry.number not in former_numbers
+    ]
+    return result
 
 
 def _outcome(
@@ -195,4 +222,7 @@ def _outcome(
                 patch,
                 warnings=unknown_field_messages(patch, schema, settings),
             )
+    if row.is_renamed and original_object is not None:
+        label = original_object.label
+        outcome = msgspec.structs.replace(outcome, renamed_from=label)
     return msgspec.structs.replace(outcome.with_faults(row.notes), kind_note=note)
