@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
+from msgspec.structs import replace
 
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import SmpError, bounded
@@ -243,7 +243,13 @@ def _judged(
         new = update.object
         changes = update.changes
         if draft.undecoded:
-            changes = tuple([_decoded_change(change) for change in changes])
+            # Those who read a change need its values decoded.
+            changes = tuple(
+                [
+                    replace(change, old=decoded(change.old), new=decoded(change.new))
+                    for change in changes
+                ]
+            )
         violations = update.violations
         if old is not None and options.immutable_fields:
             violations = (*violations, *changed_immutable_fields(old, new, schema))
@@ -268,11 +274,4 @@ def _judged(
         warnings=tuple(warnings),
         changes=changes,
         dry_run=options.dry_run,
-    )
-
-
-def _decoded_change(change: Change) -> Change:
-    """Return a change whose values are decoded, for those who read it."""
-    return msgspec.structs.replace(
-        change, old=decoded(change.old), new=decoded(change.new)
     )

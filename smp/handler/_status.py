@@ -268,7 +268,10 @@ def to_status(
     names_resource = reason in _NAMES_A_RESOURCE
     causes = _causes(error) if reason == "Invalid" else []
     if causes:
-        text = _aggregated(causes)
+        # Each once, and several in brackets (Go: ErrorList.ToAggregate).
+        texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+        texts = [*dict.fromkeys(texts)]
+        text = f"[{', '.join(texts)}]" if len(texts) > 1 else texts[0]
     else:
         text = error.problem if names_resource else str(error)
     message = form.format(
@@ -323,13 +326,6 @@ def _causes(error: SmpError) -> list[JSONObject]:
         # A problem of the whole object is one of the patch.
         causes.append({**cause, "field": cause["field"] or "patch"})
     return causes
-
-
-def _aggregated(causes: list[JSONObject]) -> str:
-    """Join causes, each once, and several in brackets (Go: ErrorList.ToAggregate)."""
-    texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
-    texts = list(dict.fromkeys(texts))
-    return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
 
 
 # Go: k8s.io/apiserver, endpoints/filters/warning.go: the characters that all warnings

@@ -127,7 +127,9 @@ class NormalizationRule(Rule):
             # The update did not touch it, wherever the walk came through.
             return new
         if row.action is Action.REFUSE:
-            self.problems.append(_union_error(row, now, place.path))
+            names = now.added if len(now.added) > 1 else now.members
+            problem = f"{row.reason}: {', '.join(names)}" if names else row.reason
+            self.problems.append(UnionError(problem, path=place.path))
             return new
         intent = self._intents.at(place)
         wanted = outcome(row.action, now, profile, as_object(old), intent)
@@ -275,12 +277,6 @@ def _discriminator_for(
         if member.name == name:
             return {union.discriminator: member.value}
     return {}
-
-
-def _union_error(row: Row, now: Situation, path: Path) -> UnionError:
-    names = now.added if len(now.added) > 1 else now.members
-    problem = f"{row.reason}: {', '.join(names)}" if names else row.reason
-    return UnionError(problem, path=path)
 
 
 def _conflict(name: str, path: Path) -> UnionConflictError:

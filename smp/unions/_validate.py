@@ -200,7 +200,10 @@ def _by_discriminator(
     if member is not None and not member.optional:
         is_empty = member.not_empty and obj.get(member.name) == ""
         if member.name not in members or is_empty:
-            violations.append(_member_required(union, member))
+            rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
+            path = Path((member.name,))
+            message = f"Required value: {rule}"
+            violations.append(_required_value("member-required", path, message))
     # V4: another member is forbidden then. (Of several, V2 tells already.)
     if len(members) == 1:
         forbidden = chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER)
@@ -354,12 +357,6 @@ def _one_of(union: UnionGroup) -> Violation:
 
 def _required_value(code: str, path: Path, message: str) -> Violation:
     return Violation(code, path, "FieldValueRequired", message)
-
-
-def _member_required(union: UnionGroup, member: Member) -> Violation:
-    rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
-    path = Path((member.name,))
-    return _required_value("member-required", path, f"Required value: {rule}")
 
 
 def _member_forbidden(code: str, member: Member, rule: str) -> Violation:
