@@ -44,15 +44,19 @@ def alike(
     """Return for what was added what it was before, the most alike pairs first."""
     if len(removed) * len(added) > _MOST_PAIRS:
         return _equal(removed, added)
-    scores = [
-        (-_likeness(removed[old], added[new]), number, old, new)
-        for number, (old, new) in enumerate(product(removed, added))
-    ]
-    scores.sort(key=lambda score: score[:2])
+    candidates: list[tuple[float, Removed, Added]] = []
+    for old, new in product(removed, added):
+        total = removed[old].total() + added[new].total()
+        # The part of the scalars that both have, from 0 to 1. Two values that have only
+        # their names are not alike.
+        shared = 2 * (removed[old] & added[new]).total()
+        if total and shared / total > _ENOUGH:
+            candidates.append((shared / total, old, new))
+    candidates.sort(key=lambda candidate: candidate[0], reverse=True)
     found: dict[Added, Removed] = {}
     taken: set[Removed] = set()
-    for score, _number, old, new in scores:
-        if -score > _ENOUGH and new not in found and old not in taken:
+    for _likeness, old, new in candidates:
+        if new not in found and old not in taken:
             found[new] = old
             taken.add(old)
     return found
@@ -74,10 +78,3 @@ def _equal(
         if same:
             found[new] = same.pop()
     return found
-
-
-def _likeness(left: Leaves, right: Leaves) -> float:
-    """Return the part of the scalars that two values share, from 0 to 1."""
-    total = left.total() + right.total()
-    # Two values that have only their names are not alike.
-    return 2 * (left & right).total() / total if total else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import click
@@ -13,13 +13,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Object, numbered
 from smp.cli._options import Schemas, Settings, Sources
 from smp.errors import ObjectError
-from smp.label_selectors import SelectorError, parse_label_selector
-from smp.schema.resource_names import (
-    find_kind,
-    guessed,
-    names_of_definitions,
-    published_resources,
-)
+from smp.values import JSON, JSONObject
 
 GroupKind: TypeAlias = tuple[str, str]
 
@@ -37,12 +31,19 @@ class Selection:
     ) -> None:
         self._inputs = inputs
         self._namespace = settings.namespace
-        try:
-            self._labels = parse_label_selector(settings.selector)
-        except SelectorError as error:
-            raise click.BadParameter(
-                error.problem, param_hint="'-l' / '--selector'"
-            ) from None
+        self._has_labels: Callable[[JSONObject], bool] | None = None
+        if settings.selector:
+            from smp.label_selectors import (  # noqa: PLC0415  # few runs need it
+                SelectorError,
+                parse_label_selector,
+            )
+
+            try:
+                self._has_labels = parse_label_selector(settings.selector).matches
+            except SelectorError as error:
+                raise click.BadParameter(
+                    error.problem, param_hint="'-l' / '--selector'"
+                ) from None
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
         if not settings.namespace and not settings.include_kind:
@@ -51,30 +52,43 @@ class Selection:
 
         sources = Sources()
         self.schemas = Schemas(settings, inputs, sources)
-        definitions = [inputs.load(entry).value for entry in inputs.definitions]
-        custom = [*names_of_definitions([*sources.definitions, *definitions])]
+        self._read_names(settings.include_kind, sources.definitions, entries)
+
+    def _read_names(
+        self, names: Iterable[str], definitions: list[JSON], entries: Iterable[Entry]
+    ) -> None:
+        """Find which kinds the names mean, and which kinds have no namespace."""
+        # Most runs take all objects, and start faster without it.
+        from smp.schema.resource_names import (  # noqa: PLC0415  # see above
+            find_kind,
+            guessed,
+            names_of_definitions,
+            published_resources,
+        )
+
+        loaded = [self._inputs.load(entry).value for entry in self._inputs.definitions]
+        custom = [*names_of_definitions([*definitions, *loaded])]
         resources = [*published_resources(), *custom]
         for resource in resources:
             if not resource.namespaced:
                 self._cluster_wide.add((resource.group, resource.kind))
-        if settings.include_kind:
-            known = {(resource.group, resource.kind) for resource in resources}
-            identities = {
-                entry.identity.group_kind: entry.identity for entry in entries
-            }
-            # Of custom kinds without a definition, and of those that are not stored.
-            resources += [
-                guessed(identity.api_version, identity.kind)
-                for group_kind, identity in identities.items()
-                if group_kind not in known
-            ]
-            self._kinds = set()
-            for text in settings.include_kind:
-                named = [r for r in resources if r.is_called(text)]
-                if not named:
-                    # It words the error.
-                    find_kind(text, self.schemas.catalog, custom)
-                self._kinds |= {(r.group, r.kind) for r in named}
+        if not names:
+            return
+        # Of custom kinds without a definition, and of those that are not stored.
+        known = {(resource.group, resource.kind) for resource in resources}
+        identities = {entry.identity.group_kind: entry.identity for entry in entries}
+        resources += [
+            guessed(identity.api_version, identity.kind)
+            for group_kind, identity in identities.items()
+            if group_kind not in known
+        ]
+        self._kinds = set()
+        for name in names:
+            named = [resource for resource in resources if resource.is_called(name)]
+            if not named:
+                # It words the error.
+                find_kind(name, self.schemas.catalog, custom)
+            self._kinds |= {(resource.group, resource.kind) for resource in named}
 
     def of_configuration(self, entries: Sequence[Entry]) -> list[Entry]:
         """Return the objects of a new configuration that take part.
@@ -107,7 +121,7 @@ class Selection:
 
     def has_labels(self, obj: Object) -> bool:
         """Tell whether the labels of an object are selected."""
-        return self._labels.matches(obj.value)
+        return self._has_labels is None or self._has_labels(obj.value)
 
     def _of_kinds(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         kinds = self._kinds

@@ -33,7 +33,9 @@ def config_map(name: str, value: str) -> dict[str, object]:
     }
 
 
-def diff(kubectl: Kubectl, options: str, *objects: object) -> tuple[int, str, str]:
+def diff(
+    kubectl: Kubectl, options: str, *objects: object, **environment: str
+) -> tuple[int, str, str]:
     ran = kubectl.run(
         "diff",
         "-f",
@@ -42,6 +44,7 @@ def diff(kubectl: Kubectl, options: str, *objects: object) -> tuple[int, str, st
         KUBECTL_EXTERNAL_DIFF=f"{smp_command()}-diff {options}",
         # Where the tests were started from a checkout.
         PYTHONPATH=os.environ.get("PYTHONPATH", ""),
+        **environment,
     )
     return ran.returncode, ran.stdout, ran.stderr
 
@@ -63,6 +66,19 @@ def test_kubectl_diff_with_a_new_object_alone(kubectl: Kubectl) -> None:
     code, printed, _errors = diff(kubectl, "-o report", config_map("new", "1"))
     assert code == 1
     assert printed.startswith("v1 ConfigMap default/new: to be created\n")
+
+
+def test_the_paths_to_ignore_come_from_a_file(
+    kubectl: Kubectl, directory: Path
+) -> None:
+    ignored = directory / "ignored.txt"
+    ignored.write_text("metadata.generation\ndata.*\n")
+    # kubectl passes on no option with a dot or a slash (Go: k8s.io/kubectl,
+    # pkg/cmd/diff, DiffProgram.getCommand).
+    environment = {"SMP_IGNORE_FILE": str(ignored)}
+    changed = config_map("a", "2")
+    assert diff(kubectl, "--output=report", changed, **environment)[0] == 0
+    assert diff(kubectl, "--ignore-file=ignored.txt", changed)[0] == 1
 
 
 def test_kubectl_diff_of_what_is_there_finds_nothing(kubectl: Kubectl) -> None:
