@@ -168,10 +168,10 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
         )
     plain: list[JSONObject] = []
     for index, given in enumerate(patches):
+        require_stack(given)
         # Composing looks at all of a patch, so all of it is converted at once.
         patch = as_plain_object(f"patches[{index}]", given)
         check_depth(patch)
-        require_stack(patch)
         # Composing does not look into all parts of a patch, such as what a later patch
         # replaces.
         check_retained(patch)
