@@ -128,13 +128,16 @@ def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
     assert new.find("resource.k8s.io", "v1", "resourceclaims").storage_version == "v1"
 
 
-def test_one_version_of_a_resource_is_served() -> None:
-    keys = [resource.key for resource in Resources.builtin()]
-    assert len(keys) == len(set(keys))
-    assert len(keys) == len(Resources.builtin())
-    assert Resources.builtin().versions("autoscaling") == ("v2",)
+def test_one_version_of_a_resource_is_served_and_two_of_the_autoscaler() -> None:
+    resources = Resources.builtin()
+    keys = [resource.key for resource in resources]
+    twice = {key for key in keys if keys.count(key) > 1}
+    assert twice == {("autoscaling", "horizontalpodautoscalers")}
+    assert resources.versions("autoscaling") == ("v2", "v1")
+    old = resources.find("autoscaling", "v1", "horizontalpodautoscalers")
+    assert old.storage_version == "v2"
     with pytest.raises(UnknownResourceError):
-        Resources.builtin().find("autoscaling", "v1", "horizontalpodautoscalers")
+        resources.find("resource.k8s.io", "v1beta2", "resourceclaims")
 
 
 def test_a_resource_is_found_by_name_and_by_kind() -> None:

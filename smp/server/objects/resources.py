@@ -4,9 +4,9 @@
 its member ``source`` names them. It lists the versions of a resource in order of
 preference, and the server serves the first version that the catalog describes: an
 object is stored as it was sent, and to serve a version of another shape the server
-would have to convert it, which it cannot. For the same reason the events of
-``events.k8s.io`` and those of the core group are separate objects here, while a
-Kubernetes API server shows every event in both groups.
+has to convert it. It does so for autoscaling/v1, the only other version that is stable.
+The events of ``events.k8s.io`` and those of the core group are separate objects here,
+while a Kubernetes API server shows every event in both groups.
 
 The subresources are ``status`` and ``scale``.
 """
@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from smp.schema.catalog import Catalog, bundled_file, kubernetes
 from smp.schema.resource_names import version_sort_key
@@ -40,6 +40,11 @@ VERBS: Final = (
     "watch",
 )
 SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
+
+
+# Resources that are served in a second version, and both versions: the first is stored
+# (smp.server.objects.autoscalers).
+_CONVERTED: Final = {("autoscaling", "horizontalpodautoscalers"): ("v2", "v1")}
 
 
 class ScalePaths(msgspec.Struct, frozen=True):
@@ -145,11 +150,16 @@ class Resources:
         """
         described = set((catalog or kubernetes()).kinds())
         preferred: dict[tuple[str, str], Resource] = {}
+        converted: list[Resource] = []
         for resource in _published():
+            if (resource.api_version, resource.kind) not in described:
+                continue
             # Versions come in order of preference: the first one that is described.
-            if (resource.api_version, resource.kind) in described:
-                preferred.setdefault(resource.key, resource)
-        return cls(preferred.values())
+            first = preferred.setdefault(resource.key, resource)
+            versions = (first.version, resource.version)
+            if _CONVERTED.get(resource.key) == versions:
+                converted.append(replace(resource, storage_version=first.version))
+        return cls([*preferred.values(), *converted])
 
     def find(self, group: str, version: str, plural: str) -> Resource:
         """Return a resource by its name. Raises UnknownResourceError."""

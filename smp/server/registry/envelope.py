@@ -16,13 +16,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from smp.server.objects import autoscalers
 from smp.server.objects.metadata import (
     with_resource_version,
     without_resource_version,
 )
 from smp.server.objects.resources import Resource
 from smp.server.store import Stored
-from smp.values import JSONObject
+from smp.values import JSONObject, as_object
 from smp.wire import decode, encode
 
 _METADATA: Final = b'"metadata":{'
@@ -32,14 +33,29 @@ def pack(obj: JSONObject, resource: Resource) -> bytes:
     """Return an object, whose metadata has at least a name, as the store has it."""
     obj = without_resource_version(obj)
     # One version is stored, although clients write in any version of the resource.
-    packed: JSONObject = {
-        "apiVersion": resource.storage_api_version,
-        "kind": resource.kind,
+    if _is_converted(resource):
+        obj = autoscalers.to_v2(obj)
+    return _in_order(obj, resource.storage_api_version, resource.kind)
+
+
+def _in_order(obj: JSONObject, api_version: str, kind: str) -> bytes:
+    ordered: JSONObject = {
+        "apiVersion": api_version,
+        "kind": kind,
         "metadata": obj["metadata"],
     }
     for name, value in obj.items():
-        packed.setdefault(name, value)
-    return encode(packed)
+        ordered.setdefault(name, value)
+    return encode(ordered)
+
+
+def _is_converted(resource: Resource) -> bool:
+    """Tell whether objects have another shape in the store than in this version.
+
+    Versions of a custom resource differ by apiVersion alone. Of the built-in resources
+    one is served in two versions (smp.server.objects.autoscalers).
+    """
+    return resource.version != resource.storage_version and not resource.custom
 
 
 def unpack(item: Stored, resource: Resource) -> JSONObject:
@@ -47,6 +63,8 @@ def unpack(item: Stored, resource: Resource) -> JSONObject:
     obj = decode(item.value)
     if not isinstance(obj, dict):
         raise TypeError(f"the value of {item.key} in the store is not an object")
+    if _is_converted(resource):
+        obj = autoscalers.to_v1(obj)
     obj = {**obj, "apiVersion": resource.api_version}
     return with_resource_version(obj, item.revision)
 
@@ -59,7 +77,11 @@ def served(item: Stored, resource: Resource) -> bytes:
     version = b""
     if item.revision:
         version = b'"resourceVersion":"%d",' % item.revision
-    rest = item.value[item.value.index(_METADATA) + len(_METADATA) :]
+    value = item.value
+    if _is_converted(resource):
+        obj = autoscalers.to_v1(as_object(decode(value)))
+        value = _in_order(obj, resource.api_version, resource.kind)
+    rest = value[value.index(_METADATA) + len(_METADATA) :]
     head = _head(resource.api_version, resource.kind)
     return b'%b"metadata":{%b%b' % (head, version, rest)
 
