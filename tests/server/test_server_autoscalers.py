@@ -103,3 +103,10 @@ def test_an_object_is_one_in_both_versions(server: Served) -> None:
     }
     dry = server.call("PATCH", f"{OLD}/a?dryRun=All", body, content_type=MERGE)
     assert dry.json()["apiVersion"] == "autoscaling/v1"
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    rows = [
+        server.call("GET", path, accept=table).json()["rows"][0]["cells"]
+        for path in (OLD, NEW)
+    ]
+    assert rows[0] == rows[1]
+    assert "cpu: <unknown>/80%" in rows[0]

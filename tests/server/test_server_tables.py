@@ -59,7 +59,8 @@ def test_the_recorded_tables_cover_each_kind_with_columns_of_its_own() -> None:
     """All other kinds have the two columns of kinds without a printer."""
     recorded = {(obj["apiVersion"], obj["kind"]) for obj, _, _ in printed()}
     for resource in BUILTIN:
-        if (resource.api_version, resource.kind) not in recorded:
+        # A second version has the columns of the one that is stored.
+        if (resource.storage_api_version, resource.kind) not in recorded:
             assert len(columns_of(resource)) == 2
 
 

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from smp.server.objects import autoscalers
 from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import selector_text
 from smp.server.objects.tables import _cluster as cluster
@@ -31,7 +32,7 @@ from smp.server.objects.tables._cells import (
     integer_of,
     text_of,
 )
-from smp.server.objects.tables.columns import AGE, NAME, Column
+from smp.server.objects.tables.columns import AGE, NAME, Cell, Column
 from smp.values import JSON, JSONObject
 
 Columns: TypeAlias = tuple[Column, ...]
@@ -39,7 +40,18 @@ Columns: TypeAlias = tuple[Column, ...]
 
 def columns_of(resource: Resource) -> Columns:
     """Return the columns of a built-in resource, by default the name and the age."""
-    return _COLUMNS.get(resource.key, (NAME, AGE))
+    columns = _COLUMNS.get(resource.key, (NAME, AGE))
+    if resource.version == resource.storage_version:
+        return columns
+    # The columns are those of the version that is stored: only autoscalers have another.
+    return tuple(replace(column, cell=_of_v2(column.cell)) for column in columns)
+
+
+def _of_v2(show: Cell) -> Cell:
+    def cell(obj: JSONObject, now: datetime) -> JSON:
+        return show(autoscalers.to_v2(obj), now)
+
+    return cell
 
 
 # How columns are made, by what their cells show.
