@@ -43,7 +43,7 @@ def columns_of(resource: Resource) -> Columns:
     columns = _COLUMNS.get(resource.key, (NAME, AGE))
     if resource.version == resource.storage_version:
         return columns
-    # The columns are those of the version that is stored: only autoscalers have another.
+    # The columns are those of the stored version: only autoscalers have another one.
     return tuple(replace(column, cell=_of_v2(column.cell)) for column in columns)
 
 
