@@ -15,6 +15,8 @@ from smp.documents import Document
 from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema, TypeDocument
+from smp.schema.sources.crd import definitions
+from smp.schema.structural import with_schema_defaults
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 _NOTHING: Final[dict[str, TypeDocument]] = {}
@@ -33,6 +35,7 @@ class Definitions:
 
     def __init__(self) -> None:
         self._failures: dict[tuple[str, str], Failure] = {}
+        self._structural: dict[tuple[str, str], JSONObject] = {}
 
     def catalog_of(self, documents: Iterable[Document]) -> Catalog:
         """Return a catalog of the kinds that documents define; the last one wins.
@@ -44,6 +47,7 @@ class Definitions:
             try:
                 with concerning(document):
                     defined.append(Catalog.from_crd(document.value))
+                self._keep_structural_schemas(document.value)
             except Failure as failure:
                 spec = as_object(as_object(document.value).get("spec"))
                 group = as_text(spec.get("group"))
@@ -56,6 +60,25 @@ class Definitions:
             pairs = [defined[index : index + 2] for index in range(0, len(defined), 2)]
             defined = [reduce(Catalog.merged, pair) for pair in pairs]
         return defined[0] if defined else Catalog({}, _NOTHING.get)
+
+    def _keep_structural_schemas(self, document: JSON) -> None:
+        """Remember the schemas of a document, which have the defaults."""
+        for definition in definitions(document):
+            spec = as_object(definition.get("spec"))
+            kind = as_text(as_object(spec.get("names")).get("kind"))
+            # v1beta1 has no defaults, unless it prunes (Go: apiextensions, validation).
+            for version in as_list(spec.get("versions")):
+                name = as_text(as_object(version).get("name"))
+                schema = as_object(as_object(version).get("schema"))
+                api_version = f"{as_text(spec.get('group'))}/{name}"
+                structural = as_object(schema.get("openAPIV3Schema"))
+                self._structural[api_version, kind] = structural
+
+    def with_defaults(self, obj: JSONObject) -> JSONObject:
+        """Return an object with the structural defaults of its definition, if any."""
+        kind = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+        structural = self._structural.get(kind)
+        return obj if structural is None else with_schema_defaults(obj, structural)
 
     def schema_of(self, catalog: Catalog, obj: JSONObject) -> Schema:
         """Return the schema of an object in a catalog with these definitions.

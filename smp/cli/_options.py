@@ -25,7 +25,7 @@ from smp.schema.catalog import (
 )
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import PROFILES
-from smp.values import JSON, as_text
+from smp.values import JSON, JSONObject, as_text
 
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 Handler: TypeAlias = Callable[..., None]
@@ -127,6 +127,10 @@ class Schemas:
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
         }
         self._catalog_with_inputs: Catalog | None = None
+
+    def with_defaults(self, obj: JSONObject) -> JSONObject:
+        """Return an object with what a server fills in for a kind of a definition."""
+        return self._definitions.with_defaults(obj)
 
     def is_custom(self, obj: Object) -> bool:
         """Tell whether kubectl has no Go type of the kind of an object."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, Literal
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -32,6 +32,10 @@ _ACTIONS: Final = {
     "unchanged": "unchanged",
     "removed": "removed",
 }
+
+
+# Returns an object with the defaults that a server fills in.
+Defaulting: TypeAlias = Callable[[JSONObject], JSONObject]
 
 
 class ObjectOutcome(msgspec.Struct, frozen=True):
@@ -199,15 +203,17 @@ def created_outcome(
     schema: Schema,
     settings: Settings,
     masks: Masks,
+    with_defaults: Defaulting,
 ) -> ObjectOutcome:
     """Create an object: a server stores all of it but its nulls, and checks it.
 
-    Raises what normalize_unions raises.
+    ``with_defaults`` fills in what the server does before it normalizes unions. Raises
+    what normalize_unions raises.
     """
     lenient = schema.with_unknown_fields(settings.unknown_fields)
     created = updated(
         None,
-        apply_patch({}, new, lenient),
+        with_defaults(apply_patch({}, new, lenient)),
         lenient,
         profile=settings.profile,
         ratchet=True,
@@ -236,13 +242,14 @@ def applied_outcome(
     schema: Schema,
     settings: Settings,
     masks: Masks,
+    with_defaults: Defaulting,
     *,
     overwrite: bool = True,
     notes: Iterable[str] = (),
 ) -> ObjectOutcome:
     """Apply a new configuration to a live object.
 
-    Raises what three_way_apply raises.
+    ``with_defaults`` fills in what a server does. Raises what three_way_apply raises.
     """
     result = three_way_apply(
         versions.last_applied,
@@ -255,7 +262,14 @@ def applied_outcome(
     )
     # None of these is an error: kubectl would send the patch, and a server may differ
     # in version or configuration from the bundled schema.
-    decoded = _decoded(result.object, versions.live, schema, settings, masks)
+    stored = with_defaults(result.object)
+    if not same(stored, result.object):
+        # A server fills in defaults before it normalizes.
+        lenient = schema.with_unknown_fields(settings.unknown_fields)
+        stored = updated(
+            versions.live, stored, lenient, profile=settings.profile, ratchet=True
+        ).object
+    decoded = _decoded(stored, versions.live, schema, settings, masks)
     warnings = [str(warning) for warning in result.warnings]
     warnings += decoded.faults
     warnings += [f"{violation} ({_REJECTED})" for violation in result.violations]

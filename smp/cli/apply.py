@@ -139,11 +139,12 @@ def _outcome(
         return None
     with concerning(new.document, new.label):
         schema, note = selection.schemas.of_any(new)
+        with_defaults = selection.schemas.with_defaults
         # Without a live object kubectl creates it, and sends no patch.
         if live is None:
             masks = Masks({"new": new.value}, show_secrets=settings.show_secrets)
             outcome = created_outcome(
-                row.entry, masks.mask(new.value), schema, settings, masks
+                row.entry, masks.mask(new.value), schema, settings, masks, with_defaults
             )
         else:
             last_applied, source = _last_applied(live, last, has_file=has_file)
@@ -169,6 +170,7 @@ def _outcome(
                 schema,
                 settings,
                 masks,
+                with_defaults,
                 overwrite=overwrite,
                 notes=[source],
             )

@@ -197,6 +197,7 @@ def _outcome(
     modified = masks.mask(obj.value)
     with concerning(obj.document, obj.label):
         schema, note = selection.schemas.of_any(obj)
+        with_defaults = selection.schemas.with_defaults
         if is_three_way and live is not None:
             modified = ignored.left_out_of_configuration(live, modified, schema.type)
             if original is not None:
@@ -206,9 +207,13 @@ def _outcome(
             versions = Versions(last_applied=original, modified=modified, live=live)
             if selection.schemas.is_custom(obj):
                 versions = versions.of_custom_kind()
-            outcome = applied_outcome(row.entry, versions, schema, settings, masks)
+            outcome = applied_outcome(
+                row.entry, versions, schema, settings, masks, with_defaults
+            )
         elif is_three_way or original is None:
-            outcome = created_outcome(row.entry, modified, schema, settings, masks)
+            outcome = created_outcome(
+                row.entry, modified, schema, settings, masks, with_defaults
+            )
         else:
             lenient = schema.with_unknown_fields(settings.unknown_fields)
             modified = ignored.left_out(original, modified, lenient.type)

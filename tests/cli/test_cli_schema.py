@@ -201,3 +201,27 @@ def test_many_definitions_are_better_compiled() -> None:
     assert run("schema", "compile", "crds", "-o", "crds.types").exit_code == 0
     ran = run("diff", "before.yaml", "before.yaml", "--crd", "crds.types")
     assert "take long" not in ran.stderr
+
+
+def test_the_defaults_of_a_definition_are_filled_in() -> None:
+    text = DEFINITION.replace(
+        "size: {type: integer",
+        "color: {type: string, default: red}, size: {type: integer",
+    )
+    assert text != DEFINITION
+    before, after = widgets()
+    Path("crd.yaml").write_text(text)
+    for live in ((), ("--live", before)):
+        ran = run(
+            "apply",
+            "-f",
+            after,
+            *live,
+            "--crd",
+            "crd.yaml",
+            "--unknown-fields",
+            "merge",
+        )
+        [stored] = values(ran.stdout)
+        assert isinstance(stored, dict)
+        assert stored["spec"]["color"] == "red"

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.errors import DepthError
-from smp.handler import Accepted, Options, TooLargeError, create
+from smp.handler import Accepted, Options, create
+from smp.schema.structural import TooLargeDefaultsError, with_schema_defaults
 from smp.server.objects.crds import Definition
-from smp.server.objects.crds.structural import with_schema_defaults
 from smp.server.objects.crds.validation import violations
 from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.record.crds import answers, definitions, schemas, thing
@@ -262,5 +262,5 @@ def test_the_size_of_defaults_is_bounded() -> None:
     defaulted = with_schema_defaults({"spec": {"l": [{}]}}, schema)
     (filled,) = as_list(as_object(defaulted["spec"])["l"])
     assert len(as_object(filled)) == 1000
-    with pytest.raises(TooLargeError):
+    with pytest.raises(TooLargeDefaultsError):
         with_schema_defaults({"spec": {"l": [{}] * 2000}}, schema)

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.errors import SmpError
+from smp.schema.structural import with_schema_defaults
 from smp.server.errors import InvalidError, StatusError, UnknownResourceError
 from smp.server.objects.crds import Definition, is_established, with_status
-from smp.server.objects.crds.structural import with_schema_defaults
 from smp.server.objects.crds.validation import violations
 from smp.server.objects.resources import Resources, ScalePaths
 from smp.values import JSON, JSONObject, as_list, as_object, same

@@ -9,9 +9,9 @@ from typing import Final
 from starlette.requests import Request
 
 from smp.handler import Options, requested
+from smp.schema.structural import with_schema_defaults
 from smp.server.endpoints.negotiation import AnswerFormat, negotiate
 from smp.server.metrics import Labels
-from smp.server.objects.crds.structural import with_schema_defaults
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target

@@ -11,14 +11,20 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Final
 
-from smp.errors import bounded
-from smp.handler import TooLargeError
+from smp.codec import encode
+from smp.errors import ObjectError, bounded
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
-from smp.wire import encode
 
 # In bytes, as many as the body of a request may have. The defaults of the elements of a
 # list are added to each of them, so a small object could become a very large one.
 MAX_ADDED: Final = 3 * 1024 * 1024
+
+
+class TooLargeDefaultsError(ObjectError):
+    """The defaults of a schema make an object larger than a request may be."""
+
+    default_code = "too-large"
+    status = 413
 
 
 @bounded("the object")
@@ -27,7 +33,7 @@ def with_schema_defaults(obj: JSONObject, schema: JSONObject) -> JSONObject:
 
     A null counts as missing where the schema is not nullable: an API server prunes
     such nulls before defaulting, and keeps the others. Raises DepthError, and
-    TooLargeError where the defaults are more than MAX_ADDED bytes.
+    TooLargeDefaultsError where the defaults are more than MAX_ADDED bytes.
     """
     return _Defaulting().object(obj, schema)
 
@@ -69,7 +75,7 @@ class _Defaulting:
             default = schema.get("default")
             self._bytes_left -= len(encode(default))
             if self._bytes_left < 0:
-                raise TooLargeError(
+                raise TooLargeDefaultsError(
                     f"the defaults of the schema add more than {MAX_ADDED} bytes"
                 )
             # The object gets a default of its own: the schema stays as it is.
