@@ -20,6 +20,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MODULES = (
     "smp/values.py",
+    "smp/documents/_scalars.py",
+    "smp/documents/_yaml_lines.py",
+    "smp/documents/_yaml_writer.py",
     "smp/schema/model.py",
     "smp/schema/walk.py",
     "smp/strategic/_go_sort.py",

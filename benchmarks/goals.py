@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from benchmarks import whole_job
 from benchmarks.growth import JSON_ALONE, LINEAR, LINEAR_IN_CALLS
 from benchmarks.memory import INPUTS_AND_OUTPUT
-from benchmarks.processes import BARE
+from benchmarks.processes import BARE, KUBECTL
 from benchmarks.report import Section, table
 from benchmarks.timing import Ratio
 
@@ -96,6 +96,8 @@ GOALS: Final = (
     Goal("process: import smp", BARE, 1.5),
     Goal("process: smp --version", BARE, 2.5),
     Goal("process: smp apply*", BARE, 4),
+    Goal("process: smp patch, one object", KUBECTL, 1.2),
+    Goal("process: smp patch, 1,000 objects", KUBECTL, 0.5),
     Goal("memory: *", INPUTS_AND_OUTPUT, 1),
     *_WHOLE_JOB,
 )

@@ -1,4 +1,7 @@
-"""How long a process takes: the bare interpreter, ``import smp``, and the command."""
+"""How long a process takes: the bare interpreter, ``import smp``, and the command.
+
+``kubectl patch --local`` does the same as ``smp patch``, where it is installed.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,19 @@ from typing import Final
 
 import yaml
 
-from benchmarks.manifests import compact
+from benchmarks.manifests import compact, manifest, plain_container, pod_spec
 from benchmarks.report import Section, as_data, cell, table, times
 from benchmarks.stories import small_config_map
 from benchmarks.timing import Effort, Ratio, Turn, in_turns
+from smp.values import JSONObject
 
 BARE: Final = "python -c pass"
+# The titles begin with these, and go on with what is patched.
+OURS: Final = "smp patch"
+KUBECTL: Final = "kubectl patch --local"
+
+_PATCH: Final = '{"metadata": {"labels": {"team": "shop"}}}'
+_MANIFESTS: Final = {"one object": 1, "1,000 objects": 1000}
 
 
 def section(effort: Effort) -> Section:
@@ -38,6 +48,10 @@ def section(effort: Effort) -> Section:
     for title, sample in samples.items():
         ratio = Ratio.of(f"process: {title}", BARE, sample, samples[BARE])
         ratios.append(ratio)
+        counterpart = title.replace(OURS, KUBECTL)
+        if title.startswith(OURS) and counterpart in samples:
+            theirs = samples[counterpart]
+            ratios.append(Ratio.of(f"process: {title}", KUBECTL, sample, theirs))
         of_bare = f"{times(ratio.best)} ({times(ratio.typical)})"
         rows.append([f"`{title}`", cell(sample), of_bare])
         data.append({"process": title, "nanoseconds": as_data(sample)})
@@ -48,12 +62,22 @@ def section(effort: Effort) -> Section:
 def commands(directory: Path) -> dict[str, list[str]]:
     """Return the commands by title; their input files go to the directory.
 
-    The command smp has to be installed beside this Python.
+    The command smp has to be installed beside this Python, and kubectl may be.
     """
     python = [sys.executable, "-c"]
-    smp = str(Path(sysconfig.get_path("scripts")) / "smp")
+    scripts = Path(sysconfig.get_path("scripts"))
+    smp = str(scripts / "smp")
+    kubectl = scripts / "kubectl"
     json_files = _files(directory, "json")
     yaml_files = _files(directory, "yaml")
+    patches: dict[str, list[str]] = {}
+    for what, count in _MANIFESTS.items():
+        file = _deployments(directory, count)
+        patches[f"{OURS}, {what}"] = [smp, "patch", file, "-p", _PATCH]
+        if kubectl.exists():
+            options = ["-f", file, "-p", _PATCH, "-o", "yaml"]
+            command = [str(kubectl), "patch", "--local", *options]
+            patches[f"{KUBECTL}, {what}"] = command
     return {
         BARE: [*python, "pass"],
         "import smp": [*python, "import smp"],
@@ -63,6 +87,7 @@ def commands(directory: Path) -> dict[str, list[str]]:
         "smp --version": [smp, "--version"],
         "smp apply -o json": [smp, "apply", *json_files, "-o", "json"],
         "smp apply": [smp, "apply", *yaml_files],
+        **patches,
     }
 
 
@@ -74,6 +99,19 @@ def _files(directory: Path, suffix: str) -> list[str]:
     modified.write_text(dump(story.modified))
     live.write_text(dump(story.annotated))
     return ["-f", str(modified), "--live", str(live)]
+
+
+def _deployments(directory: Path, count: int) -> str:
+    """Write so many Deployments to a file, and return its path."""
+    pods: JSONObject = {"spec": pod_spec(plain_container, 3, "1.5.0")}
+    spec: JSONObject = {"replicas": 3, "template": pods}
+    file = directory / f"deployments-{count}.yaml"
+    texts = [
+        yaml.safe_dump(manifest("apps/v1", "Deployment", f"app-{index}", {}, spec=spec))
+        for index in range(count)
+    ]
+    file.write_text("---\n".join(texts))
+    return str(file)
 
 
 def _environment(directory: Path) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import cache
 from typing import Final
 
 from smp.errors import DocumentError
@@ -14,17 +15,32 @@ QUOTE_IT: Final = "quote it if it is meant as text"
 UTF8_MARK: Final = b"\xef\xbb\xbf"
 UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
-# Characters that not every reader takes for what they are: those that YAML does not
-# allow, line breaks that only YAML 1.1 has, and the byte order mark (YAML 1.2, section
-# 5.1; YAML 1.1, section 4.1.4).
-UNUSUAL_CHARACTER: Final = re.compile(
-    "[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
-    "\U00010000-\U0010ffff]"
-)
+_UNUSUAL_ASCII: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 # How much of a text is decoded at a time, to see whether it can be.
 _BLOCK: Final = 2**20
 _UNITS: Final = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
+@cache
+def unusual_character() -> re.Pattern[str]:
+    """Return the pattern of characters that some reader does not take for themselves.
+
+    Those are the ones that YAML does not allow, line breaks that only YAML 1.1 has, and
+    the byte order mark (YAML 1.2, section 5.1; YAML 1.1, section 4.1.4).
+    """
+    return re.compile(
+        "[^\n\t\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
+        "\U00010000-\U0010ffff]"
+    )
+
+
+def has_unusual_character(text: str) -> bool:
+    """Tell whether there is a character of ``unusual_character`` in a text."""
+    # Most texts are ASCII, and compiling the pattern takes longer than reading them.
+    if text.isascii():
+        return _UNUSUAL_ASCII.search(text) is not None
+    return unusual_character().search(text) is not None
 
 
 class Text:

@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from smp.documents._scalars import resolve
-from smp.documents._text import UNUSUAL_CHARACTER
+from smp.documents._text import has_unusual_character
 from smp.values import JSON
 
 # A library that reads deeply nested documents without recursion does it better.
@@ -56,7 +56,7 @@ def value_of_lines(text: str) -> tuple[JSON, int] | None:
     None for a text that is left to the library.
     """
     # A literal block at the end would lack its line break.
-    if not text.endswith("\n") or UNUSUAL_CHARACTER.search(text) or "\t" in text:
+    if not text.endswith("\n") or has_unusual_character(text) or "\t" in text:
         return None
     reader = _Reader(text.split("\n"))
     try:

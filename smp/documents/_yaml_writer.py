@@ -22,7 +22,7 @@ import msgspec
 
 from smp.documents._json import dump_json, not_json
 from smp.documents._scalars import is_string_everywhere
-from smp.documents._text import MAX_DEPTH, UNUSUAL_CHARACTER
+from smp.documents._text import MAX_DEPTH, has_unusual_character, unusual_character
 from smp.errors import DepthError
 from smp.values import JSON, type_name
 
@@ -119,7 +119,7 @@ def _scalar(value: JSON, spaces: str) -> str:
     """Write a scalar or an empty collection; ``spaces`` precede lines of a block."""
     if isinstance(value, str):
         if "\n" in value:
-            if _LITERAL.fullmatch(value) and not UNUSUAL_CHARACTER.search(value):
+            if _LITERAL.fullmatch(value) and not has_unusual_character(value):
                 return _literal(value, spaces)
             return _text(value)
         return _short_text(value) if len(value) <= _SHORT else _text(value)
@@ -147,10 +147,10 @@ def _text(text: str) -> str:
     """Write a string on one line: plain where it may be, else quoted."""
     if _SURELY_PLAIN.match(text):
         return text
-    if _BREAK_OR_TAB.search(text) or UNUSUAL_CHARACTER.search(text):
+    if _BREAK_OR_TAB.search(text) or has_unusual_character(text):
         # Double quotes have the escapes of JSON, which leaves more characters as is.
         encoded = msgspec.json.encode(text).decode()
-        return UNUSUAL_CHARACTER.sub(_escaped, encoded)
+        return unusual_character().sub(_escaped, encoded)
     if not _NOT_PLAIN.match(text) and is_string_everywhere(text):
         return text
     return "'" + text.replace("'", "''") + "'"
