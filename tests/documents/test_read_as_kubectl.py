@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -167,3 +168,23 @@ def test_reading_line_by_line_gives_what_the_library_gives(
         [expected] = _yaml_reader.parse_documents(text)
         assert same([*found], [*expected]), text.data
     assert read > 500  # all others are left to the library
+
+
+def test_a_changed_text_is_read_as_the_library_reads_it_or_left_to_it(
+    rows: list[dict[str, Any]],
+) -> None:
+    random = Random(11)
+    texts = [
+        text.data.decode()
+        for text in texts_of_lines(rows)
+        if value_of_lines(text.data.decode()) is not None
+    ]
+    for _ in range(4000):
+        text = random.choice(texts)
+        place = random.randrange(len(text))
+        inserted = random.choice(" \n-:#|'\"[]{},&*!?%<=.0eyn\\")
+        changed = text[:place] + inserted + text[place + random.randrange(3) :]
+        found = value_of_lines(changed)
+        if found is not None:
+            [expected] = _yaml_reader.parse_documents(Text(changed, "f"))
+            assert same([*found], [*expected]), changed
