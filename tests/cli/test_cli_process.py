@@ -22,7 +22,7 @@ ESCAPE = "\x1b["
 def test_version_loads_none_of_the_heavy_modules() -> None:
     probe = (
         "import sys; from smp.cli import main; main(['--version']);"
-        "heavy = {'yaml', 'rich', 'deepdiff', 'jsonpatch'};"
+        "heavy = {'yaml', 'deepdiff', 'jsonpatch'};"
         "print([*heavy & sys.modules.keys()])"
     )
     shown = subprocess.run(
@@ -88,18 +88,6 @@ def test_binary_that_is_no_text_is_refused_with_the_reason(
     ran = run("apply", "-f", str(file))
     assert message in ran.stderr
     assert f"{file}:4:11" in ran.stderr
-
-
-def test_a_report_that_is_not_for_a_terminal_does_not_load_rich() -> None:
-    probe = (
-        "import sys; from smp.cli import main;"
-        "main(['diff', 'old.yaml', 'new.yaml', '-o', 'report']);"
-        "sys.exit('rich' in sys.modules)"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, check=False
-    )
-    assert ran.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ OBJECT = {
 }
 LATER = """
 base64 deepdiff difflib importlib.resources json jsonpatch jsonpointer multiprocessing
-pathlib rich shutil smp.cli._report smp.documents._scalars tempfile tree_sitter
+pathlib shutil smp.cli._report smp.documents._scalars tempfile tree_sitter
 urllib.parse yaml zipfile
 """
 HEAVY = (
@@ -27,7 +27,6 @@ HEAVY = (
     "jsonpatch",
     "deepdiff",
     "click",
-    "rich",
     "tree_sitter",
     "msgspec",
     "typing",
@@ -84,9 +83,7 @@ def test_the_engine_loads_no_library_for_input_or_output() -> None:
     loaded = modules_after(
         "import smp; smp.apply_patch({}, {}, smp.kubernetes().schema('v1', 'Pod'))"
     )
-    assert loaded.isdisjoint(
-        {"yaml", "jsonpatch", "deepdiff", "click", "rich", "tree_sitter"}
-    )
+    assert loaded.isdisjoint({"yaml", "jsonpatch", "deepdiff", "click", "tree_sitter"})
 
 
 def test_the_command_on_json_loads_only_what_it_needs(tmp_path: Path) -> None:
