@@ -12,11 +12,10 @@ not look at goes into the result as it is.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -24,6 +23,9 @@ from smp.errors import ObjectError, SchemaError, SmpError, too_deep
 from smp.raw import RawJSON
 from smp.stack import require_stack
 from smp.values import JSON, JSONArray, JSONObject, NotPlainError, type_name
+
+if TYPE_CHECKING:
+    import inspect
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +71,9 @@ def _arguments(
     operation: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> inspect.BoundArguments | None:
     """Return the arguments by name; None where they do not fit the operation."""
+    # Few calls have arguments to convert.
+    import inspect  # noqa: PLC0415  # see above
+
     try:
         return inspect.signature(operation).bind(*args, **kwargs)
     except TypeError:
