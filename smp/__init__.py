@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 # 12 ms of processor time, importing smp takes 3 (benchmarks/processes.py).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from smp import json_patch, merge_patch, wire
+    from smp import json_patch, managed_fields, merge_patch, wire
     from smp.enums import validate_enums, without_enums
     from smp.errors import (
         ApplyWarning,
@@ -81,6 +81,7 @@ __all__ = [
     "json_patch",
     "kubernetes",
     "last_applied_configuration",
+    "managed_fields",
     "merge_patch",
     "normalize_unions",
     "three_way_apply",
@@ -94,7 +95,7 @@ __all__ = [
     "without_enums",
 ]
 
-_PUBLIC_MODULES = ("json_patch", "merge_patch", "wire")
+_PUBLIC_MODULES = ("json_patch", "managed_fields", "merge_patch", "wire")
 
 # The modules that define the other names. Each comes after those that it imports, so
 # that looking for a name in one after the other loads little that it does not need.

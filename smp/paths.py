@@ -20,19 +20,42 @@ class Element(msgspec.Struct, frozen=True):
         return f"[{self.merge_key}={_key_text(self.value)}]"
 
 
+class KeyedElement(msgspec.Struct, frozen=True):
+    """A step into an element of a list of type map, by the values of its map keys.
+
+    The keys are in the order of their names, as in managed fields.
+    """
+
+    keys: tuple[tuple[str, JSON], ...]
+
+    def __str__(self) -> str:
+        keys = [f"{name}={_key_text(value)}" for name, value in self.keys]
+        return f"[{','.join(keys)}]"
+
+
+class SetElement(msgspec.Struct, frozen=True):
+    """A step into an element of a list of type set, by its value."""
+
+    value: JSON
+
+    def __str__(self) -> str:
+        return f"[={_key_text(self.value)}]"
+
+
 class Key(str):
     """The name of a step that is always in brackets, a key (Go: field.Path.Key)."""
 
     __slots__ = ()
 
 
-Step: TypeAlias = str | int | Element
+Step: TypeAlias = str | int | Element | KeyedElement | SetElement
 
 
 class Path(msgspec.Struct, frozen=True):
     """A path from the root of a document.
 
-    A step is the name of a field, an index of a list or an element of a merge list.
+    A step is the name of a field, an index of a list, or an element: of a merge list,
+    or as managed fields name those of a list of type map or set, which have no index.
     """
 
     steps: tuple[Step, ...] = ()
@@ -46,7 +69,10 @@ class Path(msgspec.Struct, frozen=True):
 
     @property
     def pointer(self) -> str:
-        """The path as a JSON Pointer (RFC 6901)."""
+        """The path as a JSON Pointer (RFC 6901).
+
+        Raises ValueError for an element without an index.
+        """
         return "".join(f"/{_escape(step)}" for step in self.steps)
 
     @property
@@ -65,7 +91,14 @@ class Path(msgspec.Struct, frozen=True):
         decodeState.appendStrictFieldStackKey.
         """
         steps = self.by_index.steps
-        texts = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps]
+        texts = []
+        for step in steps:
+            if isinstance(step, int):
+                texts.append(f"[{step}]")
+            elif isinstance(step, str):
+                texts.append(f".{step}")
+            else:
+                texts.append(str(step))
         return "".join(texts).removeprefix(".")
 
     def __str__(self) -> str:
@@ -74,7 +107,7 @@ class Path(msgspec.Struct, frozen=True):
 
 
 def _readable(step: Step) -> str:
-    if isinstance(step, Element):
+    if isinstance(step, (Element, KeyedElement, SetElement)):
         return str(step)
     if isinstance(step, int):
         return f"[{number_text(step)}]"
@@ -100,5 +133,8 @@ def _key_text(value: JSON) -> str:
 def _escape(step: Step) -> str:
     if isinstance(step, Element):
         return str(step.index)
+    if isinstance(step, (KeyedElement, SetElement)):
+        # Not a wrong type: another path of the same type has a pointer.
+        raise ValueError(f"{step} has no index, so no JSON Pointer leads to it")  # noqa: TRY004
     # RFC 6901, section 3: "~" is escaped first, so that "/" does not become "~01".
     return str(step).replace("~", "~0").replace("/", "~1")

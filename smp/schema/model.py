@@ -23,7 +23,9 @@ A type document (TYPE) is a string or an object:
     and unknown with neither
 
 A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "key":
-"name"}`` where the field has a patch strategy or a patch merge key of its own. Objects
+"name"}`` where the field has a patch strategy or a patch merge key of its own. It may
+have a ``default``, if that is a scalar, and, beside a reference, a ``map_type``
+that counts instead of that of the type. Objects
 may also have ``map_type``, ``embedded`` (a whole Kubernetes object), ``unions`` as
 their source published them, with ``required``, the names of the fields that have to be
 set, and ``profile``, which applies to those of the unions that have no profile of their
@@ -45,7 +47,16 @@ from smp.errors import Option, SchemaError, UnknownFieldError
 from smp.paths import Path
 from smp.plain import plain_document
 from smp.schema.union_groups import UnionGroup, read_unions
-from smp.values import JSON, JSONObject, as_list, as_object, shown, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+    shown,
+    type_name,
+)
 
 UnknownFields: TypeAlias = Literal["error", "merge"]
 POLICIES: Final[tuple[UnknownFields, ...]] = ("error", "merge")
@@ -234,6 +245,9 @@ class Field:
         self.replaces = self.strategy.replace
         self.retain_keys = self.strategy.retain_keys
         self.merge_key = str(facets.get("key", ""))
+        self.default: JSON | Absent = facets.get("default", ABSENT)
+        # That of the type, unless the field has its own beside the reference.
+        self.map_type = str(facets.get("map_type", ""))
         self._document = _type_document(facets.get("is", document))
         self._types = types
         self._type: Type | None = None
@@ -340,12 +354,14 @@ class ListType(Type):
 
     ``list_type`` (atomic, set or map) and ``map_keys`` are those of server-side apply;
     a strategic merge goes by the patch strategy and the patch merge key of the field.
+    Where the schema does not state a list type, server-side apply goes by these, too.
     """
 
     def __init__(self, document: JSONObject, types: Types) -> None:
         super().__init__(types.unknown)
         self._items = _type_document(document["items"])
         self._types = types
+        self.states_list_type = "list_type" in document
         self.list_type = str(document.get("list_type", "atomic"))
         self.map_keys = tuple(str(key) for key in as_list(document.get("map_keys")))
         self._linked: Type | None = None

@@ -27,6 +27,7 @@ REFERENCE_PREFIX: Final = "#/components/schemas/"
 
 # The facets of a type or a field, and the keywords of a schema for them.
 _FACETS: Final = {
+    "default": "default",
     "enum": "enum",
     "embedded": "x-kubernetes-embedded-resource",
     "key": "x-kubernetes-patch-merge-key",

@@ -4,8 +4,9 @@ An overlay is ``{"types": {NAME: TYPE}, "kinds": {API_VERSION: {KIND: NAME}}, "u
 [UNION]}``; every section is optional.
 
 A TYPE is a type document (smp.schema.model), merged over the one of that name: what it
-leaves out stays, and a null removes. Under the name of a field, ``{"strategy": ..}``
-and ``{"key": ..}`` correct only these. A name that the catalog lacks is a new type.
+leaves out stays, and a null removes. Under the name of a field, ``{"strategy": ..}``,
+``{"key": ..}`` and ``{"default": ..}`` correct only these. A name that the catalog
+lacks is a new type.
 
 A UNION is one in the overlay's shape (smp.schema.union_groups), with the types that
 have it and the Kubernetes versions that it holds for: ``{"types": {NAME: VERSIONS},
@@ -29,7 +30,7 @@ from smp.schema.union_groups import read_unions
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, type_name
 
 _SECTIONS: Final = frozenset({"types", "kinds", "unions"})
-_FIELD_FACETS: Final = frozenset({"is", "strategy", "key"})
+_FIELD_FACETS: Final = frozenset({"is", "strategy", "key", "default"})
 _VERSION: Final = re.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
 _VERSIONS: Final = re.compile(
     rf"|({_VERSION.pattern})(?:(\+)|-({_VERSION.pattern}))?", re.ASCII

@@ -15,7 +15,7 @@ from smp.errors import (
     PatchError,
     bounded,
 )
-from smp.paths import Path
+from smp.paths import Element, Path
 from smp.plain import as_plain_object, not_an_object, over_json
 from smp.schema.model import Schema
 from smp.stack import require_stack
@@ -305,7 +305,7 @@ def _with_base(
     for step in conflict.path.steps:
         if isinstance(value, dict):
             value = value.get(step, ABSENT) if isinstance(step, str) else ABSENT
-        elif not isinstance(value, list) or isinstance(step, str):
+        elif not isinstance(value, list) or not isinstance(step, (int, Element)):
             value = ABSENT
         elif isinstance(step, int):
             value = value[step] if step < len(value) else ABSENT

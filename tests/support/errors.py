@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from smp.errors import SmpError
-from smp.paths import Step
+from smp.paths import Element, Step
 from smp.values import ABSENT, JSON, as_list, as_object, same
 
 _CODE: Final = re.compile(r"[a-z]+(-[a-z0-9]+)+|conflict")
@@ -57,6 +57,7 @@ def _leads_into(document: JSON, steps: tuple[Step, ...]) -> bool:
     elements = as_list(document)
     if isinstance(step, int):
         return step < len(elements) and _leads_into(elements[step], rest)
+    assert isinstance(step, Element)
     for element in elements:
         key = as_object(element).get(step.merge_key, ABSENT)
         if same(key, step.value) and _leads_into(element, rest):

@@ -43,12 +43,13 @@ class UnavailableError(Exception):
 class Reference:
     """The Go program, built once for each state of its sources and kept running.
 
-    Raises UnavailableError where Go or the modules are absent.
+    Another program that answers a JSON line with a JSON line is named by the folder of
+    its Go module. Raises UnavailableError where Go or the modules are absent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: Path = GO_MODULE) -> None:
         self._process = subprocess.Popen(
-            [_program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [_program(module)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._lock = threading.Lock()
 
@@ -159,7 +160,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _program() -> Path:
+def _program(module: Path) -> Path:
     """Build the program unless this state of its sources has been built.
 
     The rename at the end lets other processes see a complete program or none.
@@ -167,23 +168,23 @@ def _program() -> Path:
     go = shutil.which("go")
     if go is None:
         raise UnavailableError("no go command")
-    program = _cache_directory() / _fingerprint()
+    program = _cache_directory() / _fingerprint(module)
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
             fresh = Path(scratch) / "reference"
-            _build(go, fresh)
+            _build(go, module, fresh)
             fresh.replace(program)
     return program
 
 
-def _build(go: str, target: Path) -> None:
-    built = _run([go, "build", "-o", str(target), "."], cwd=GO_MODULE)
+def _build(go: str, module: Path, target: Path) -> None:
+    built = _run([go, "build", "-o", str(target), "."], cwd=module)
     if built.returncode == 0:
         return
-    if _run([go, "list", "-deps", "."], cwd=GO_MODULE).returncode != 0:
+    if _run([go, "list", "-deps", "."], cwd=module).returncode != 0:
         raise UnavailableError(built.stderr)
-    raise RuntimeError(f"benchmarks/reference does not compile:\n{built.stderr}")
+    raise RuntimeError(f"{module} does not compile:\n{built.stderr}")
 
 
 def _run(command: Sequence[str], *, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -199,8 +200,8 @@ def _cache_directory() -> Path:
     )
 
 
-def _fingerprint() -> str:
+def _fingerprint(module: Path) -> str:
     digest = hashlib.sha256()
-    for source in sorted(GO_MODULE.iterdir()):
+    for source in sorted(module.iterdir()):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:16]

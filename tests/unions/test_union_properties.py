@@ -39,9 +39,8 @@ profiles = st.sampled_from(sorted(PROFILES))
 
 
 def steps_of(path: Path) -> Steps:
-    return tuple(
-        step.index if isinstance(step, Element) else step for step in path.steps
-    )
+    indexed = [step.index if isinstance(step, Element) else step for step in path.steps]
+    return tuple(step for step in indexed if isinstance(step, str | int))
 
 
 def normalized(world: World, profile: str) -> Normalization:

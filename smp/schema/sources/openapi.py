@@ -183,6 +183,11 @@ def _field(node: JSON) -> TypeDocument:
     if "unions" in facets and _is_discriminator(node):
         # _all_unions moves them to the object.
         del facets["unions"]
+    # Managed fields need the default of a map key. Other types of defaults are no keys.
+    default = node.get("default")
+    stated = document.get("type") if isinstance(document, dict) else document
+    if stated in SCALARS and isinstance(default, str | int | float):
+        facets["default"] = default
     return {"is": document, **facets} if facets else document
 
 

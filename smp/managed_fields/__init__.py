@@ -1,0 +1,56 @@
+"""Managed fields: which manager owns which field of an object.
+
+A server keeps in ``metadata.managedFields`` what each manager wrote, as sets of paths
+(fieldsV1). Server-side apply is work on such sets. This package has the sets and what
+is between them and objects, as pure functions:
+
+1. ``FieldSet`` (_field_set.py) is a tree of path elements, and the algebra on it. Path
+   elements (_elements.py) are text as Go prints it, so that equal ones are equal
+   strings: sets of strings do the work, and printing is putting them in order.
+2. ``Shape`` (_shapes.py) is what the schema makes of a value: a scalar, an atomic list
+   or map, a list of type set or map, or a map. Only the last two have paths below
+   them. It finds the path element of an element of a list.
+3. ``fieldset_of`` (_object_fields.py) goes along an object and its type, and returns
+   the set of all that it has. ``removed`` and ``extracted`` (_items.py) go the same way
+   with a set, and leave out, or keep, what is in it.
+4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
+   entries of managedFields.
+
+For example, the configuration of a Pod with ``containers: [{name: app, image: a}]``:
+
+- ``spec`` is a struct: a map whose fields the schema declares. It is no member of the
+  set itself, but has children: ``f:spec``.
+- ``containers`` is a list of type map with the map key ``name``. The element is the
+  path element ``k:{"name":"app"}``, and a member: the manager owns the existence of the
+  element. It has children, too.
+- ``name`` and ``image`` are scalars: members, without children.
+
+So ``to_v1`` is ``{"f:spec": {"f:containers": {'k:{"name":"app"}': {".": {}, "f:image":
+{}, "f:name": {}}}}}``. If the manager applies the configuration without ``image``, then
+the difference of the former set and the new one has the path
+``spec.containers[name=app].image``. If no other manager's set has that path,
+``removed`` takes it out of the object.
+
+An apply is: ``fieldset_of`` the configuration; merge it; compare with what the other
+managers own (``intersection``: conflicts); ``difference`` to the manager's former set,
+and what remains of it without the sets of the others is ``removed``.
+"""
+
+from __future__ import annotations
+
+from smp.managed_fields._field_set import FieldSet
+from smp.managed_fields._items import extracted, removed
+from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._owners import Owner, extract, owners, owners_of, rename
+
+__all__ = [
+    "FieldSet",
+    "Owner",
+    "extract",
+    "extracted",
+    "fieldset_of",
+    "owners",
+    "owners_of",
+    "removed",
+    "rename",
+]

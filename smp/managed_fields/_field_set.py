@@ -1,0 +1,276 @@
+"""Field sets: which fields of an object a manager owns.
+
+A set is a tree. Each of its nodes has ``members``, the path elements that are in the
+set, and ``children``, the nodes below path elements. A path element may be in one of
+them or in both: ``f:labels`` with ``.`` is a member that has children. No node is
+empty but that of the empty set (Go: fieldpath.Set).
+
+Operations go along both trees, look each path element up once, and return a tree that
+they were given where it is the result. So the sets of managers that own the same parts
+share these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from smp import codec
+from smp.errors import ObjectError, bounded
+from smp.managed_fields._elements import (
+    element_of,
+    in_order,
+    quoted,
+    read_element,
+    step_of,
+)
+from smp.paths import Path
+from smp.values import JSON, JSONObject, type_name
+
+_SELF: Final = "."
+
+
+class FieldSet(msgspec.Struct, frozen=True):
+    """A set of paths, which never changes.
+
+    It comes from ``from_v1``, ``of`` and ``fieldset_of``. ``members`` and ``children``
+    have path elements as fieldsV1 writes them, in Go's spelling.
+    """
+
+    members: frozenset[str] = frozenset()
+    children: dict[str, FieldSet] = {}
+
+    @classmethod
+    def of(cls, *paths: Path) -> FieldSet:
+        """Return the set of these paths; what is above a path is not in it."""
+        found = cls()
+        for path in paths:
+            if path.steps:
+                found = found.union(_single(path))
+        return found
+
+    @classmethod
+    @bounded("the field set")
+    def from_v1(cls, document: JSONObject | codec.Text | None) -> FieldSet:
+        """Read fieldsV1: the JSON object, or its text.
+
+        Path elements of an unknown type are left out. Raises ObjectError (code
+        invalid-managed-fields), with the path, for what is no field set; DocumentError
+        for a text that is not JSON; DepthError (Go: fieldpath.Set.FromJSON).
+        """
+        node: JSON
+        if document is None or isinstance(document, dict):
+            node = document
+        else:
+            node = codec.decode(document)
+        found, _ = _read(node)
+        return found
+
+    @bounded("the field set")
+    def to_v1(self) -> JSONObject:
+        """Return the set as fieldsV1, a JSON object with its members in Go's order."""
+        written: JSONObject = {}
+        for element in in_order({*self.members, *self.children}):
+            content: JSONObject = {}
+            subset = self.children.get(element)
+            if subset is not None:
+                if element in self.members:
+                    content[_SELF] = {}
+                content.update(subset.to_v1())
+            written[element] = content
+        return written
+
+    def to_v1_text(self) -> str:
+        """Return the set as the text of fieldsV1, byte for byte as Go prints it.
+
+        Go: fieldpath.Set.ToJSON.
+        """
+        document = self.to_v1()
+        text = codec.encode(document).decode()
+        # msgspec prints strings as Go does, but for backspace and form feed: it has
+        # short escapes for them. They are rare, so a text that seems to have one is
+        # printed again, in a slower way.
+        if "\\b" in text or "\\f" in text:
+            return _text(document)
+        return text
+
+    def __bool__(self) -> bool:
+        return bool(self.members or self.children)
+
+    def has(self, path: Path) -> bool:
+        """Tell whether a path is in the set; paths below and above it do not count."""
+        elements = [element_of(step) for step in path.steps]
+        if not elements:
+            # Go: no manager owns the entire object.
+            return False
+        node = self
+        for element in elements[:-1]:
+            subset = node.children.get(element)
+            if subset is None:
+                return False
+            node = subset
+        return elements[-1] in node.members
+
+    def paths(self) -> Iterator[Path]:
+        """Yield the paths in the set, in Go's order, each before those below it."""
+        return self._paths(Path())
+
+    def _paths(self, prefix: Path) -> Iterator[Path]:
+        for element in in_order({*self.members, *self.children}):
+            path = prefix / step_of(element)
+            if element in self.members:
+                yield path
+            if element in self.children:
+                yield from self.children[element]._paths(path)  # noqa: SLF001  # a set as well
+
+    def at(self, path: Path) -> FieldSet:
+        """Return the set of what is in this set below a path, as seen from there."""
+        node = self
+        for step in path.steps:
+            node = node.children.get(element_of(step), EMPTY)
+        return node
+
+    @bounded("the field set")
+    def union(self, other: FieldSet) -> FieldSet:
+        """Return the set of the paths that are in one of the two sets or in both."""
+        if self is other or not other:
+            return self
+        if not self:
+            return other
+        members = self.members | other.members
+        changed: dict[str, FieldSet] = {}
+        for element, theirs in other.children.items():
+            ours = self.children.get(element)
+            joined = theirs if ours is None else ours.union(theirs)
+            if joined is not ours:
+                changed[element] = joined
+        if not changed and len(members) == len(self.members):
+            return self
+        children = {**self.children, **changed} if changed else self.children
+        return FieldSet(members, children)
+
+    @bounded("the field set")
+    def intersection(self, other: FieldSet) -> FieldSet:
+        """Return the set of the paths that are in both sets."""
+        if self is other:
+            return self
+        children: dict[str, FieldSet] = {}
+        for element, ours in self.children.items():
+            theirs = other.children.get(element)
+            if theirs is not None:
+                common = ours.intersection(theirs)
+                if common:
+                    children[element] = common
+        return self._with(self.members & other.members, children)
+
+    @bounded("the field set")
+    def difference(self, other: FieldSet) -> FieldSet:
+        """Return the set of the paths that are in this set and not in the other.
+
+        A path that is in the other set does not take away what is below it.
+        """
+        if self is other:
+            return EMPTY
+        children: dict[str, FieldSet] = {}
+        for element, ours in self.children.items():
+            theirs = other.children.get(element)
+            rest = ours if theirs is None else ours.difference(theirs)
+            if rest:
+                children[element] = rest
+        return self._with(self.members - other.members, children)
+
+    @bounded("the field set")
+    def recursive_difference(self, other: FieldSet) -> FieldSet:
+        """Return the set without the paths of the other, and without all below these.
+
+        Go: fieldpath.Set.RecursiveDifference.
+        """
+        children: dict[str, FieldSet] = {}
+        for element, ours in self.children.items():
+            if element in other.members:
+                continue
+            theirs = other.children.get(element)
+            rest = ours if theirs is None else ours.recursive_difference(theirs)
+            if rest:
+                children[element] = rest
+        return self._with(self.members - other.members, children)
+
+    @bounded("the field set")
+    def leaves(self) -> FieldSet:
+        """Return the set of the paths that have none below them.
+
+        Go: fieldpath.Set.Leaves.
+        """
+        children = {element: node.leaves() for element, node in self.children.items()}
+        return self._with(self.members - children.keys(), children)
+
+    def _with(self, members: frozenset[str], children: dict[str, FieldSet]) -> FieldSet:
+        """Return a set with fewer paths than this one, or this one if it has as many.
+
+        Each of the children is one of this set, or smaller.
+        """
+        if len(members) == len(self.members) and len(children) == len(self.children):
+            ours = self.children
+            if all(children[element] is ours[element] for element in children):
+                return self
+        if not members and not children:
+            return EMPTY
+        return FieldSet(members, children)
+
+
+EMPTY: Final = FieldSet()
+
+
+def _single(path: Path) -> FieldSet:
+    *above, last = [element_of(step) for step in path.steps]
+    node = FieldSet(frozenset((last,)))
+    for element in reversed(above):
+        node = FieldSet(frozenset(), {element: node})
+    return node
+
+
+def _read(node: JSON) -> tuple[FieldSet, bool]:
+    """Read a node, and whether the path that leads to it is in the set.
+
+    Go: fieldpath.readIterV1.
+    """
+    if not isinstance(node, dict):
+        if node is None:
+            return EMPTY, True
+        raise ObjectError(
+            f"an object is expected, not {type_name(node)}",
+            code="invalid-managed-fields",
+        )
+    is_member = False
+    members: set[str] = set()
+    children: dict[str, FieldSet] = {}
+    for text, content in node.items():
+        if text == _SELF:
+            is_member = True
+            continue
+        element = read_element(text)
+        if element is None:
+            continue
+        try:
+            subset, subset_is_member = _read(content)
+        except ObjectError as error:
+            raise error.within(step_of(element)) from None
+        if subset_is_member:
+            members.add(element)
+        if subset:
+            children[element] = subset
+    if not members and not children:
+        # What has nothing below it is a leaf, with or without ".".
+        return EMPTY, True
+    return FieldSet(frozenset(members), children), is_member
+
+
+def _text(node: JSONObject) -> str:
+    members = [
+        f"{quoted(element)}:{_text(content)}"
+        for element, content in node.items()
+        if isinstance(content, dict)
+    ]
+    return f"{{{','.join(members)}}}"

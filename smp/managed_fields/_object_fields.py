@@ -1,0 +1,84 @@
+"""The field set of an object: all that its author would own."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from smp.errors import SmpError, bounded
+from smp.managed_fields._elements import field_element, step_of
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._shapes import (
+    Form,
+    Shape,
+    is_empty,
+    path_elements,
+    shape_of,
+)
+from smp.plain import over_json
+from smp.schema.model import Schema
+from smp.values import JSON, JSONArray, JSONObject
+
+
+@over_json("the object", "obj")
+def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
+    """Return the set of the fields that an object or an applied configuration has.
+
+    A scalar and an atomic value are owned as a whole. An element of a list of type set
+    or map and an entry of a map are owned, and so is what is in them; a struct is owned
+    only where it is empty or null. Of elements that occur several times nothing but
+    the element is owned. Raises UnknownFieldError for a field that the schema does not
+    know, ObjectError (code no-path-element) for an element without its keys, and
+    DepthError (Go: typed.TypedValue.ToFieldSet).
+    """
+    return _object_fields(obj, schema)
+
+
+@bounded("the object")
+def _object_fields(obj: JSONObject, schema: Schema) -> FieldSet:
+    # Go: no manager owns the entire object, so that a root that is atomic is left out.
+    return _below(obj, shape_of(obj, schema.type, None)) or EMPTY
+
+
+def _below(value: JSON, shape: Shape) -> FieldSet | None:
+    """Return the set below a value; None where the value is owned as a whole."""
+    if shape.form is Form.MAP:
+        return _below_map(value, shape) if isinstance(value, dict) else EMPTY
+    if shape.form is Form.LIST:
+        return _below_list(value, shape) if isinstance(value, list) else EMPTY
+    return None
+
+
+def _below_map(value: JSONObject, shape: Shape) -> FieldSet:
+    """Go: toFieldSetWalker.visitMapItems."""
+    members: list[str] = []
+    children: dict[str, FieldSet] = {}
+    for name, content in value.items():
+        element = field_element(name)
+        try:
+            field = shape.field(name)
+            below = _below(content, shape.of_field(field, content))
+        except SmpError as error:
+            raise error.within(name) from None
+        if below is None or is_empty(content) or not shape.declares(name):
+            members.append(element)
+        if below:
+            children[element] = below
+    return FieldSet(frozenset(members), children)
+
+
+def _below_list(values: JSONArray, shape: Shape) -> FieldSet:
+    """Go: toFieldSetWalker.visitListItems."""
+    children: dict[str, FieldSet] = {}
+    elements = path_elements(shape, values)
+    counts = Counter(elements)
+    for index, element in enumerate(elements):
+        if counts[element] > 1:
+            continue
+        content = values[index]
+        try:
+            below = _below(content, shape.of_element(content))
+        except SmpError as error:
+            raise error.within(step_of(element)) from None
+        if below:
+            children[element] = below
+    return FieldSet(frozenset(elements), children)

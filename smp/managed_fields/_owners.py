@@ -1,0 +1,168 @@
+"""The owners of the fields of an object, as its metadata.managedFields names them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from smp.errors import ObjectError, SmpError
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._items import extracted
+from smp.paths import Path
+from smp.plain import over_json
+from smp.schema.model import Schema
+from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
+
+_PATH = Path(("metadata", "managedFields"))
+_APPLY = "Apply"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """A field manager, and what it owns: an entry of metadata.managedFields.
+
+    A manager has several where it writes by several operations (``Apply``,
+    ``Update``), versions of the API or subresources. ``time`` is that of the last
+    change of the entry, not of each field.
+    """
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+    time: str
+    fields: FieldSet
+
+
+@over_json("the object", "obj")
+def owners(obj: JSONObject) -> tuple[Owner, ...]:
+    """Return the owners of the fields of an object, in the order of managedFields.
+
+    Raises ObjectError (code invalid-managed-fields), with the path, for managedFields
+    that a server could not read.
+    """
+    metadata = as_object(obj.get("metadata"))
+    entries = metadata.get("managedFields")
+    if entries is not None and not isinstance(entries, list):
+        raise _invalid("managedFields is a list").at(_PATH)
+    found = []
+    for index, entry in enumerate(as_list(entries)):
+        try:
+            found.append(_owner(entry))
+        except SmpError as error:
+            raise error.at(_PATH / index) from None
+    return tuple(found)
+
+
+def _owner(entry: JSON) -> Owner:
+    """Go: managedfields, internal.DecodeManagedFields and decodeVersionedSet."""
+    if not isinstance(entry, dict):
+        raise _invalid("an entry is an object")
+    if entry.get("fieldsType") != "FieldsV1":
+        raise _invalid("fieldsType is FieldsV1")
+    fields = EMPTY
+    document = entry.get("fieldsV1")
+    if document is not None:
+        if not isinstance(document, dict):
+            raise _invalid("fieldsV1 is an object")
+        try:
+            fields = FieldSet.from_v1(document)
+        except SmpError as error:
+            raise error.at(Path(("fieldsV1",))) from None
+    return Owner(
+        manager=as_text(entry.get("manager")),
+        operation=as_text(entry.get("operation")),
+        api_version=as_text(entry.get("apiVersion")),
+        subresource=as_text(entry.get("subresource")),
+        time=as_text(entry.get("time")),
+        fields=fields,
+    )
+
+
+def _invalid(problem: str) -> SmpError:
+    return ObjectError(problem, code="invalid-managed-fields")
+
+
+def owners_of(obj: JSONObject, path: Path) -> tuple[Owner, ...]:
+    """Return the owners of the field at a path.
+
+    Where nobody owns the path itself, these are the owners of the nearest value above
+    it that is owned as a whole: an atomic list, map or struct. Raises what ``owners``
+    raises.
+    """
+    everyone = owners(obj)
+    found = tuple(owner for owner in everyone if owner.fields.has(path))
+    above = path
+    while not found and above.steps:
+        above = Path(above.steps[:-1])
+        found = tuple(
+            owner
+            for owner in everyone
+            if owner.fields.has(above) and not owner.fields.at(above)
+        )
+    return found
+
+
+@over_json("the object", "obj")
+def extract(
+    obj: JSONObject, schema: Schema, manager: str, subresource: str = ""
+) -> JSONObject:
+    """Return the configuration that a manager applied, as the object has it now.
+
+    It has apiVersion, kind, name and namespace of the object, and what the manager owns
+    by apply: to be changed and applied again. Raises what ``owners`` and
+    ``fieldset_of`` raise (Go: managedfields.ExtractInto, and the Extract functions of
+    client-go).
+    """
+    configuration: JSONObject = {}
+    for owner in owners(obj):
+        identity = (owner.manager, owner.operation, owner.subresource)
+        if identity == (manager, _APPLY, subresource):
+            configuration = as_object(extracted(obj, schema, owner.fields.leaves()))
+            break
+    identified: JSONObject = {}
+    for name in ("apiVersion", "kind"):
+        if name in obj:
+            identified[name] = obj[name]
+    metadata: JSONObject = {}
+    for name in ("name", "namespace"):
+        if name in as_object(obj.get("metadata")):
+            metadata[name] = as_object(obj["metadata"])[name]
+    metadata.update(as_object(configuration.get("metadata")))
+    return {**identified, **configuration, "metadata": metadata}
+
+
+@over_json("the object", "obj")
+def rename(obj: JSONObject, old: str, new: str) -> JSONObject:
+    """Return the object with what one manager owns in the hands of another.
+
+    Where the other has an entry for the same operation, apiVersion and subresource, the
+    two become one, with the later time. The object itself is returned where the old
+    manager owns nothing. Raises what ``owners`` raises.
+    """
+    everyone = owners(obj)
+    if old == new or all(owner.manager != old for owner in everyone):
+        return obj
+    metadata = as_object(obj.get("metadata"))
+    places: dict[tuple[str, str, str, str], int] = {}
+    merged: list[FieldSet] = []
+    entries: JSONArray = []
+    pairs = zip(everyone, as_list(metadata.get("managedFields")), strict=True)
+    for owner, original in pairs:
+        manager = new if owner.manager == old else owner.manager
+        identity = (manager, owner.operation, owner.api_version, owner.subresource)
+        entry = as_object(original)
+        if manager != owner.manager:
+            entry = {**entry, "manager": manager}
+        # Other managers than these two may have several entries that look alike.
+        place = places.get(identity) if manager == new else None
+        if place is None:
+            places[identity] = len(entries)
+            entries.append(entry)
+            merged.append(owner.fields)
+            continue
+        merged[place] = merged[place].union(owner.fields)
+        former = as_object(entries[place])
+        joined = {**former, "fieldsV1": merged[place].to_v1()}
+        if as_text(former.get("time")) < owner.time:
+            joined["time"] = owner.time
+        entries[place] = joined
+    return {**obj, "metadata": {**metadata, "managedFields": entries}}

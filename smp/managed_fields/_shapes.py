@@ -1,0 +1,216 @@
+"""How server-side apply sees a value of a type: as an atom, or as a tree of paths.
+
+This is what kube-openapi's schemaconv makes of a schema, and what structured-merge-diff
+resolves for a value (Go: typed.resolveSchema, typed.deduceAtom).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from smp.errors import ObjectError, SmpError
+from smp.managed_fields._elements import keyed_element, value_element
+from smp.schema.model import (
+    ANY,
+    ANY_FIELD,
+    AnyType,
+    Field,
+    ListType,
+    ObjectType,
+    ScalarType,
+    Type,
+    unknown_field,
+)
+from smp.values import ABSENT, JSON
+
+# Go: schemaconv.rawExtensionResource.
+_RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
+
+
+class Form(Enum):
+    """What a type makes of a value."""
+
+    SCALAR = "scalar"
+    ATOMIC_LIST = "atomic list"
+    ATOMIC_MAP = "atomic map"
+    # A list of type set, or of type map.
+    LIST = "list"
+    # An object, or a map, each of whose fields is owned on its own.
+    MAP = "map"
+
+
+class Shape:
+    """The form of a value, and the types of what it holds."""
+
+    __slots__ = ("form", "inherited", "keys", "type")
+
+    def __init__(
+        self,
+        form: Form,
+        type_: Type = ANY,
+        *,
+        keys: tuple[str, ...] = (),
+        inherited: Field | None = None,
+    ) -> None:
+        self.form = form
+        self.type = type_
+        # The map keys of a list; a set has none.
+        self.keys = keys
+        # What an undeclared name means below an object that preserves unknown fields.
+        self.inherited = inherited
+
+    def field(self, name: str) -> Field:
+        """Return the field of a name in a map.
+
+        Raises UnknownFieldError, as an API server words it.
+        """
+        field = self.type.field(name)
+        if field is None:
+            field = self.inherited
+        if field is None:
+            raise unknown_field()
+        return field
+
+    def declares(self, name: str) -> bool:
+        """Tell whether a name is one of a struct, not one of an entry of a map."""
+        return isinstance(self.type, ObjectType) and self.type.declares(name)
+
+    def of_field(self, field: Field, value: JSON) -> Shape:
+        """Return the shape of the value of a field."""
+        # Go: in schemaconv, what is referred to does not inherit anything.
+        inherited = None if field.reference else self.inherited
+        return shape_of(value, field.type, field, inherited)
+
+    def of_element(self, value: JSON) -> Shape:
+        """Return the shape of an element of a list."""
+        return shape_of(value, self.type.items, None, self.inherited)
+
+    def element(self, value: JSON) -> str:
+        """Return the path element of an element of a list of type set or map.
+
+        Raises ObjectError where it has none (Go: typed.listItemToPathElement).
+        """
+        if self.keys:
+            return self._keyed(value)
+        if isinstance(value, dict):
+            raise _no_element("associative list without keys has a map as an element")
+        if isinstance(value, list):
+            raise _no_element("associative list without keys has a list as an element")
+        if value is None:
+            raise _no_element("associative list without keys has a null element")
+        return value_element(value)
+
+    def _keyed(self, value: JSON) -> str:
+        """Go: typed.keyedAssociativeListItemToPathElement."""
+        if value is None:
+            raise _no_element("associative list with keys has a null element")
+        if not isinstance(value, dict):
+            raise _no_element("associative list with keys has a non-map element")
+        found: dict[str, JSON] = {}
+        for name in self.keys:
+            if name in value:
+                found[name] = value[name]
+                continue
+            # An element may lack a key that has no default, too: it is then another
+            # element than one with the key.
+            field = self.type.items.field(name)
+            if field is not None and field.default is not ABSENT:
+                found[name] = field.default
+        if not found:
+            names = " ".join(f'"{name}"' for name in self.keys)
+            raise _no_element(
+                "associative list with keys has an element that omits all key fields "
+                f"[{names}] (and doesn't have default values for any key fields)"
+            )
+        return keyed_element(found)
+
+
+_SCALAR: Final = Shape(Form.SCALAR)
+_ATOMIC_LIST: Final = Shape(Form.ATOMIC_LIST)
+_ATOMIC_MAP: Final = Shape(Form.ATOMIC_MAP)
+_DEDUCED_MAP: Final = Shape(Form.MAP)
+
+
+def _no_element(problem: str) -> SmpError:
+    return ObjectError(problem, code="no-path-element")
+
+
+def shape_of(
+    value: JSON, type_: Type, field: Field | None, inherited: Field | None = None
+) -> Shape:
+    """Return the shape of a value of that type, in that field if it is in one."""
+    if isinstance(type_, ScalarType):
+        return _SCALAR
+    if isinstance(type_, ListType):
+        return _list_shape(type_, field, inherited)
+    if isinstance(type_, ObjectType):
+        return _object_shape(value, type_, field, inherited)
+    if isinstance(type_, AnyType):
+        return _deduced(value)
+    raise unknown_field()
+
+
+def _list_shape(type_: ListType, field: Field | None, inherited: Field | None) -> Shape:
+    """Go: schemaconv.getListElementRelationship."""
+    if type_.list_type == "map":
+        return Shape(Form.LIST, type_, keys=type_.map_keys, inherited=inherited)
+    if type_.list_type == "set":
+        return Shape(Form.LIST, type_, inherited=inherited)
+    if not type_.states_list_type and field is not None and field.merges:
+        keys = (field.merge_key,) if field.merge_key else ()
+        return Shape(Form.LIST, type_, keys=keys, inherited=inherited)
+    return _ATOMIC_LIST
+
+
+def _object_shape(
+    value: JSON, type_: ObjectType, field: Field | None, inherited: Field | None
+) -> Shape:
+    # Go: schema.Schema.Resolve. The field may have another map type than the type.
+    map_type = type_.map_type
+    if field is not None and field.map_type:
+        map_type = field.map_type
+    is_described = type_.structured or type_.others is not None
+    if not is_described:
+        # Go: schemaconv knows this type by its name; it is owned as a whole.
+        if type_.name == _RAW_EXTENSION:
+            shape = _deduced(value)
+            return _ATOMIC_MAP if shape is _DEDUCED_MAP else shape
+        # A type without properties is free-form, and one without a type as well.
+        if map_type != "atomic":
+            return _deduced(value)
+    if map_type == "atomic":
+        return _ATOMIC_MAP
+    if type_.structured and type_.others is ANY_FIELD:
+        # x-kubernetes-preserve-unknown-fields holds for all that is described below.
+        # Go: schemaconv's convert.visitSpec.
+        inherited = ANY_FIELD
+    return Shape(Form.MAP, type_, inherited=inherited)
+
+
+def _deduced(value: JSON) -> Shape:
+    """Return the shape of a value of unknown type (Go: DeducedParseableType)."""
+    if isinstance(value, list):
+        return _ATOMIC_LIST
+    if value is None or isinstance(value, dict):
+        return _DEDUCED_MAP
+    return _SCALAR
+
+
+def path_elements(shape: Shape, values: list[JSON]) -> list[str]:
+    """Return the path elements of the elements of a list.
+
+    Raises ObjectError, with the index, where one has none.
+    """
+    elements = []
+    for index, value in enumerate(values):
+        try:
+            elements.append(shape.element(value))
+        except ObjectError as error:
+            raise error.within(index) from None
+    return elements
+
+
+def is_empty(value: JSON) -> bool:
+    """Tell whether a value is null or an object without members."""
+    return value is None or (isinstance(value, dict) and not value)
