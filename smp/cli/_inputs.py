@@ -54,6 +54,8 @@ _FILES_OF_OTHER_TOOLS: Final = frozenset(
 )
 _GROUPS_OF_OTHER_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "skaffold"})
 
+_NULL: Final = b"null\n"
+
 # What every object has, in YAML and in JSON.
 _OBJECT: Final = re.compile(rb"apiVersion|kind")
 # What a document may have before its content.
@@ -159,16 +161,15 @@ class Inputs:
         for path in paths:
             files = self.files(path)
             for file in files:
+                data = self.data(file)
                 try:
                     documents += read(
-                        self.data(file),
-                        source=name_of(file),
-                        max_bytes=self.max_bytes,
+                        data, source=name_of(file), max_bytes=self.max_bytes
                     )
                 except DocumentError as error:
                     # A file in a directory may be empty; one that is named may not.
                     if error.code != "empty-document" or files == [path]:
-                        raise
+                        raise _explained(error, data) from None
                     self.skipped.append((Document(None, file, 1), error.problem))
         return documents
 
@@ -209,11 +210,14 @@ class Inputs:
         """Tell whether a directory has only files without content, of kubectl diff.
 
         It writes an empty file for an object that is to be created or removed (Go:
-        k8s.io/kubectl, pkg/cmd/diff, DiffVersion.Print).
+        k8s.io/kubectl, pkg/cmd/diff, DiffVersion.Print), and ``null`` for a Secret.
         """
         files = self.files(path)
+        # No pipe is opened a second time.
         return files != [path] and all(
-            os.path.getsize(file) == 0 and not has_suffix(file)  # noqa: PTH202  # as below
+            not has_suffix(file)
+            and os.path.getsize(file) <= len(_NULL)  # noqa: PTH202  # as below
+            and self.data(file) in {b"", _NULL}
             for file in files
         )
 

@@ -24,6 +24,7 @@ from smp.values import ABSENT, JSON, JSONObject, as_object, same
 
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
+_REFUSED: Final = "kubectl apply would refuse this"
 
 
 _ACTIONS: Final = {
@@ -221,7 +222,12 @@ def created_outcome(
     )
     decoded = _decoded(created.object, None, schema, settings, masks)
     warnings = [str(warning) for warning in created.warnings]
-    warnings += decoded.faults
+    faults = list(decoded.faults)
+    metadata = as_object(new.get("metadata"))
+    # The words are those of kubectl, which looks for the live object by its name.
+    if not metadata.get("name") and not metadata.get("generateName"):
+        faults.append(f"resource name may not be empty ({_REFUSED})")
+    warnings += faults
     warnings += [f"{violation} ({_REJECTED})" for violation in created.violations]
     return ObjectOutcome(
         identity=entry.identity,
@@ -232,7 +238,7 @@ def created_outcome(
         patch=new,
         notes=tuple(_changes(created.changes, settings)),
         warnings=tuple(warnings),
-        is_faulty=bool(created.violations or decoded.faults),
+        is_faulty=bool(created.violations or faults),
     )
 
 

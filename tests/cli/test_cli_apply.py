@@ -307,3 +307,13 @@ def test_an_object_to_be_created_is_validated() -> None:
     ran = run("apply", "-f", "union.yaml")
     assert ran.exit_code == 2
     assert "the configuration contradicts itself" in ran.stderr
+
+
+def test_an_object_without_a_name_is_one_that_kubectl_refuses() -> None:
+    nameless = "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"
+    Path("nameless.yaml").write_text(nameless)
+    Path("generated.yaml").write_text(nameless.replace("{}", "{generateName: a-}"))
+    ran = run("apply", "-f", "nameless.yaml", "--strict")
+    assert ran.exit_code == 1
+    assert "v1 ConfigMap: resource name may not be empty" in ran.stderr
+    assert run("apply", "-f", "generated.yaml", "--strict").exit_code == 0

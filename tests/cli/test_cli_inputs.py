@@ -210,3 +210,11 @@ def test_control_characters_are_escaped() -> None:
     assert "\x1b" not in run("diff", "old.yaml", "odd.yaml", "-o", "report").output
     assert "\x1b" not in run("diff", "unknown.yaml", "odd.yaml").output
     assert "\x1b" not in run("apply", "-f", "unknown.yaml").output
+
+
+def test_a_template_among_the_definitions_is_called_one() -> None:
+    Path("crd.yaml").write_text("{{- if .Values.install }}\nkind: X\n{{- end }}\n")
+    ran = run("apply", "-f", "new.yaml", "--crd", "crd.yaml")
+    assert ran.exit_code == 2
+    assert "crd.yaml:1:2" in ran.stderr
+    assert "render it first" in ran.stderr

@@ -68,6 +68,19 @@ def test_kubectl_diff_with_a_new_object_alone(kubectl: Kubectl) -> None:
     assert printed.startswith("v1 ConfigMap default/new: to be created\n")
 
 
+def test_kubectl_diff_with_a_new_secret_alone(kubectl: Kubectl) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "new"},
+        "stringData": {"password": "a-word"},
+    }
+    code, printed, _errors = diff(kubectl, "-o report", secret)
+    assert code == 1
+    assert printed.startswith("v1 Secret default/new: to be created\n")
+    assert "a-word" not in printed
+
+
 def test_the_paths_to_ignore_come_from_a_file(
     kubectl: Kubectl, directory: Path
 ) -> None:
