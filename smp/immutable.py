@@ -86,7 +86,7 @@ def immutable_fields() -> _Table:
 
 
 class _Compiled:
-    """A rule with its paths taken to pieces."""
+    """A rule with its paths split into steps."""
 
     __slots__ = ("allowed", "once", "rule", "steps")
 
@@ -99,7 +99,7 @@ class _Compiled:
         self.once = [path.split(".") for path in rule.once]
 
     def holds(self, old: JSONObject) -> bool:
-        """Tell whether the rule is one for the old object as it is."""
+        """Tell whether the old object meets ``when`` and ``unless``."""
         for path, value in self.rule.when.items():
             if not same(_at(old, path.split(".")), value):
                 return False
@@ -123,10 +123,10 @@ def rules_by_kind() -> Mapping[tuple[str, str], tuple[_Compiled, ...]]:
     by_kind: dict[tuple[str, str], tuple[_Compiled, ...]] = {}
     for rule in immutable_fields().rules:
         compiled = _Compiled(rule)
-        for each in rule.kinds:
-            api_version, _, kind = each.partition(" ")
-            known = by_kind.get((api_version, kind), ())
-            by_kind[api_version, kind] = (*known, compiled)
+        for api_version_and_kind in rule.kinds:
+            api_version, _, kind = api_version_and_kind.partition(" ")
+            earlier = by_kind.get((api_version, kind), ())
+            by_kind[api_version, kind] = (*earlier, compiled)
     return by_kind
 
 
@@ -262,7 +262,7 @@ def _object_changed(
 
 
 def _is_empty(value: JSON | Absent) -> bool:
-    """Tell whether a value is absent, null, or empty, which Go does not tell apart."""
+    """Tell whether a value is absent, null or empty, which are equal in Go."""
     if isinstance(value, Absent) or value is None:
         return True
     return isinstance(value, (str, dict, list)) and not value
@@ -330,11 +330,13 @@ def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     for toleration in before:
         key = as_text(as_object(toleration).get("key"))
         if key in _ADDED_TOLERATIONS:
-            others = [as_object(each) for each in after]
-            keys = [e.get("key") for e in others if e.get("effect") in _EVICTING]
+            others = [as_object(other) for other in after]
+            keys = [
+                other.get("key") for other in others if other.get("effect") in _EVICTING
+            ]
             if key not in keys and None not in keys:
                 continue
-        if all(_changed(toleration, each, "", seconds) for each in after):
+        if all(_changed(toleration, other, "", seconds) for other in after):
             path = Path(("spec", "tolerations"))
             message = (
                 "Forbidden: existing toleration can not be modified except its"

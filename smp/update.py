@@ -109,15 +109,19 @@ def updated(
     raise_problems(normalization.problems)
     obj = as_object(result)
     if normalization.changes:
-        # What was found may have been cleared since: the normalized object counts.
+        # A member with a violation may have been cleared: the normalized object counts.
         validation = ValidationRule(ratchet=ratchet)
         enums = EnumRule(ratchet=ratchet)
         plan = plan_of(schema.types, _VALIDATION[profile])
         walk = Walk(plan, [validation, enums], whole=not ratchet)
         walk.run(before, obj, type_)
     # A discriminator may have an enum of its own: a server refuses its value once.
-    known = [(each.code, each.path) for each in validation.violations]
-    others = [each for each in enums.violations if (each.code, each.path) not in known]
+    refused = [(violation.code, violation.path) for violation in validation.violations]
+    others = [
+        violation
+        for violation in enums.violations
+        if (violation.code, violation.path) not in refused
+    ]
     return Update(
         obj,
         tuple(normalization.changes),

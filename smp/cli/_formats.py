@@ -123,7 +123,7 @@ _OPERATIONS: Final = Format(lambda outcome: dump_json(outcome.operations) + "\n"
 
 
 def _yaml_patch(outcome: ObjectOutcome) -> str:
-    # Only a comment says whose patch it is, so an empty one would be noise.
+    # The text of an empty patch would be {}, with a comment that names the object.
     if not outcome.differs:
         return ""
     suffix = ""

@@ -32,7 +32,7 @@ def renamed_entries(
     for side, entries in enumerate((removed, new)):
         for entry in entries:
             identity = entry.identity
-            # A server makes a new name each time, so it says nothing.
+            # generateName: a server makes a new name each time, so it was not renamed.
             if identity.is_generated:
                 continue
             groups[identity.group_kind, identity.namespace][side].append(entry)
@@ -57,7 +57,7 @@ def _leaves(entries: Iterable[Entry], inputs: Inputs) -> dict[int, Leaves]:
         with suppress(Failure):
             value = inputs.load(entry).value
             # The kind and the namespace are the same; of the metadata, the labels and
-            # annotations tell objects apart.
+            # annotations are compared, as the name is another one.
             metadata = as_object(value.get("metadata"))
             compared = {
                 name: member

@@ -79,18 +79,18 @@ class Descriptions:
         followed: set[str] = set()
         schemas = tuple(self._all_of(own, followed))
         default: JSON | Absent = ABSENT
-        for each in reversed(schemas):
-            default = each.get("default", default)
+        for branch in reversed(schemas):
+            default = branch.get("default", default)
 
         # The description of a list is that of its elements, and so for a map.
-        texts = [each.get("description") for each in schemas if each is not own]
+        texts = [branch.get("description") for branch in schemas if branch is not own]
         inner = [*schemas]
         while inner:
             inner = [
                 *self._inner(inner, "items", followed),
                 *self._inner(inner, "additionalProperties", followed),
             ]
-            texts += [each.get("description") for each in inner]
+            texts += [schema.get("description") for schema in inner]
         return Description(
             text=as_text(own.get("description")),
             type_text="\n\n".join(as_text(text) for text in texts if text),

@@ -475,7 +475,7 @@ class Rule:
     """A question that is asked along a value and its type; see the events' methods.
 
     A rule is made for one walk and holds what it found. ``facts`` are those of its
-    interest for the type of the place. A rule with a ``leave`` of its own says so by
+    interest for the type of the place. A rule with a ``leave`` of its own sets
     ``leaves``.
     """
 

@@ -214,15 +214,17 @@ def _together(patches: list[JSONObject], type_: Type, levels: int) -> JSONObject
         for name, value in patch.items():
             values.setdefault(name, []).append(value)
     together: JSONObject = {}
-    for name, given in values.items():
+    for name, field_values in values.items():
         field = type_.field(name)
-        together[name] = given[-1]
+        together[name] = field_values[-1]
         if name == RETAIN_KEYS:
             # Each of the patches clears what it does not list.
-            times = Counter(key for listed in given for key in _names(listed))
-            together[name] = [key for key in times if times[key] == len(given)]
+            times: Counter[str] = Counter()
+            for listed in field_values:
+                times.update(_names(listed))
+            together[name] = [key for key in times if times[key] == len(field_values)]
         elif field is not None and not field.replaces:
-            together[name] = _together_as(given, field, levels - 1)
+            together[name] = _together_as(field_values, field, levels - 1)
     return together
 
 

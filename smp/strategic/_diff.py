@@ -418,8 +418,8 @@ class Diff:
             # An element that was removed is not deleted where another has its key.
             self.deletes = True
         if self._only_unmet and (repeats or len(set(keys)) < len(keys)):
-            # What holds is not a matter of how Go pairs elements. An API server tells
-            # elements of one merge key apart by their map keys.
+            # How Go pairs elements decides what is sent, not what was achieved. An API
+            # server identifies elements of one merge key by their map keys.
             identities = identities_of(modified, field)
             paired_base, removed, _ = aligned(
                 base, identities_of(base, field), identities

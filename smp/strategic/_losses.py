@@ -1,9 +1,9 @@
 """What an apply loses because a patch merge key stands for several elements.
 
 A patch identifies the elements of a merge list by the patch merge key alone. An API
-server tells some of them apart by more, such as the ports 53/TCP and 53/UDP. A patch
-for one then changes or deletes another. kubectl does just that, so the patch stays as
-it is; this module finds what it costs.
+server identifies some of them by more map keys, such as the ports 53/TCP and 53/UDP. A
+patch for one then changes or deletes another. kubectl sends that patch, so it stays as
+it is; this module finds what is lost by it.
 
 Lost is what live has, what neither the last-applied nor the modified configuration has,
 and what the result does not have any more. Only elements are looked at whose merge key
@@ -171,14 +171,14 @@ def _of_element(
 def _by_identity(elements: JSONArray, field: Field) -> _Elements:
     """Map what identifies an element to its merge key and the element.
 
-    Elements that nothing tells apart are numbered.
+    Elements of the same merge key and map keys are numbered.
     """
     identities = numbered(identities_of(elements, field))
     keys = keys_of(elements, field.merge_key)
-    found: _Elements = {}
+    by_identity: _Elements = {}
     for identity, key, element in zip(identities, keys, elements):
-        found[identity] = (key, as_object(element))
-    return found
+        by_identity[identity] = (key, as_object(element))
+    return by_identity
 
 
 def _lost_fields(sides: _Sides, type_: Type, prefix: str) -> list[str]:

@@ -47,7 +47,7 @@ class DefaultsRule(Rule):
 
     def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
         """Look at the unions of an object."""
-        # An object that a default added as a whole is as its author wants it.
+        # An object that a default added as a whole stays as the schema has it.
         if isinstance(facts, DefaultedUnions) and isinstance(place.old, dict):
             for union in facts.unions:
                 value = _without_unchosen(union, place.old, as_object(value))
@@ -55,22 +55,22 @@ class DefaultsRule(Rule):
 
 
 def _without_unchosen(
-    facts: UnionFacts, given: JSONObject, defaulted: JSONObject
+    facts: UnionFacts, undefaulted: JSONObject, defaulted: JSONObject
 ) -> JSONObject:
     union, profile = facts.union, facts.profile
-    members_given = facts.members_set(given)
+    members_before = facts.members_set(undefaulted)
     value = discriminator_value(union, profile, defaulted)
     meaning = choice(union, value, profile)
     chosen = selected(union, value, profile)
     unchosen: list[str] = []
     for name in facts.members_set(defaulted):
-        if name in members_given:
+        if name in members_before:
             continue
         if meaning in (Choice.MEMBER, Choice.EMPTY, Choice.NONE):
             if chosen is None or chosen.name != name:
                 unchosen.append(name)
-        elif members_given:
-            # No discriminator tells, but another member was given.
+        elif members_before:
+            # Nothing is selected; the object had another member before its defaults.
             unchosen.append(name)
     if not unchosen:
         return defaulted

@@ -48,7 +48,7 @@ class PatchIntent:
     def sets(self, name: str) -> bool:
         """Tell whether the patch gives a field a value.
 
-        A name in ``$retainKeys`` is no wish: kubectl lists every field of its object
+        A name in ``$retainKeys`` gives none: kubectl lists every field of its object
         there, also those that it did not change (Go: strategicpatch.diffMaps).
         """
         return self.object.fields.get(name) is not None

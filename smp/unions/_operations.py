@@ -152,20 +152,22 @@ def _violations(
     return tuple(rule.violations)
 
 
-@over_json("the object", "given", "defaulted")
+@over_json("the object", "undefaulted", "defaulted")
 def without_unchosen_defaults(
-    given: JSONObject, defaulted: JSONObject, schema: Schema, *, profile: str
+    undefaulted: JSONObject, defaulted: JSONObject, schema: Schema, *, profile: str
 ) -> JSONObject:
-    """Return a defaulted object without the members that defaults added to a choice.
+    """Return a defaulted object without defaulted members beside the selected one.
 
-    ``given`` is the object before its defaults were added. A profile that clears
+    ``undefaulted`` is the object before its defaults were added. A profile that clears
     nothing leaves them where they are.
     """
-    if given is defaulted or not profile_named(profile).rules:
+    if undefaulted is defaulted or not profile_named(profile).rules:
         return defaulted
     _require_object(defaulted)
     plan = plan_of(schema.types, _DEFAULTS[profile])
-    return as_object(Walk(plan, [DefaultsRule()]).run(given, defaulted, schema.type))
+    return as_object(
+        Walk(plan, [DefaultsRule()]).run(undefaulted, defaulted, schema.type)
+    )
 
 
 def acts_unasked(schema: Schema, profile: str) -> bool:

@@ -155,7 +155,7 @@ LISTED: JSONObject = {"$retainKeys": ["rollingUpdate", "type"], "type": "Recreat
 
 
 @pytest.mark.parametrize("on_conflict", ["clear", "error"])
-def test_a_name_in_retain_keys_is_no_wish(on_conflict: OnConflict) -> None:
+def test_a_name_in_retain_keys_gives_no_field_a_value(on_conflict: OnConflict) -> None:
     # What `kubectl edit` sends, and `kubectl apply` of a manifest with a member that
     # the new type excludes. A PUT of the same object leads to the same.
     options = Options(on_conflict=on_conflict)

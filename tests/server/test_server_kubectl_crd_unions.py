@@ -92,7 +92,7 @@ def test_the_steps_to_know_that_unions_work(
     error = apply_error(client, thing(type="A"))
     assert "spec.a: Required value: must be specified when `type` is 'A'" in error
 
-    # The discriminator is switched: the former member is cleared, whoever sends it.
+    # A client switches the discriminator: the former member is cleared.
     client.apply(thing(type="A", a={"x": 1}))
     merge_patch(client, "thing", "t", {"spec": {"type": "B", "b": {"x": 2}}})
     assert live(server) == {"type": "B", "b": {"x": 2}}

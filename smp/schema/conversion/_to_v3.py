@@ -1,6 +1,6 @@
 """From OpenAPI v2 to v3, as Go's openapiconv does.
 
-What openapiconv drops silently is kept here where v3 has a place for it, and
+What openapiconv drops without an error is kept here where v3 has a place for it, and
 listed as lost where it has none.
 """
 

@@ -115,4 +115,4 @@ def _in_either(left: Allowed, right: Allowed) -> Allowed:
 
 
 def _has(values: JSONArray, value: JSON) -> bool:
-    return any(same(value, each) for each in values)
+    return any(same(value, listed) for listed in values)

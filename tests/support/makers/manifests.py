@@ -988,7 +988,7 @@ class ManifestMaker:
         self._name = name
 
     def manifest(self) -> JSONObject:
-        """Make a manifest as somebody would write it the first time."""
+        """Make a manifest as a user would write it the first time."""
         about = KINDS[self.kind]
         result: JSONObject = {
             "apiVersion": about.api_version,

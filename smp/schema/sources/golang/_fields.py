@@ -178,7 +178,7 @@ class FieldReader:
         # Go writes the empty string for an unset field, whatever the enum has.
         if not same(value, zero):
             for wrong, enum in _outside(value, schema):
-                hint = "one of " + ", ".join(json.dumps(each) for each in enum)
+                hint = "one of " + ", ".join(json.dumps(allowed) for allowed in enum)
                 problem = f"the default {json.dumps(wrong)} is not a value of the enum"
                 self._problems.misuse(at, marker, problem, hint)
         return value
@@ -257,7 +257,7 @@ class FieldReader:
 def _outside(value: JSON, schema: JSONObject) -> Iterator[tuple[JSON, list[JSON]]]:
     """Yield the values in a default that their enum does not have, with the enum."""
     enum = as_list(schema.get("enum"))
-    known = not enum or any(same(value, each) for each in enum)
+    known = not enum or any(same(value, allowed) for allowed in enum)
     # A default of null is none.
     if not known and value is not None:
         yield value, enum

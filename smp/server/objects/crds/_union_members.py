@@ -43,7 +43,7 @@ class Members:
     """The members of a union that are well-formed; ``problems`` has the others."""
 
     def __init__(self, published: JSON, shape: str, path: Path) -> None:
-        self.found: list[Member] = []
+        self.well_formed: list[Member] = []
         self.problems: list[Violation] = []
         expected = "array" if shape == _LISTED else "object"
         if type_name(published) != expected:
@@ -54,7 +54,7 @@ class Members:
             name = self._text(facets, "fieldName", at)
             value = self._text(facets, "discriminatorValue", at, default=name)
             at_value = at / "discriminatorValue"
-            self.found.append(Member(name, at / "fieldName", value, at_value))
+            self.well_formed.append(Member(name, at / "fieldName", value, at_value))
         for key, facets in as_object(published).items():
             at = path / Key(key)
             # KEP-1027: {VALUE: {"name": FIELD, "optional": BOOL} | null}, where null
@@ -62,19 +62,19 @@ class Members:
             if shape == BY_VALUE and facets is not None:
                 name = self._text(facets, "name", at)
                 self.problems += _flag_problems(facets, ("optional",), at)
-                self.found.append(Member(name, at / "name", key, at))
+                self.well_formed.append(Member(name, at / "name", key, at))
             elif shape != BY_VALUE and isinstance(facets, str):
-                self.found.append(Member(key, at, facets, at))
+                self.well_formed.append(Member(key, at, facets, at))
             elif shape != BY_VALUE:
                 # An object with the value beside the name of the field.
                 facet = "value" if shape == _MEMBERS else "discriminatorValue"
                 value = self._text(facets, facet, at, default=key)
                 flags = ("optional", "empty_is_unset")
                 self.problems += _flag_problems(facets, flags, at)
-                self.found.append(Member(key, at, value, at / facet))
+                self.well_formed.append(Member(key, at, value, at / facet))
         # A name that is missing is a problem already.
-        self.found = [member for member in self.found if member.name]
-        if not self.found and not self.problems:
+        self.well_formed = [member for member in self.well_formed if member.name]
+        if not self.well_formed and not self.problems:
             self.problems.append(required(path, "must name at least one field"))
 
     def _text(

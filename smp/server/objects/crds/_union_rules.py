@@ -178,7 +178,7 @@ class _ObjectCheck:
             self.problems.append(required(path / "discriminator", problem))
         members = Members(union[shape], shape, path / shape)
         self.problems += members.problems
-        self._check_members(members.found, discriminator)
+        self._check_members(members.well_formed, discriminator)
         self.problems += facet_problems(union, path)
         # fieldMembers has all values. Against an enum alone, the default was checked
         # with the schema.
