@@ -11,6 +11,7 @@ from collections import Counter
 import smp
 from smp.managed_fields import FieldSet, fieldset_of
 from smp.paths import Path
+from smp.values import JSONObject
 from tests.record.field_sets import (
     ALGEBRA,
     APPLIED,
@@ -82,3 +83,21 @@ def test_a_configuration_has_the_fields_that_an_api_server_stored_for_it() -> No
         kinds[kind] += 1
     assert len(kinds) >= 20
     assert kinds.total() >= 500
+
+
+def test_a_map_key_that_is_absent_has_its_default() -> None:
+    """A kube-apiserver 1.36.3 stored these path elements for such a Pod."""
+    pod: JSONObject = {
+        "spec": {
+            "containers": [{"name": "a", "ports": [{"containerPort": 80}]}],
+            "imagePullSecrets": [{}],
+        }
+    }
+    fields = fieldset_of(pod, smp.kubernetes().schema("v1", "Pod"))
+    assert [str(path) for path in fields.paths()] == [
+        "spec.containers[name=a]",
+        "spec.containers[name=a].name",
+        "spec.containers[name=a].ports[containerPort=80,protocol=TCP]",
+        "spec.containers[name=a].ports[containerPort=80,protocol=TCP].containerPort",
+        "spec.imagePullSecrets[name=]",
+    ]
