@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import click
@@ -9,6 +10,7 @@ import msgspec
 
 from smp.cli._errors import concerning
 from smp.cli._formats import patch_format
+from smp.cli._identity import Key
 from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Pairing
@@ -132,7 +134,12 @@ def command(
     if is_three_way:
         inputs.skip(originals.unpaired(), "only in ORIGINAL")
     else:
-        rows = _with_removed(rows, originals.unpaired(), inputs, settings)
+        first_places = {
+            (entry.identity.key, entry.identity.namespace): entry.place
+            for entry in reversed(original_entries)
+        }
+        removed = originals.unpaired()
+        rows = _with_removed(rows, removed, first_places, inputs, settings)
     inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
     output = patch_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
@@ -141,9 +148,16 @@ def command(
 
 
 def _with_removed(
-    rows: list[Row], removed: list[Entry], inputs: Inputs, settings: Settings
+    rows: list[Row],
+    removed: list[Entry],
+    first_places: Mapping[tuple[Key, str], str],
+    inputs: Inputs,
+    settings: Settings,
 ) -> list[Row]:
-    """Add the objects that are removed, or pair them with those that they are now."""
+    """Add the objects that are removed, or pair them with those that they are now.
+
+    ``first_places`` says where each object of ORIGINAL is for the first time.
+    """
     renamed: dict[int, Entry] = {}
     # A patch cannot rename an object.
     if settings.is_for_a_reader and not settings.quiet:
@@ -158,11 +172,14 @@ def _with_removed(
             partners = (former, *row.partners[1:])
             result.append(Row(row.entry, partners, notes=row.notes, is_renamed=True))
     former_numbers = {entry.number for entry in renamed.values()}
-    result += [
-        Row(entry, is_removed=True)
-        for entry in removed
-        if entry.number not in former_numbers
-    ]
+    for entry in removed:
+        if entry.number in former_numbers:
+            continue
+        notes: tuple[str, ...] = ()
+        if entry.occurrence and not entry.identity.is_generated:
+            first = first_places[entry.identity.key, entry.identity.namespace]
+            notes = (f"the same object is also in {first}",)
+        result.append(Row(entry, notes=notes, is_removed=True))
     return result
 
 
@@ -182,7 +199,8 @@ def _outcome(
         masks = Masks({"original": obj.value}, show_secrets=settings.show_secrets)
         with concerning(obj.document, obj.label):
             schema, note = selection.schemas.of_any(obj)
-        return removed_outcome(row.entry, masks.mask(obj.value), schema)
+        outcome = removed_outcome(row.entry, masks.mask(obj.value), schema)
+        return outcome.with_faults(row.notes)
     obj, original_object, live_object = load_row(row, inputs)
     if not selection.has_labels(obj):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -173,6 +174,15 @@ def test_two_documents_of_one_object_are_two_objects_with_a_warning() -> None:
     assert (ran.exit_code, len(values(ran.stdout))) == (0, 2)
     assert "the same object is also in twice.yaml:1" in ran.stderr
     assert run("apply", "-f", "twice.yaml", "--strict").exit_code == 1
+
+
+def test_a_second_document_that_is_removed_has_the_warning_too() -> None:
+    Path("twice.yaml").write_text(config_map(x="1") + config_map(x="2"))
+    Path("once.yaml").write_text(config_map(x="1"))
+    ran = run("diff", "twice.yaml", "once.yaml", "-o", "json")
+    _unchanged, removed = json.loads(ran.stdout)
+    assert removed["action"] == "removed"
+    assert removed["warnings"] == ["the same object is also in twice.yaml:1"]
 
 
 def test_a_template_is_named_as_such() -> None:
