@@ -23,7 +23,7 @@ from smp.cli._outcomes import ObjectOutcome, unknown_field_messages
 from smp.cli._run import Row, Work, run
 from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
-from smp.errors import PatchError, SmpError
+from smp.errors import PatchError, SmpError, UnknownKindError
 from smp.schema.model import ANY, Type
 from smp.strategic import apply_patch
 from smp.values import JSON, type_name
@@ -122,6 +122,8 @@ def _outcome(
     except PatchError as error:
         raise Failure(error, patch, label) from None
     except SmpError as error:
+        if isinstance(error, UnknownKindError) and not error.advice:
+            error.advice = "--type merge patches objects of every kind"
         raise Failure(error, target, label) from None
 
     before, after = target.value, patched.value

@@ -88,3 +88,14 @@ def test_the_error_for_an_invalid_patch_has_its_place() -> None:
     assert "path not found in the document\n  path:   stringData.none\n" in ran.stderr
     assert "-word" not in ran.stderr
     assert "is an object, not array" in run("patch", "live.yaml", "-p", "[1]").stderr
+
+
+def test_the_type_for_an_unknown_kind_is_advised() -> None:
+    custom = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\n"
+    Path("custom.yaml").write_text(custom)
+    ran = run("patch", "custom.yaml", "-p", '{"a": 1}')
+    assert ran.exit_code == 2
+    assert "hint:   --type merge patches objects of every kind\n" in ran.stderr
+    assert (
+        run("patch", "custom.yaml", "-p", '{"a": 1}', "--type", "merge").exit_code == 0
+    )
