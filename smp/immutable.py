@@ -230,13 +230,13 @@ def _changed(
     if same(old, new) or (_is_empty(old) and _is_empty(new)):
         return False
     if _is_empty(old) or _is_empty(new):
-        given = new if _is_empty(old) else old
+        present = new if _is_empty(old) else old
         defaults = immutable_fields().defaults.get(name)
         if defaults is not None:
             # What is left out has the default, which a zero is not.
-            return not any(same(given, value) for value in defaults)
+            return not any(same(present, value) for value in defaults)
         # Go prints no zero for a value with omitempty.
-        return not (isinstance(given, (bool, int)) and not given)
+        return not (isinstance(present, (bool, int)) and not present)
     amount = _amount(old) if is_quantity else None
     return amount is None or amount != _amount(new)
 

@@ -86,7 +86,7 @@ class Selection:
         for name in names:
             named = [resource for resource in resources if resource.is_called(name)]
             if not named:
-                # It words the error.
+                # It raises the error for a name that no kind has.
                 find_kind(name, self.schemas.catalog, custom)
             self._kinds |= {(resource.group, resource.kind) for resource in named}
 

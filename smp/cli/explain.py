@@ -400,7 +400,7 @@ def _sentence(union: UnionGroup) -> str:
 
 
 def _text(value: JSON) -> str:
-    """Write a fact; it is empty for one that says nothing."""
+    """Write a fact; null and false are left out as the empty text."""
     if value is None or value is False:
         return ""
     if value is True:

@@ -128,7 +128,7 @@ def _yaml_chunks(
             end = separator.start()
             if _NO_CONTENT.match(buffer, start, end):
                 continue
-            # kubectl's reader hands on whole lines.
+            # Go: apimachinery util/yaml, LineReader, which returns whole lines.
             data = bytes(memoryview(buffer)[start:end])
             yield from _items_of_yaml(Chunk(data, source, line, offset + start))
             line += data.count(b"\n")

@@ -52,7 +52,7 @@ def read(
 def parse(chunk: Chunk) -> list[Document]:
     """Read the documents of a part of a text; see ``read``. Raises DocumentError."""
     text = Text(chunk.data, chunk.source, chunk.line)
-    # kubectl's reader hands on whole lines, so that the last one has an end as well
+    # kubectl's reader returns whole lines, so that the last one has an end as well
     # (Go: apimachinery util/yaml, LineReader).
     if not text.data.endswith(b"\n"):
         text.data += b"\n"

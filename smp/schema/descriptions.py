@@ -152,7 +152,7 @@ def _readable(schema: JSONObject) -> JSONObject:
             kept[keyword] = schema[keyword]
     # The generator of the documents writes the zero value of a Go type as the default
     # of a field that is always encoded (kube-openapi, generators.mustEnforceDefault).
-    # It tells a reader nothing.
+    # Such a default is left out.
     if schema.get("default") not in (None, "", 0, {}):
         kept["default"] = schema["default"]
     for keyword in ("items", "additionalProperties"):

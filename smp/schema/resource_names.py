@@ -93,10 +93,12 @@ def find_kind(
     name, _, rest = text.partition(".")
     found = [resource for resource in known if name.lower() in resource.names]
     if not found and api_version:
-        # The catalog words the error: it knows other versions that have the kind.
+        # The catalog raises an error that names other versions with the kind.
         catalog.schema(api_version, name)
     if not found:
-        names = {name for resource in known for name in resource.names}
+        names: set[str] = set()
+        for resource in known:
+            names |= resource.names
         # Every group has kinds such as DeleteOptions, and a list for each kind.
         kinds = {resource.kind for resource in known}
         plurals = [

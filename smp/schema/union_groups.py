@@ -319,10 +319,13 @@ def _contradictions(groups: tuple[UnionGroup, ...]) -> Iterator[str]:
     # without discriminators may share a field, which then excludes the others of both
     # (NetworkPolicyPeer: ipBlock excludes podSelector and namespaceSelector, which do
     # not exclude each other).
-    selected = {
-        name for group in groups if group.discriminator for name in group.fields
-    }
-    in_groups = [name for group in groups for name in dict.fromkeys(group.fields)]
+    selected: set[str] = set()
+    in_groups: list[str] = []
+    for group in groups:
+        if group.discriminator:
+            selected.update(group.fields)
+        # A field that one union names twice is another problem.
+        in_groups += dict.fromkeys(group.fields)
     for name in _duplicates(in_groups):
         if name and name in selected:
             yield f"{name!r} belongs to two unions"

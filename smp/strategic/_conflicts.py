@@ -240,7 +240,10 @@ def _together_as(values: JSONArray, field: Field, levels: int) -> JSON:
         # An object after a null has nothing of the live one.
         return {MARKER: REPLACE, **together} if start else together
     if isinstance(last, list) and field.merges:
-        return [element for value in values[start:] for element in as_list(value)]
+        elements: JSONArray = []
+        for value in values[start:]:
+            elements += as_list(value)
+        return elements
     return last
 
 

@@ -594,7 +594,7 @@ class Diff:
             self.deletes = True
         if self._only_unmet and removed:
             still_there = {scalar_key(value) for value in _surplus(live, modified)}
-            removed = {k: v for k, v in removed.items() if k in still_there}
+            removed = {key: removed[key] for key in removed if key in still_there}
         # Go: "generate the setElementOrder list when there are content changes or order
         # changes"; of the lists as they are written (docs/deviations.md, 10).
         order: JSONArray = []

@@ -101,7 +101,9 @@ class UnionReader:
         unions_of_part = [
             (part, self._unions(part.struct, profile)) for part in struct.inlined
         ]
-        inlined = [union for _, unions in unions_of_part for union in unions]
+        inlined: list[GoUnion] = []
+        for _, unions in unions_of_part:
+            inlined += unions
         # KEP-1027, draft: next to other unions, members must name their discriminator.
         if len(inlined) + len(of_fields) > 1:
             for part, unions in unions_of_part:
