@@ -84,18 +84,18 @@ def _invalid(problem: str) -> SmpError:
 def owners_of(obj: JSONObject, path: Path) -> tuple[Owner, ...]:
     """Return the owners of the field at a path.
 
-    Where nobody owns the path itself, these are the owners of the nearest value above
-    it that is owned as a whole: an atomic list, map or struct. Raises what ``owners``
-    raises.
+    Where no manager owns the path itself, these are the owners of the nearest value
+    above it that is owned as a whole: an atomic list, map or struct. Raises what
+    ``owners`` raises.
     """
-    everyone = owners(obj)
-    found = tuple(owner for owner in everyone if owner.fields.has(path))
+    all_owners = owners(obj)
+    found = tuple(owner for owner in all_owners if owner.fields.has(path))
     above = path
     while not found and above.steps:
         above = Path(above.steps[:-1])
         found = tuple(
             owner
-            for owner in everyone
+            for owner in all_owners
             if owner.fields.has(above) and not owner.fields.at(above)
         )
     return found
@@ -138,14 +138,14 @@ def rename(obj: JSONObject, old: str, new: str) -> JSONObject:
     two become one, with the later time. The object itself is returned where the old
     manager owns nothing. Raises what ``owners`` raises.
     """
-    everyone = owners(obj)
-    if old == new or all(owner.manager != old for owner in everyone):
+    all_owners = owners(obj)
+    if old == new or all(owner.manager != old for owner in all_owners):
         return obj
     metadata = as_object(obj.get("metadata"))
     places: dict[tuple[str, str, str, str], int] = {}
     merged: list[FieldSet] = []
     entries: JSONArray = []
-    pairs = zip(everyone, as_list(metadata.get("managedFields")), strict=True)
+    pairs = zip(all_owners, as_list(metadata.get("managedFields")), strict=True)
     for owner, original in pairs:
         manager = new if owner.manager == old else owner.manager
         identity = (manager, owner.operation, owner.api_version, owner.subresource)

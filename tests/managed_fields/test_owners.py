@@ -122,7 +122,7 @@ def test_a_manager_that_applied_nothing_gets_the_identity() -> None:
         "kind": "Pod",
         "metadata": {"name": "web", "namespace": "shop"},
     }
-    assert managed_fields.extract(LIVE, POD, "nobody") == identity
+    assert managed_fields.extract(LIVE, POD, "kubelet-2") == identity
     # What was written by an update was not applied.
     assert managed_fields.extract(LIVE, POD, "kubelet", "status") == identity
 
@@ -145,7 +145,7 @@ def test_a_new_name_leaves_the_rest_of_the_entry() -> None:
         "node",
     ]
     assert managed_fields.rename(renamed, "node", "kubelet") == LIVE
-    assert managed_fields.rename(LIVE, "nobody", "node") is LIVE
+    assert managed_fields.rename(LIVE, "kubelet-2", "node") is LIVE
 
 
 def test_entries_of_other_operations_stay_apart() -> None:
