@@ -19,7 +19,8 @@ from smp.values import JSON, JSONObject, as_object, same
 SecretEntry: TypeAlias = tuple[str, str]
 
 _MASK: Final = "***"
-_SECTIONS: Final = ("data", "stringData")
+# All other fields of a Secret are masked, misspelled ones such as ``stringdata`` too.
+_SHOWN: Final = frozenset({"apiVersion", "immutable", "kind", "metadata", "type"})
 
 # The annotation holds the values of the section as text.
 _ANNOTATION: Final[SecretEntry] = ("metadata.annotations", LAST_APPLIED)
@@ -99,8 +100,9 @@ def _confidential(secret: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
     values: list[tuple[SecretEntry, JSON]] = [
         (_ANNOTATION, annotations_of(secret).get(LAST_APPLIED))
     ]
-    for section in _SECTIONS:
-        content = secret.get(section)
+    for section, content in secret.items():
+        if section in _SHOWN:
+            continue
         if isinstance(content, dict):
             values += [((section, name), value) for name, value in content.items()]
         else:
@@ -114,14 +116,15 @@ def _replace(
 ) -> JSONObject:
     """Return a Secret with another value in every confidential place."""
     replaced = dict(secret)
-    for section in _SECTIONS:
-        values = secret.get(section)
+    for section, values in secret.items():
+        if section in _SHOWN:
+            continue
         if isinstance(values, dict):
             replaced[section] = {
                 name: replacement((section, name), value)
                 for name, value in values.items()
             }
-        elif section in secret:
+        else:
             replaced[section] = replacement((section, ""), values)
 
     annotations = annotations_of(secret)

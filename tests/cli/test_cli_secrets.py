@@ -86,3 +86,10 @@ def test_a_section_that_is_not_an_object_is_masked_as_a_whole() -> None:
     obj = secret(data="text")
     masks = Masks({"new": obj}, show_secrets=False)
     assert masks.mask(obj)["data"] == "***"
+
+
+def test_a_misspelled_section_is_masked() -> None:
+    Path("old.yaml").write_text(json.dumps(secret(stringdata={"a": "old-word"})))
+    Path("new.yaml").write_text(json.dumps(secret(stringdata={"a": "new-word"})))
+    for output in ("yaml", "json", "report"):
+        assert "-word" not in run("diff", "old.yaml", "new.yaml", "-o", output).output
