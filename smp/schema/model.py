@@ -185,6 +185,17 @@ class Type:
         """
         return OPAQUE if self.others is None else ANY
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        fields = self._fields
+        return Type, (fields.others, fields.declared, fields.types)
+
+    # A type never changes but for what it has linked, so it is its own copy.
+    def __copy__(self) -> Type:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Type:
+        return self
+
     def __repr__(self) -> str:
         return _representation(type(self).__name__)
 
@@ -214,6 +225,9 @@ class ScalarType(Type):
         self.enum = enum
         self.or_any = or_any
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        return ScalarType, (self.name, self.others, self.enum, self.or_any)
+
     def __repr__(self) -> str:
         return _representation("ScalarType", name=self.name, enum=self.enum)
 
@@ -222,6 +236,10 @@ class AnyType(Type):
     """Free-form JSON: objects merge by RFC 7396, lists are replaced."""
 
     __slots__ = ()
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        # The name of the only one.
+        return "ANY"
 
 
 class Field:
@@ -248,6 +266,7 @@ class Field:
         self.default: JSON | Absent = facets.get("default", ABSENT)
         # That of the type, unless the field has its own beside the reference.
         self.map_type = str(facets.get("map_type", ""))
+        self._written = document
         self._document = _type_document(facets.get("is", document))
         self._types = types
         self._type: Type | None = None
@@ -265,6 +284,17 @@ class Field:
         if isinstance(self._document, str) and self._document.startswith("#"):
             return self._document[1:]
         return ""
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        if self is ANY_FIELD:
+            return "ANY_FIELD"
+        return Field, (self.name, self._written, self._types)
+
+    def __copy__(self) -> Field:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Field:
+        return self
 
     def __repr__(self) -> str:
         return _representation(
@@ -288,6 +318,7 @@ class ObjectType(Type):
         "_published_unions",
         "_required",
         "_unions",
+        "_written",
         "embedded",
         "map_type",
         "name",
@@ -303,6 +334,7 @@ class ObjectType(Type):
         else:
             others = types.unknown
         super().__init__(others, as_object(document.get("fields")), types)
+        self._written = (name, document, types)
         self.name = name
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
@@ -339,6 +371,9 @@ class ObjectType(Type):
             if field is not None:
                 yield field
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        return ObjectType, self._written
+
     def __repr__(self) -> str:
         others = self.others
         return _representation(
@@ -360,6 +395,7 @@ class ListType(Type):
     def __init__(self, document: JSONObject, types: Types) -> None:
         super().__init__(types.unknown)
         self._items = _type_document(document["items"])
+        self._written = document
         self._types = types
         self.states_list_type = "list_type" in document
         self.list_type = str(document.get("list_type", "atomic"))
@@ -372,6 +408,9 @@ class ListType(Type):
         if self._linked is None:
             self._linked = self._types.link(self._items)
         return self._linked
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        return ListType, (self._written, self._types)
 
     def __repr__(self) -> str:
         return _representation(

@@ -23,6 +23,7 @@ from smp.cases import Failure as CaseFailure
 from smp.documents import Chunk, Document
 from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
+from smp.schema.model import ANY, ANY_FIELD, ObjectType, ScalarType
 from smp.values import JSONObject
 
 PUBLIC_MODULES: Final = ("smp", "smp.cases", "smp.documents", "smp.handler", "smp.wire")
@@ -283,3 +284,23 @@ def test_a_schema_goes_to_a_worker_process_and_results_and_errors_come_back() ->
         "a",
         "b",
     )
+
+
+@every_copy
+def test_types_and_fields_mean_the_same_in_a_copy(copied: Callable[[Any], Any]) -> None:
+    container = POD.descend("spec", "containers")
+    for type_ in (POD.type, container.type, container.type.items):
+        again = copied(type_)
+        assert repr(again) == repr(type_)
+    assert repr(copied(container)) == repr(container)
+    element = container.type.items
+    assert isinstance(element, ObjectType)
+    again = copied(element)
+    assert [field.name for field in again] == [field.name for field in element]
+    assert again.unions == element.unions
+    policy = element.field("imagePullPolicy")
+    assert policy is not None
+    assert isinstance(policy.type, ScalarType)
+    assert copied(policy.type).enum == policy.type.enum != ()
+    for only in (ANY, ANY_FIELD):
+        assert copied(only) is only
