@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 
+import smp
 from smp.errors import DepthError, SchemaError, SmpError
 from smp.schema.model import Type, TypeDocument
 from smp.schema.sources.openapi import compile_documents, inline
@@ -487,3 +488,34 @@ def test_any_json_is_an_inline_schema_or_an_error(document: JSON) -> None:
         schema = inline(document)
         for name in ("a", "spec", "kind"):
             assert isinstance(schema.descend(name).type.items, Type)
+
+
+def test_what_a_branch_of_all_of_says_of_fields_and_unions_holds() -> None:
+    union = {"fields-to-discriminateBy": {"a": "A", "b": "B"}, "discriminator": "type"}
+    text = {"type": "string"}
+    spec = {
+        "type": "object",
+        "properties": {"type": text, "a": text, "b": text, "color": text},
+        "allOf": [
+            {"properties": {"color": {"enum": ["red"]}}},
+            {"x-kubernetes-unions": [union]},
+        ],
+    }
+    names = {"group": "g", "version": "v1", "kind": "K"}
+    document: JSONObject = {
+        "components": {
+            "schemas": {
+                "K": {
+                    "type": "object",
+                    "properties": {"spec": spec},
+                    "x-kubernetes-group-version-kind": [names],
+                }
+            }
+        }
+    }
+    schema = smp.Catalog.from_openapi(document).schema("g/v1", "K")
+    (wrong,) = smp.validate_enums({"spec": {"color": "blue"}}, schema)
+    assert str(wrong.path) == "spec.color"
+    both: JSONObject = {"spec": {"type": "A", "a": "1", "b": "2"}}
+    (violation,) = smp.validate_unions(None, both, schema)
+    assert str(violation.path) == "spec.b"

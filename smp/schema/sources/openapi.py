@@ -298,7 +298,7 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     if facets.get("preserve") and not any(keyword in node for keyword in _STRUCTURE):
         return "any"
 
-    properties = _object(node.get("properties", {}))
+    properties = _narrowed(_object(node.get("properties", {})), node)
     fields: JSONObject = {}
     for name, property_ in properties.items():
         path = Path(("properties", name))
@@ -317,7 +317,10 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
         path = Path(("additionalProperties",))
         document["values"] = _compile_at(path, _type, additional)
 
-    unions = _all_unions(facets, properties, node.get("required"))
+    published = [*as_list(facets.get("unions"))]
+    for branch in _branches(node, "allOf"):
+        published += as_list(as_object(branch).get(_UNIONS))
+    unions = _all_unions(published, properties, node.get("required"))
     if node.get("type") == "object" and isinstance(facets.get("unions"), dict):
         raise SchemaError(
             "the unions of an object are a list",
@@ -337,8 +340,27 @@ def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
     return {**document, **pick({**facets, "unions": unions}, OF_OBJECT)}
 
 
+def _narrowed(properties: JSONObject, node: JSONObject) -> JSONObject:
+    """Return the properties of an object with what its ``allOf`` says of them.
+
+    In a structural schema a branch of ``allOf`` declares nothing: it validates what the
+    object declares (Go: k8s.io/apiextensions-apiserver, schema.NestedValueValidation).
+    """
+    narrowed = {**properties}
+    for branch in _branches(node, "allOf"):
+        rules = as_object(as_object(branch).get("properties"))
+        for name, rule in rules.items():
+            declared = as_object(narrowed.get(name))
+            stated = declared.get("type")
+            is_read = stated == "object" or stated in SCALARS
+            if is_read and isinstance(rule, dict) and "$ref" not in rule:
+                branches = [*as_list(declared.get("allOf")), rule]
+                narrowed[name] = {**declared, "allOf": branches}
+    return narrowed
+
+
 def _all_unions(
-    facets: JSONObject, properties: JSONObject, required: JSON
+    published: JSONArray, properties: JSONObject, required: JSON
 ) -> JSONArray:
     """Gather the unions published on an object, and those on its discriminators.
 
@@ -348,15 +370,15 @@ def _all_unions(
     unions: JSONArray = []
     # The extension cannot say that a discriminator is required: the object says it.
     names = [name for name in as_list(required) if isinstance(name, str) and name]
-    for union in as_list(facets.get("unions")):
+    for union in published:
         if isinstance(union, dict) and union.get("discriminator") in names:
             unions.append({"required": True, **union})
         else:
             unions.append(union)
     for name, property_ in properties.items():
         if isinstance(property_, dict) and _is_discriminator(property_):
-            published = property_[_UNIONS]
-            for union in published if isinstance(published, list) else [published]:
+            own = property_[_UNIONS]
+            for union in own if isinstance(own, list) else [own]:
                 if isinstance(union, dict):
                     unions.append({"discriminator": name, **union})
     # KEP-1027, Go Markers: a discriminator is "optional and omitempty if a default
