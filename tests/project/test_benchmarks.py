@@ -175,16 +175,18 @@ def test_unions_are_timed_on_every_row_that_applies() -> None:
 
 @needs_go
 @pytest.mark.slow
-def test_whole_jobs_are_compared_with_their_steps_on_every_case() -> None:
-    section = whole_job.section(ONCE)
+def test_whole_jobs_are_compared_with_their_steps() -> None:
+    # The largest ones take a minute where the engine is interpreted.
+    cases = [case for case in CASES if "x 200 env" not in case.name]
+    section = whole_job.section(ONCE, cases)
     _assert_goals_exist_for(section)
     assert {ratio.what for ratio in section.ratios} == {
         f"whole job: {job.name}: {case.name}"
         for job in whole_job.JOBS
-        for case in CASES
+        for case in cases
     }
     tables = "\n".join(section.lines).split("\n\n")
-    assert [len(lines.splitlines()) for lines in tables] == [2 + len(CASES)] * len(
+    assert [len(lines.splitlines()) for lines in tables] == [2 + len(cases)] * len(
         whole_job.JOBS
     )
 
