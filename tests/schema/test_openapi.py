@@ -491,9 +491,12 @@ def test_any_json_is_an_inline_schema_or_an_error(document: JSON) -> None:
 
 
 def test_what_a_branch_of_all_of_says_of_fields_and_unions_holds() -> None:
-    union = {"fields-to-discriminateBy": {"a": "A", "b": "B"}, "discriminator": "type"}
-    text = {"type": "string"}
-    spec = {
+    union: JSONObject = {
+        "fields-to-discriminateBy": {"a": "A", "b": "B"},
+        "discriminator": "type",
+    }
+    text: JSONObject = {"type": "string"}
+    spec: JSONObject = {
         "type": "object",
         "properties": {"type": text, "a": text, "b": text, "color": text},
         "allOf": [
@@ -501,7 +504,7 @@ def test_what_a_branch_of_all_of_says_of_fields_and_unions_holds() -> None:
             {"x-kubernetes-unions": [union]},
         ],
     }
-    names = {"group": "g", "version": "v1", "kind": "K"}
+    names: JSONObject = {"group": "g", "version": "v1", "kind": "K"}
     document: JSONObject = {
         "components": {
             "schemas": {
