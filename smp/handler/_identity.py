@@ -18,6 +18,7 @@ from smp.values import (
     as_object,
     as_text,
     same,
+    shown,
     type_name,
 )
 
@@ -115,8 +116,8 @@ def _check(new: JSONObject, old: JSONObject) -> None:
     uid, former = new.get("uid", ""), old.get("uid", "")
     if not same(uid, former):
         raise ModifiedError(
-            f"Precondition failed: UID in precondition: {uid},"
-            f" UID in object meta: {former}"
+            f"Precondition failed: UID in precondition: {_printed(uid)},"
+            f" UID in object meta: {_printed(former)}"
         )
     # Optimistic concurrency: the client read another state of the object.
     if not same(new.get("resourceVersion", ""), old.get("resourceVersion", "")):
@@ -126,13 +127,18 @@ def _check(new: JSONObject, old: JSONObject) -> None:
 def _misnamed(name: JSON, expected: JSON) -> str:
     if not name:
         return (
-            f"the name of the object ({expected} based on URL) was undeterminable:"
-            " name must be provided"
+            f"the name of the object ({_printed(expected)} based on URL) was"
+            " undeterminable: name must be provided"
         )
     return (
-        f"the name of the object ({name}) does not match the name on the URL"
-        f" ({expected})"
+        f"the name of the object ({_printed(name)}) does not match the name on the URL"
+        f" ({_printed(expected)})"
     )
+
+
+def _printed(value: JSON) -> str:
+    """Print a name, which may be any JSON in what a client sends or a store has."""
+    return value if isinstance(value, str) else shown(value)
 
 
 def metadata_of(obj: JSONObject) -> JSONObject:

@@ -5,6 +5,7 @@ The tables name the Go sources of texts and codes.
 
 from __future__ import annotations
 
+import json
 from typing import Final, NamedTuple
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from smp import handler
 from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Limits, Options
 from smp.schema.catalog import kubernetes
+from smp.values import JSONObject
 from tests.support.handler_objects import (
     DECODING_ERROR,
     MODIFIED,
@@ -276,3 +278,18 @@ def test_an_operation_that_does_not_apply_is_unprocessable(
 ) -> None:
     ((_, field_of_cause, _),) = causes(patch_web(body, JSON_PATCH))
     assert field_of_cause == field
+
+
+def test_a_name_that_python_cannot_print_is_refused_with_a_message() -> None:
+    digits = 10**5000
+    stored: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
+    for field in ("name", "uid"):
+        metadata: JSONObject = {"name": "a", field: digits}
+        other: JSONObject = {"name": "a", field: "b"}
+        outcome = handler.replace(
+            {**stored, "metadata": metadata},
+            json.dumps({**stored, "metadata": other}).encode(),
+            kubernetes().schema("v1", "ConfigMap"),
+        )
+        assert isinstance(outcome, handler.Refused)
+        assert "that cannot be printed" in str(outcome.status["message"])
