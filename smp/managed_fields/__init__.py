@@ -14,7 +14,8 @@ is between them and objects, as pure functions:
    the set of all that it has. ``removed`` and ``extracted`` (_items.py) go the same way
    with a set, and leave out, or keep, what is in it.
 4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
-   entries of managedFields.
+   entries of managedFields. ``upgrade`` (_upgrade.py) hands over what a client-side
+   apply owns.
 
 For example, the configuration of a Pod with ``containers: [{name: app, image: a}]``:
 
@@ -41,7 +42,15 @@ from __future__ import annotations
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._object_fields import fieldset_of
-from smp.managed_fields._owners import Owner, extract, owners, owners_of, rename
+from smp.managed_fields._owners import (
+    Owner,
+    extract,
+    owners,
+    owners_of,
+    owners_of_fields,
+    rename,
+)
+from smp.managed_fields._upgrade import upgrade, upgrade_patch
 
 __all__ = [
     "FieldSet",
@@ -51,6 +60,9 @@ __all__ = [
     "fieldset_of",
     "owners",
     "owners_of",
+    "owners_of_fields",
     "removed",
     "rename",
+    "upgrade",
+    "upgrade_patch",
 ]

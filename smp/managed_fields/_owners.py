@@ -39,17 +39,37 @@ def owners(obj: JSONObject) -> tuple[Owner, ...]:
     Raises ObjectError (code invalid-managed-fields), with the path, for managedFields
     that a server could not read.
     """
-    metadata = as_object(obj.get("metadata"))
-    entries = metadata.get("managedFields")
-    if entries is not None and not isinstance(entries, list):
-        raise _invalid("managedFields is a list").at(_PATH)
-    found = []
-    for index, entry in enumerate(as_list(entries)):
+    found, problems = readable_owners(obj)
+    if problems:
+        raise problems[0]
+    return found
+
+
+def readable_owners(
+    obj: JSONObject,
+) -> tuple[tuple[Owner, ...], tuple[SmpError, ...]]:
+    """Return the owners of entries that can be read, and the errors of the others."""
+    entries = as_object(obj.get("metadata")).get("managedFields")
+    if entries is None:
+        return (), ()
+    if not isinstance(entries, list):
+        return (), (_invalid("managedFields is a list").at(_PATH),)
+    found: list[Owner] = []
+    problems: list[SmpError] = []
+    for index in range(len(entries)):
         try:
-            found.append(_owner(entry))
+            found.append(owner_of_entry(entries, index))
         except SmpError as error:
-            raise error.at(_PATH / index) from None
-    return tuple(found)
+            problems.append(error)
+    return tuple(found), tuple(problems)
+
+
+def owner_of_entry(entries: JSONArray, index: int) -> Owner:
+    """Read one entry of managedFields. Raises ObjectError, with its path."""
+    try:
+        return _owner(entries[index])
+    except SmpError as error:
+        raise error.at(_PATH / index) from None
 
 
 def _owner(entry: JSON) -> Owner:
@@ -99,6 +119,24 @@ def owners_of(obj: JSONObject, path: Path) -> tuple[Owner, ...]:
             if owner.fields.has(above) and not owner.fields.at(above)
         )
     return found
+
+
+@over_json("the object", "obj")
+def owners_of_fields(
+    obj: JSONObject, fields: FieldSet, *, operation: str
+) -> tuple[Owner, ...]:
+    """Return the owners that own all fields of a set, by one operation.
+
+    An entry that cannot be read owns nothing. The managers that own the last-applied
+    configuration by ``Update`` are those whose fields kubectl upgrades (Go:
+    csaupgrade.FindFieldsOwners).
+    """
+    found, _problems = readable_owners(obj)
+    return tuple(
+        owner
+        for owner in found
+        if owner.operation == operation and not fields.difference(owner.fields)
+    )
 
 
 @over_json("the object", "obj")

@@ -73,7 +73,8 @@ def every_schema() -> Schema:
     return smp.Catalog.from_crd(CRD).schema("example.com/v1", "Every")
 
 
-def _write(file: Path, lines: list[JSON]) -> None:
+def write(file: Path, lines: list[JSON]) -> None:
+    """Write the lines of a recording."""
     file.parent.mkdir(exist_ok=True)
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
@@ -86,7 +87,7 @@ def _record_algebra() -> None:
     lines: list[JSON] = []
     for request, answer in zip(asked, program.run(asked), strict=True):
         lines.append({**request, "answer": comparable(answer)})
-    _write(ALGEBRA, lines)
+    write(ALGEBRA, lines)
 
 
 def _configurations() -> Iterator[tuple[str, JSONObject]]:
@@ -146,7 +147,7 @@ def _record_applied() -> None:
             line = _apply(server, path, configuration)
             if line is not None:
                 lines.append(line)
-    _write(APPLIED, lines)
+    write(APPLIED, lines)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+"""The migration of an object from client-side to server-side apply.
+
+A client-side ``kubectl apply`` is an update, so what it wrote belongs to an entry with
+the operation ``Update``. A server-side apply does not remove what such an entry owns.
+The upgrade makes that entry one of the manager that applies from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smp.managed_fields._owners import owner_of_entry
+from smp.plain import over_json
+from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
+
+
+@over_json("the object", "obj")
+def upgrade(
+    obj: JSONObject,
+    *,
+    from_managers: Iterable[str],
+    to_manager: str,
+    subresource: str = "",
+) -> JSONObject:
+    """Return the object with what managers own by update owned by an apply.
+
+    It belongs to ``to_manager`` then. Of each of the managers that is the latest entry
+    of the apiVersion that ``to_manager`` applies; their others are dropped. An entry of
+    ``to_manager`` keeps its time. Where it has none, the first entry of the managers
+    becomes it. Managers are taken in the order of their names; Go takes them in a
+    random order. The object itself is returned where they own nothing by update. Raises
+    ObjectError (code invalid-managed-fields), with the path, for an entry among these
+    that a server could not read, and TypeError for one name in place of several (Go:
+    csaupgrade.UpgradeManagedFields).
+    """
+    if isinstance(from_managers, str):
+        raise TypeError("from_managers is a collection of names, not one name")
+    metadata = as_object(obj.get("metadata"))
+    entries = as_list(metadata.get("managedFields"))
+    upgraded = entries
+    for manager in sorted(set(from_managers)):
+        upgraded = _upgraded(upgraded, manager, to_manager, subresource)
+    if upgraded is entries:
+        return obj
+    return {**obj, "metadata": {**metadata, "managedFields": upgraded}}
+
+
+def upgrade_patch(
+    obj: JSONObject,
+    *,
+    from_managers: Iterable[str],
+    to_manager: str,
+    subresource: str = "",
+) -> JSONArray | None:
+    """Return the upgrade as a JSON Patch (RFC 6902), or None where nothing changes.
+
+    Replacing resourceVersion makes a server answer 409 Conflict for an object that was
+    written since. Raises what ``upgrade`` raises (Go:
+    csaupgrade.UpgradeManagedFieldsPatch).
+    """
+    upgraded = upgrade(
+        obj,
+        from_managers=from_managers,
+        to_manager=to_manager,
+        subresource=subresource,
+    )
+    if upgraded is obj:
+        return None
+    metadata = as_object(upgraded.get("metadata"))
+    return [
+        {
+            "op": "replace",
+            "path": "/metadata/managedFields",
+            "value": metadata.get("managedFields"),
+        },
+        {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": as_text(metadata.get("resourceVersion")),
+        },
+    ]
+
+
+def _upgraded(
+    entries: JSONArray, manager: str, to_manager: str, subresource: str
+) -> JSONArray:
+    """Go: csaupgrade.upgradedManagedFields."""
+    former = [
+        index
+        for index, entry in enumerate(entries)
+        if _is_of(entry, manager, "Update", subresource)
+    ]
+    if not former:
+        return entries
+    # Go: unionManagerIntoIndex. The entry that applies is of one apiVersion, and what
+    # another version calls a field may not be a field of it.
+    target = former[0]
+    for index, entry in enumerate(entries):
+        if _is_of(entry, to_manager, "Apply", subresource):
+            target = index
+            break
+    entry = as_object(entries[target])
+    version = as_text(entry.get("apiVersion"))
+    fields = owner_of_entry(entries, target).fields
+    for index in former:
+        other = as_object(entries[index])
+        if index != target and as_text(other.get("apiVersion")) == version:
+            fields = fields.union(owner_of_entry(entries, index).fields)
+            break
+    applied: JSONObject = {
+        **entry,
+        "manager": to_manager,
+        "operation": "Apply",
+        "fieldsV1": fields.to_v1(),
+    }
+    upgraded: JSONArray = []
+    for index, other_entry in enumerate(entries):
+        if index == target:
+            upgraded.append(applied)
+        elif index not in former:
+            upgraded.append(other_entry)
+    return upgraded
+
+
+def _is_of(entry: JSON, manager: str, operation: str, subresource: str) -> bool:
+    names = as_object(entry)
+    identity = (manager, operation, subresource)
+    return identity == (
+        as_text(names.get("manager")),
+        as_text(names.get("operation")),
+        as_text(names.get("subresource")),
+    )
