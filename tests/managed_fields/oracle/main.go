@@ -2,13 +2,18 @@
 //
 // It reads one JSON request a line, and writes one answer a line:
 //
-//	{"op": "define", "name", "definitions"}: OpenAPI v3 schemas by name. {}
+//	{"op": "define", "name", "definitions", "structural", "reset"}: OpenAPI v3 schemas by
+//	    name. For sequences also, if there are any, the structural schema that has the
+//	    defaults, and the sets that are reset by subresource. {}
 //	{"op": "round", "set"}: {"set": text}, fieldsV1 as it is printed
 //	{"op": "union" | "intersection" | "difference" | "recursiveDifference", "set", "other"}: {"set"}
 //	{"op": "leaves", "set"}: {"set"}
 //	{"op": "has", "set", "other"}: {"has": [bool]}, for each path of the other set
 //	{"op": "fields", "schema", "type", "object"}: {"set"}
 //	{"op": "remove" | "extract", "schema", "type", "object", "set"}: {"object"}
+//	{"op": "sequence", "schema", "kind", "object", "steps"}: {"answers"}, one for each
+//	    step (chain.go): {"object", "changed"}, {"error"}, or all of them for an update
+//	    whose managed fields could not be kept
 //
 // Sets are texts. An error is {"error": text}.
 package main
@@ -20,6 +25,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/kube-openapi/pkg/schemaconv"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -38,6 +46,12 @@ type request struct {
 	Schema      string                  `json:"schema"`
 	Type        string                  `json:"type"`
 	Object      json.RawMessage         `json:"object"`
+	// For "define".
+	Structural *apiextensionsv1.JSONSchemaProps `json:"structural"`
+	Reset      map[string]string                `json:"reset"`
+	// For "sequence".
+	Kind  string `json:"kind"`
+	Steps []step `json:"steps"`
 }
 
 var parsers = map[string]*typed.Parser{}
@@ -61,7 +75,7 @@ func define(r request) (any, error) {
 	converted.CopyInto(&parser.Schema)
 	parser.Schema.Types = converted.Types
 	parsers[r.Name] = parser
-	return map[string]any{}, nil
+	return map[string]any{}, defineResource(r)
 }
 
 func object(r request) (*typed.TypedValue, error) {
@@ -79,6 +93,9 @@ func object(r request) (*typed.TypedValue, error) {
 func answer(r request) (any, error) {
 	if r.Op == "define" {
 		return define(r)
+	}
+	if r.Op == "sequence" {
+		return sequence(r)
 	}
 	if r.Op == "fields" {
 		value, err := object(r)
@@ -135,6 +152,8 @@ func answer(r request) (any, error) {
 }
 
 func main() {
+	// What the field manager does not return, it logs.
+	klog.SetLogger(logr.Discard())
 	reader := bufio.NewReaderSize(os.Stdin, 1<<20)
 	writer := bufio.NewWriter(os.Stdout)
 	encoder := json.NewEncoder(writer)
