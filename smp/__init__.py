@@ -30,9 +30,12 @@ if TYPE_CHECKING:
         UnknownFieldError,
         UnknownKindError,
     )
+    from smp.last_applied import last_applied_configuration, with_last_applied
+    from smp.managed_fields import ApplyConflict, ApplyConflictError
     from smp.paths import Path
     from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
     from smp.schema.model import Schema
+    from smp.server_side import ServerSideApplyResult, server_side_apply
     from smp.strategic import (
         apply_patch,
         compose_patches,
@@ -40,18 +43,15 @@ if TYPE_CHECKING:
         three_way_patch,
         two_way_patch,
     )
-    from smp.three_way import (
-        ApplyResult,
-        last_applied_configuration,
-        three_way_apply,
-        with_last_applied,
-    )
+    from smp.three_way import ApplyResult, three_way_apply
     from smp.unions import Change, Normalization, normalize_unions, validate_unions
     from smp.values import ABSENT
     from smp.violations import Violation
 
 __all__ = [
     "ABSENT",
+    "ApplyConflict",
+    "ApplyConflictError",
     "ApplyResult",
     "ApplyWarning",
     "Catalog",
@@ -68,6 +68,7 @@ __all__ = [
     "PreconditionError",
     "Schema",
     "SchemaError",
+    "ServerSideApplyResult",
     "SmpError",
     "UnionConflictError",
     "UnionError",
@@ -84,6 +85,7 @@ __all__ = [
     "managed_fields",
     "merge_patch",
     "normalize_unions",
+    "server_side_apply",
     "three_way_apply",
     "three_way_patch",
     "two_way_patch",
@@ -109,7 +111,10 @@ _DEFINING_MODULES = (
     "schema.catalog",
     "enums",
     "unions",
+    "last_applied",
     "three_way",
+    "managed_fields",
+    "server_side",
 )
 
 

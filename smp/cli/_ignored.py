@@ -15,8 +15,8 @@ from smp.cli._inputs import Inputs, name_of
 from smp.cli._options import Settings
 from smp.cli._patterns import Pattern, aligned, pattern_of
 from smp.errors import DocumentError
+from smp.last_applied import LAST_APPLIED
 from smp.schema.model import Type
-from smp.three_way import LAST_APPLIED
 from smp.values import JSONObject, as_object
 
 # What a server, or kubectl apply, sets in each object that it stores.

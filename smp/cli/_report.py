@@ -10,8 +10,8 @@ from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
 from smp.cli._outcomes import ObjectOutcome, differences
 from smp.documents import dump_yaml
+from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
-from smp.three_way import LAST_APPLIED
 from smp.values import ABSENT, JSON, Absent
 
 Span: TypeAlias = tuple[str, str]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, overload
 
 from smp.cli._objects import annotations_of
-from smp.three_way import LAST_APPLIED
+from smp.last_applied import LAST_APPLIED
 from smp.values import JSON, JSONObject, as_object, same
 
 # A section of a Secret and the name of a value in it.

@@ -24,7 +24,11 @@ from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection
-from smp.three_way import LAST_APPLIED, last_applied_configuration, with_last_applied
+from smp.last_applied import (
+    LAST_APPLIED,
+    last_applied_configuration,
+    with_last_applied,
+)
 from smp.values import JSONObject, as_object
 
 _NOTHING: Final = (

@@ -39,30 +39,51 @@ and what remains of it without the sets of the others is ``removed``.
 
 from __future__ import annotations
 
+from smp.managed_fields._apply import Normalize, apply_configuration
+from smp.managed_fields._claims import owned_path
+from smp.managed_fields._compare import Comparison, compare
+from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
+from smp.managed_fields._entries import Identity, ManagedFields, Owner, Write, bare
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owners import (
-    Owner,
     extract,
     owners,
     owners_of,
     owners_of_fields,
     rename,
 )
+from smp.managed_fields._track import record_update, track, with_former_times
+from smp.managed_fields._typed import type_problems
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
 
 __all__ = [
+    "ApplyConflict",
+    "ApplyConflictError",
+    "Comparison",
     "FieldSet",
+    "Identity",
+    "ManagedFields",
+    "Normalize",
     "Owner",
+    "Write",
+    "apply_configuration",
+    "bare",
+    "compare",
     "extract",
     "extracted",
     "fieldset_of",
+    "owned_path",
     "owners",
     "owners_of",
     "owners_of_fields",
+    "record_update",
     "removed",
     "rename",
+    "track",
+    "type_problems",
     "upgrade",
     "upgrade_patch",
+    "with_former_times",
 ]

@@ -7,7 +7,7 @@ from operator import is_
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import Form, Shape, path_elements, shape_of
+from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.values import JSON, JSONArray, JSONObject, as_object
@@ -38,7 +38,7 @@ def extracted(obj: JSONObject, schema: Schema, fields: FieldSet) -> JSON:
 def _bounded_items(
     obj: JSONObject, schema: Schema, fields: FieldSet, *, extract: bool
 ) -> JSON:
-    return _items(obj, shape_of(obj, schema.type, None), fields, extract=extract)
+    return _items(obj, root_shape(schema, obj), fields, extract=extract)
 
 
 def _items(value: JSON, shape: Shape, fields: FieldSet, *, extract: bool) -> JSON:
@@ -99,8 +99,8 @@ def _map_items(
             continue
         item = content
         if subset:
+            inner = shape.of_name(name, content)
             try:
-                inner = shape.of_field(shape.field(name), content)
                 item = _items(content, inner, subset, extract=extract)
             except SmpError as error:
                 raise error.within(name) from None

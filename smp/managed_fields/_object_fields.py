@@ -12,7 +12,7 @@ from smp.managed_fields._shapes import (
     Shape,
     is_empty,
     path_elements,
-    shape_of,
+    root_shape,
 )
 from smp.plain import over_json
 from smp.schema.model import Schema
@@ -36,7 +36,7 @@ def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
 @bounded("the object")
 def _object_fields(obj: JSONObject, schema: Schema) -> FieldSet:
     # Go: no manager owns the entire object, so that a root that is atomic is left out.
-    return _below(obj, shape_of(obj, schema.type, None)) or EMPTY
+    return _below(obj, root_shape(schema, obj)) or EMPTY
 
 
 def _below(value: JSON, shape: Shape) -> FieldSet | None:
@@ -54,9 +54,9 @@ def _below_map(value: JSONObject, shape: Shape) -> FieldSet:
     children: dict[str, FieldSet] = {}
     for name, content in value.items():
         element = field_element(name)
+        inner = shape.of_name(name, content)
         try:
-            field = shape.field(name)
-            below = _below(content, shape.of_field(field, content))
+            below = _below(content, inner)
         except SmpError as error:
             raise error.within(name) from None
         if below is None or is_empty(content) or not shape.declares(name):

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from smp.errors import ObjectError, SmpError
-from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._entries import APPLY, Owner, readable_owners
+from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted
 from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
-
-_PATH = Path(("metadata", "managedFields"))
-_APPLY = "Apply"
-
-
-class Owner(msgspec.Struct, frozen=True):
-    """A field manager, and what it owns: an entry of metadata.managedFields.
-
-    A manager has several where it writes by several operations (``Apply``,
-    ``Update``), versions of the API or subresources. ``time`` is that of the last
-    change of the entry, not of each field.
-    """
-
-    manager: str
-    operation: str
-    api_version: str
-    subresource: str
-    time: str
-    fields: FieldSet
+from smp.values import JSONArray, JSONObject, as_list, as_object, as_text
 
 
 @over_json("the object", "obj")
@@ -43,62 +22,6 @@ def owners(obj: JSONObject) -> tuple[Owner, ...]:
     if problems:
         raise problems[0]
     return found
-
-
-def readable_owners(
-    obj: JSONObject,
-) -> tuple[tuple[Owner, ...], tuple[SmpError, ...]]:
-    """Return the owners of entries that can be read, and the errors of the others."""
-    entries = as_object(obj.get("metadata")).get("managedFields")
-    if entries is None:
-        return (), ()
-    if not isinstance(entries, list):
-        return (), (_invalid("managedFields is a list").at(_PATH),)
-    found: list[Owner] = []
-    problems: list[SmpError] = []
-    for index in range(len(entries)):
-        try:
-            found.append(owner_of_entry(entries, index))
-        except SmpError as error:
-            problems.append(error)
-    return tuple(found), tuple(problems)
-
-
-def owner_of_entry(entries: JSONArray, index: int) -> Owner:
-    """Read one entry of managedFields. Raises ObjectError, with its path."""
-    try:
-        return _owner(entries[index])
-    except SmpError as error:
-        raise error.at(_PATH / index) from None
-
-
-def _owner(entry: JSON) -> Owner:
-    """Go: managedfields, internal.DecodeManagedFields and decodeVersionedSet."""
-    if not isinstance(entry, dict):
-        raise _invalid("an entry is an object")
-    if entry.get("fieldsType") != "FieldsV1":
-        raise _invalid("fieldsType is FieldsV1")
-    fields = EMPTY
-    document = entry.get("fieldsV1")
-    if document is not None:
-        if not isinstance(document, dict):
-            raise _invalid("fieldsV1 is an object")
-        try:
-            fields = FieldSet.from_v1(document)
-        except SmpError as error:
-            raise error.at(Path(("fieldsV1",))) from None
-    return Owner(
-        manager=as_text(entry.get("manager")),
-        operation=as_text(entry.get("operation")),
-        api_version=as_text(entry.get("apiVersion")),
-        subresource=as_text(entry.get("subresource")),
-        time=as_text(entry.get("time")),
-        fields=fields,
-    )
-
-
-def _invalid(problem: str) -> SmpError:
-    return ObjectError(problem, code="invalid-managed-fields")
 
 
 def owners_of(obj: JSONObject, path: Path) -> tuple[Owner, ...]:
@@ -153,7 +76,7 @@ def extract(
     configuration: JSONObject = {}
     for owner in owners(obj):
         identity = (owner.manager, owner.operation, owner.subresource)
-        if identity == (manager, _APPLY, subresource):
+        if identity == (manager, APPLY, subresource):
             configuration = as_object(extracted(obj, schema, owner.fields.leaves()))
             break
     identified: JSONObject = {}

@@ -7,6 +7,7 @@ resolves for a value (Go: typed.resolveSchema, typed.deduceAtom).
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from smp.errors import ObjectError, SmpError
@@ -19,6 +20,7 @@ from smp.schema.model import (
     ListType,
     ObjectType,
     ScalarType,
+    Schema,
     Type,
     unknown_field,
 )
@@ -38,12 +40,14 @@ class Form(Enum):
     LIST = "list"
     # An object, or a map, each of whose fields is owned on its own.
     MAP = "map"
+    # Whatever a value has: a list is atomic, an object is a map of such values.
+    DEDUCED = "deduced"
 
 
 class Shape:
     """The form of a value, and the types of what it holds."""
 
-    __slots__ = ("form", "inherited", "keys", "type")
+    __slots__ = ("_by_name", "_of_items", "form", "inherited", "keys", "type")
 
     def __init__(
         self,
@@ -59,55 +63,92 @@ class Shape:
         self.keys = keys
         # What an undeclared name means below an object that preserves unknown fields.
         self.inherited = inherited
-
-    def field(self, name: str) -> Field:
-        """Return the field of a name in a map.
-
-        Raises UnknownFieldError, as an API server words it.
-        """
-        field = self.type.field(name)
-        if field is None:
-            field = self.inherited
-        if field is None:
-            raise unknown_field()
-        return field
+        # The shapes of declared fields and of elements, which are asked for again and
+        # again.
+        self._by_name: dict[str, Shape] = {}
+        self._of_items: Shape | None = None
 
     def declares(self, name: str) -> bool:
         """Tell whether a name is one of a struct, not one of an entry of a map."""
         return isinstance(self.type, ObjectType) and self.type.declares(name)
 
-    def of_field(self, field: Field, value: JSON) -> Shape:
-        """Return the shape of the value of a field."""
+    def of_name(self, name: str, value: JSON) -> Shape:
+        """Return the shape of the value of a name in a map.
+
+        Raises UnknownFieldError, with the name as its path, as an API server words it.
+        """
+        shape = self.of_field(name)
+        if shape is None:
+            raise unknown_field().within(name)
+        return shape.deduced(value) if shape.form is Form.DEDUCED else shape
+
+    def of_field(self, name: str) -> Shape | None:
+        """Return the shape of a name in a map, not deduced; None for an unknown one."""
+        shape = self._by_name.get(name)
+        if shape is not None:
+            return shape
+        field = self.type.field(name)
+        if field is None:
+            field = self.inherited
+        if field is None:
+            return None
         # Go: in schemaconv, what is referred to does not inherit anything.
         inherited = None if field.reference else self.inherited
-        return shape_of(value, field.type, field, inherited)
+        shape = _shape(field.type, field, inherited)
+        if self.declares(name):
+            self._by_name[name] = shape
+        return shape
 
     def of_element(self, value: JSON) -> Shape:
         """Return the shape of an element of a list."""
-        return shape_of(value, self.type.items, None, self.inherited)
+        shape = self.of_items()
+        return shape.deduced(value) if shape.form is Form.DEDUCED else shape
+
+    def of_items(self) -> Shape:
+        """Return the shape of all elements of a list, not deduced."""
+        if self._of_items is None:
+            self._of_items = _shape(self.type.items, None, self.inherited)
+        return self._of_items
+
+    def deduced(self, value: JSON) -> Shape:
+        """Return the shape of a value of unknown type (Go: DeducedParseableType)."""
+        if isinstance(value, list):
+            return _ATOMIC_LIST
+        if value is None or isinstance(value, dict):
+            if isinstance(self.type, ObjectType) and self.type.name == _RAW_EXTENSION:
+                # Go: schemaconv knows the type by its name; it is owned as a whole.
+                return _ATOMIC_MAP
+            return _MAP
+        return _SCALAR
 
     def element(self, value: JSON) -> str:
         """Return the path element of an element of a list of type set or map.
 
         Raises ObjectError where it has none (Go: typed.listItemToPathElement).
         """
-        if self.keys:
-            return self._keyed(value)
-        if isinstance(value, dict):
-            raise _no_element("associative list without keys has a map as an element")
-        if isinstance(value, list):
-            raise _no_element("associative list without keys has a list as an element")
-        if value is None:
-            raise _no_element("associative list without keys has a null element")
-        return value_element(value)
-
-    def _keyed(self, value: JSON) -> str:
-        """Go: typed.keyedAssociativeListItemToPathElement."""
+        if not self.keys:
+            if isinstance(value, dict):
+                raise _no_element(
+                    "associative list without keys has a map as an element"
+                )
+            if isinstance(value, list):
+                raise _no_element(
+                    "associative list without keys has a list as an element"
+                )
+            if value is None:
+                raise _no_element("associative list without keys has a null element")
+            return value_element(value)
+        # Go: typed.keyedAssociativeListItemToPathElement.
         if value is None:
             raise _no_element("associative list with keys has a null element")
         if not isinstance(value, dict):
             raise _no_element("associative list with keys has a non-map element")
         found: dict[str, JSON] = {}
+        if len(self.keys) == 1:
+            only = value.get(self.keys[0])
+            # Almost all map keys are names.
+            if isinstance(only, str):
+                return _named_element(self.keys[0], only)
         for name in self.keys:
             if name in value:
                 found[name] = value[name]
@@ -129,25 +170,35 @@ class Shape:
 _SCALAR: Final = Shape(Form.SCALAR)
 _ATOMIC_LIST: Final = Shape(Form.ATOMIC_LIST)
 _ATOMIC_MAP: Final = Shape(Form.ATOMIC_MAP)
-_DEDUCED_MAP: Final = Shape(Form.MAP)
+_MAP: Final = Shape(Form.MAP)
+
+
+@lru_cache(maxsize=16384)
+def _named_element(key: str, value: str) -> str:
+    return keyed_element({key: value})
 
 
 def _no_element(problem: str) -> SmpError:
     return ObjectError(problem, code="no-path-element")
 
 
-def shape_of(
-    value: JSON, type_: Type, field: Field | None, inherited: Field | None = None
-) -> Shape:
-    """Return the shape of a value of that type, in that field if it is in one."""
+def root_shape(schema: Schema, value: JSON) -> Shape:
+    """Return the shape of a whole object."""
+    shape = _shape(schema.type, None, None)
+    return shape.deduced(value) if shape.form is Form.DEDUCED else shape
+
+
+@lru_cache(maxsize=4096)
+def _shape(type_: Type, field: Field | None, inherited: Field | None) -> Shape:
+    """Return the shape of the values of a type, in that field if it is in one."""
     if isinstance(type_, ScalarType):
-        return _SCALAR
+        return Shape(Form.SCALAR, type_)
     if isinstance(type_, ListType):
         return _list_shape(type_, field, inherited)
     if isinstance(type_, ObjectType):
-        return _object_shape(value, type_, field, inherited)
+        return _object_shape(type_, field, inherited)
     if isinstance(type_, AnyType):
-        return _deduced(value)
+        return Shape(Form.DEDUCED)
     raise unknown_field()
 
 
@@ -160,41 +211,26 @@ def _list_shape(type_: ListType, field: Field | None, inherited: Field | None) -
     if not type_.states_list_type and field is not None and field.merges:
         keys = (field.merge_key,) if field.merge_key else ()
         return Shape(Form.LIST, type_, keys=keys, inherited=inherited)
-    return _ATOMIC_LIST
+    return Shape(Form.ATOMIC_LIST, type_, inherited=inherited)
 
 
 def _object_shape(
-    value: JSON, type_: ObjectType, field: Field | None, inherited: Field | None
+    type_: ObjectType, field: Field | None, inherited: Field | None
 ) -> Shape:
     # Go: schema.Schema.Resolve. The field may have another map type than the type.
     map_type = type_.map_type
     if field is not None and field.map_type:
         map_type = field.map_type
     is_described = type_.structured or type_.others is not None
-    if not is_described:
-        # Go: schemaconv knows this type by its name; it is owned as a whole.
-        if type_.name == _RAW_EXTENSION:
-            shape = _deduced(value)
-            return _ATOMIC_MAP if shape is _DEDUCED_MAP else shape
-        # A type without properties is free-form, and one without a type as well.
-        if map_type != "atomic":
-            return _deduced(value)
-    if map_type == "atomic":
-        return _ATOMIC_MAP
+    # A type without properties is free-form, and one without a type as well.
+    if not is_described and (type_.name == _RAW_EXTENSION or map_type != "atomic"):
+        return Shape(Form.DEDUCED, type_)
     if type_.structured and type_.others is ANY_FIELD:
         # x-kubernetes-preserve-unknown-fields holds for all that is described below.
         # Go: schemaconv's convert.visitSpec.
         inherited = ANY_FIELD
-    return Shape(Form.MAP, type_, inherited=inherited)
-
-
-def _deduced(value: JSON) -> Shape:
-    """Return the shape of a value of unknown type (Go: DeducedParseableType)."""
-    if isinstance(value, list):
-        return _ATOMIC_LIST
-    if value is None or isinstance(value, dict):
-        return _DEDUCED_MAP
-    return _SCALAR
+    form = Form.ATOMIC_MAP if map_type == "atomic" else Form.MAP
+    return Shape(form, type_, inherited=inherited)
 
 
 def path_elements(shape: Shape, values: list[JSON]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smp.managed_fields._owners import owner_of_entry
+from smp.managed_fields._entries import owner_of_entry
 from smp.plain import over_json
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 

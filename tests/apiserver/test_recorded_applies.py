@@ -15,8 +15,8 @@ import pytest
 
 import smp
 from smp.immutable import changed_immutable_fields
+from smp.last_applied import LAST_APPLIED, with_last_applied
 from smp.schema.model import Schema
-from smp.three_way import LAST_APPLIED, with_last_applied
 from smp.unions import validate_unions
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from tests.record.applies import ANNOTATION, CASES, FILE, read

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smp.three_way import with_last_applied
+from smp.last_applied import with_last_applied
 from smp.values import JSONObject
 from tests.support.command import run
 from tests.support.kubectl import capture_apply, needs_kubectl, without_last_applied

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smp.cli._secrets import Masks
-from smp.three_way import LAST_APPLIED
+from smp.last_applied import LAST_APPLIED
 from smp.values import JSONObject
 from tests.support.command import run
 

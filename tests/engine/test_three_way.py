@@ -9,7 +9,8 @@ import pytest
 
 import smp
 from smp import strategic
-from smp.three_way import LAST_APPLIED, unknown_field_warnings
+from smp.last_applied import LAST_APPLIED
+from smp.three_way import unknown_field_warnings
 from smp.values import JSON, JSONObject, same
 from tests.support.kubectl import capture_apply, needs_kubectl
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from smp.handler import JSON_PATCH, MERGE
-from smp.three_way import with_last_applied
+from smp.last_applied import with_last_applied
 from smp.values import JSONObject
 from tests.support.handler_objects import DECODING_ERROR, MODIFIED, WEB
 from tests.support.handler_server import ApiServer

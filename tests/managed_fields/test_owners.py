@@ -168,14 +168,17 @@ def test_entries_of_other_operations_stay_apart() -> None:
     ]
 
 
+VALID: JSONObject = {"operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+
+
 @pytest.mark.parametrize(
     ("entry", "path"),
     [
         ("x", "metadata.managedFields[1]"),
         ({"manager": "m"}, "metadata.managedFields[1]"),
-        ({"fieldsType": "FieldsV1", "fieldsV1": 1}, "metadata.managedFields[1]"),
+        ({**VALID, "fieldsV1": 1}, "metadata.managedFields[1]"),
         (
-            {"fieldsType": "FieldsV1", "fieldsV1": {"f:a": {"b": {}}}},
+            {**VALID, "fieldsV1": {"f:a": {"b": {}}}},
             "metadata.managedFields[1].fieldsV1.a",
         ),
     ],
@@ -183,7 +186,7 @@ def test_entries_of_other_operations_stay_apart() -> None:
 def test_broken_managed_fields_are_refused_with_their_path(
     entry: JSON, path: str
 ) -> None:
-    good: JSONObject = {"fieldsType": "FieldsV1", "fieldsV1": {}}
+    good: JSONObject = {**VALID, "fieldsV1": {}}
     with pytest.raises(ObjectError) as caught:
         managed_fields.owners(with_entries(good, entry))
     assert caught.value.code == "invalid-managed-fields"

@@ -26,11 +26,7 @@ from typing import Any, Final
 
 import httpx
 
-from smp.three_way import (
-    LAST_APPLIED,
-    last_applied_configuration,
-    with_last_applied,
-)
+from smp.last_applied import LAST_APPLIED, last_applied_configuration, with_last_applied
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 from tests.support.apiserver import Answer, ApiServer, running, version
 from tests.support.kubectl import KubectlError, kubectl_path, without_last_applied

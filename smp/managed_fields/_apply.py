@@ -1,0 +1,72 @@
+"""Server-side apply on field sets: merge, prune, and who owns what afterwards.
+
+Go: merge.Updater.Apply, and managedFieldsUpdater around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from smp.managed_fields._claims import kept_claims
+from smp.managed_fields._compare import compare, equal
+from smp.managed_fields._conflicts import ApplyConflictError
+from smp.managed_fields._entries import ManagedFields, Write
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._merge import merged
+from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._ownership import (
+    NEVER_OWNED,
+    conflicts,
+    reconcile,
+    take_over,
+)
+from smp.managed_fields._prune import pruned
+from smp.schema.model import Schema
+from smp.values import JSONObject
+
+# Takes the merged object, and returns it with normalized unions, and the
+# discriminators that this wrote.
+Normalize: TypeAlias = "Callable[[JSONObject], tuple[JSONObject, FieldSet]]"
+
+
+def apply_configuration(
+    live: JSONObject,
+    applied: JSONObject,
+    schema: Schema,
+    managed: ManagedFields,
+    write: Write,
+    *,
+    force: bool,
+    normalize: Normalize,
+) -> JSONObject:
+    """Return the live object with the applied configuration, and update the entries.
+
+    Both objects are without managedFields. Raises ApplyConflictError, and what
+    ``fieldset_of`` raises.
+    """
+    identity = write.identity
+    reconcile(managed, schema)
+    former = managed.owners.get(identity)
+    former_fields = EMPTY if former is None else former.fields
+    new = merged(live, applied, schema)
+    own = fieldset_of(applied, schema).recursive_difference(write.reset)
+    own = own.union(kept_claims(live, schema, former_fields, own))
+    others = [
+        owner.fields for other, owner in managed.owners.items() if other != identity
+    ]
+    new = pruned(new, schema, former_fields, own, others)
+    new, claimed = normalize(new)
+    own = own.union(claimed)
+    comparison = compare(live, new, schema).without(write.reset)
+    if not force:
+        found = conflicts(managed, identity, comparison)
+        if found:
+            raise ApplyConflictError.of(found, claimed)
+    take_over(managed, identity, comparison)
+    # Go: an apply that changes nothing leaves the time as it is.
+    time = write.time
+    if equal(live, new):
+        time = "" if former is None else former.time
+    managed.owners[identity] = write.owner(own.difference(NEVER_OWNED), time)
+    return new

@@ -1,0 +1,118 @@
+"""Conflicts of an apply, and their words (Go: managedfields, internal/conflict.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import msgspec
+
+from smp.errors import Option, SmpError
+from smp.managed_fields._entries import UPDATE, Owner
+from smp.managed_fields._field_set import FieldSet
+from smp.managed_fields._go_text import path_text, value_text
+from smp.paths import Path
+from smp.values import JSONObject
+
+
+class ApplyConflict(msgspec.Struct, frozen=True):
+    """A field that an apply would change, and that another field manager owns.
+
+    ``remark`` tells what the words of a server do not: that the applied configuration
+    does not have the field, but that a union is normalized by writing it.
+    """
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+    time: str
+    path: Path
+    remark: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The other manager, in the words of a server."""
+        text = value_text(self.manager)
+        if self.subresource:
+            text += f" with subresource {value_text(self.subresource)}"
+        if self.operation == UPDATE:
+            text += f" using {self.api_version}"
+            if self.time:
+                text += f" at {self.time}"
+        return text
+
+    @property
+    def cause(self) -> JSONObject:
+        """The conflict as a cause of a Status."""
+        return {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {self.owner}",
+            "field": path_text(self.path),
+        }
+
+    def __str__(self) -> str:
+        return f"conflict with {self.owner}: {path_text(self.path)}"
+
+
+class ApplyConflictError(SmpError):
+    """A server-side apply that would change what other field managers own.
+
+    ``conflicts`` are in the order of their managers and paths.
+    """
+
+    default_code = "apply-conflict"
+    status: ClassVar[int] = 409
+
+    def __init__(self, conflicts: tuple[ApplyConflict, ...]) -> None:
+        # Go: internal.getConflictMessage.
+        if len(conflicts) == 1:
+            text = f"Apply failed with 1 conflict: {conflicts[0]}"
+        else:
+            lines: list[str] = []
+            owner = ""
+            for conflict in conflicts:
+                if conflict.owner != owner:
+                    owner = conflict.owner
+                    lines.append(f"conflicts with {owner}:")
+                lines.append(f"- {path_text(conflict.path)}")
+            listing = "\n".join(lines)
+            text = f"Apply failed with {len(conflicts)} conflicts: {listing}"
+        for conflict in conflicts:
+            if conflict.remark:
+                text += f"\n{conflict.remark}"
+        super().__init__(
+            text,
+            path=conflicts[0].path if len(conflicts) == 1 else None,
+            option=Option(name="force", value=True, effect="takes these fields over"),
+        )
+        self.conflicts = conflicts
+
+    @classmethod
+    def of(cls, owners: Iterable[Owner], claimed: FieldSet) -> ApplyConflictError:
+        """Make the error for what other entries own of an apply.
+
+        ``claimed`` are the discriminators that the normalization of unions wrote.
+        """
+        listed: list[ApplyConflict] = []
+        for owner in sorted(owners, key=lambda owner: owner.identity.text):
+            for path in owner.fields.paths():
+                remark = ""
+                if claimed.has(path):
+                    remark = f"{path} is written by the normalization of its union"
+                listed.append(
+                    ApplyConflict(
+                        manager=owner.manager,
+                        operation=owner.operation,
+                        api_version=owner.api_version,
+                        subresource=owner.subresource,
+                        time=owner.time,
+                        path=path,
+                        remark=remark,
+                    )
+                )
+        return cls(tuple(listed))
+
+    def __str__(self) -> str:
+        # The text of a server names the paths itself.
+        return f"{self.problem} ({self.hint})"

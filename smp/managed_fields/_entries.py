@@ -1,0 +1,279 @@
+"""The entries of metadata.managedFields, as a server reads and writes them.
+
+An entry belongs to a manager, an operation and a subresource; that of an update also to
+a version of the API: an applier has one entry, in whatever version it applies (Go:
+managedfields, internal.BuildManagerIdentifier).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from smp.errors import ObjectError, SmpError
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.paths import Path
+from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
+
+Operation: TypeAlias = Literal["Apply", "Update"]
+APPLY: Final = "Apply"
+UPDATE: Final = "Update"
+
+_PATH = Path(("metadata", "managedFields"))
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """A field manager, and what it owns: an entry of metadata.managedFields.
+
+    A manager has several where it writes by several operations (``Apply``,
+    ``Update``), versions of the API or subresources. ``time`` is that of the last
+    change of the entry, not of each field; it is empty where there is none.
+    """
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+    time: str
+    fields: FieldSet
+
+    @property
+    def identity(self) -> Identity:
+        """What tells this entry from the other ones of an object."""
+        version = self.api_version if self.operation == UPDATE else ""
+        return Identity(self.manager, self.operation, version, self.subresource)
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What tells an entry from others: ``api_version`` is empty for an apply."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
+    @property
+    def text(self) -> str:
+        """The identity as Go's map key; conflicts are sorted by it."""
+        members: dict[str, str] = {}
+        if self.manager:
+            members["manager"] = self.manager
+        members["operation"] = self.operation
+        if self.api_version:
+            members["apiVersion"] = self.api_version
+        if self.subresource:
+            members["subresource"] = self.subresource
+        return msgspec.json.encode(members).decode()
+
+
+class Write(msgspec.Struct, frozen=True):
+    """A write: the entry that it is recorded in, and when it is.
+
+    ``reset`` are the fields that a server resets at such a write, so that it gives its
+    manager none of them.
+    """
+
+    identity: Identity
+    api_version: str
+    time: str
+    reset: FieldSet = EMPTY
+
+    @classmethod
+    def of(
+        cls,
+        obj: JSONObject,
+        *,
+        manager: str,
+        operation: str,
+        subresource: str = "",
+        now: datetime | None = None,
+        reset: FieldSet = EMPTY,
+    ) -> Write:
+        """Make a write of an object; a manager without a name is ``unknown``."""
+        api_version = as_text(obj.get("apiVersion"))
+        identity = Identity(
+            # Go: buildManagerInfoManager.
+            manager or "unknown",
+            operation,
+            api_version if operation == UPDATE else "",
+            subresource,
+        )
+        moment = datetime.now(UTC) if now is None else now.astimezone(UTC)
+        time = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return cls(identity, api_version, time, reset)
+
+    def owner(self, fields: FieldSet, time: str) -> Owner:
+        """Return the entry of the write."""
+        return Owner(
+            manager=self.identity.manager,
+            operation=self.identity.operation,
+            api_version=self.api_version,
+            subresource=self.identity.subresource,
+            time=time,
+            fields=fields,
+        )
+
+
+class ManagedFields:
+    """The entries of an object, while an operation works on them.
+
+    ``owners`` has them by their identity; of equal ones the last counts. An owner with
+    an empty field set is left out when they are written.
+    """
+
+    __slots__ = ("_read", "owners")
+
+    def __init__(self) -> None:
+        self.owners: dict[Identity, Owner] = {}
+        # What was read, to be written as it was where it does not change.
+        self._read: dict[Identity, tuple[Owner, JSON]] = {}
+
+    @classmethod
+    def of(cls, obj: JSONObject) -> ManagedFields:
+        """Read the entries of an object.
+
+        Raises ObjectError (code invalid-managed-fields), with the path, for what a
+        server cannot read (Go: internal.DecodeManagedFields).
+        """
+        managed = cls()
+        found, problems = readable_owners(obj)
+        if problems:
+            raise problems[0]
+        entries = as_list(as_object(obj.get("metadata")).get("managedFields"))
+        for index, owner in enumerate(found):
+            problem = ""
+            if owner.operation not in (APPLY, UPDATE):
+                problem = "operation must be `Apply` or `Update`"
+            elif not owner.api_version:
+                problem = "apiVersion must not be empty"
+            if problem:
+                raise _invalid(problem).at(_PATH / index)
+            managed.owners[owner.identity] = owner
+            managed._read[owner.identity] = (owner, entries[index])
+        return managed
+
+    def copy(self) -> ManagedFields:
+        """Return the same entries, for another attempt at the same operation."""
+        copied = ManagedFields()
+        copied.owners = dict(self.owners)
+        copied._read = self._read
+        return copied
+
+    def written_to(self, obj: JSONObject) -> JSONObject:
+        """Return an object with these entries, without managedFields if there are none.
+
+        Go: internal.EncodeObjectManagedFields.
+        """
+        entries: JSONArray = []
+        for owner in sorted(self.owners.values(), key=_order):
+            if not owner.fields:
+                continue
+            read = self._read.get(owner.identity)
+            if read is not None and read[0] is owner:
+                entries.append(read[1])
+                continue
+            entry: JSONObject = {}
+            if owner.manager:
+                entry["manager"] = owner.manager
+            entry["operation"] = owner.operation
+            entry["apiVersion"] = owner.api_version
+            if owner.time:
+                entry["time"] = owner.time
+            entry["fieldsType"] = "FieldsV1"
+            entry["fieldsV1"] = owner.fields.to_v1()
+            if owner.subresource:
+                entry["subresource"] = owner.subresource
+            entries.append(entry)
+        if not entries:
+            return bare(obj)
+        metadata = as_object(obj.get("metadata"))
+        return {**obj, "metadata": {**metadata, "managedFields": entries}}
+
+
+def bare(obj: JSONObject) -> JSONObject:
+    """Return an object without managedFields, which have no owner themselves."""
+    metadata = as_object(obj.get("metadata"))
+    if "managedFields" not in metadata:
+        return obj
+    rest = {**metadata}
+    del rest["managedFields"]
+    return {**obj, "metadata": rest}
+
+
+def readable_owners(
+    obj: JSONObject,
+) -> tuple[tuple[Owner, ...], tuple[SmpError, ...]]:
+    """Return the owners of entries that can be read, and the errors of the others."""
+    entries = as_object(obj.get("metadata")).get("managedFields")
+    if entries is None:
+        return (), ()
+    if not isinstance(entries, list):
+        return (), (_invalid("managedFields is a list").at(_PATH),)
+    found: list[Owner] = []
+    problems: list[SmpError] = []
+    for index in range(len(entries)):
+        try:
+            found.append(owner_of_entry(entries, index))
+        except SmpError as error:
+            problems.append(error)
+    return tuple(found), tuple(problems)
+
+
+def owner_of_entry(entries: JSONArray, index: int) -> Owner:
+    """Read one entry of managedFields. Raises ObjectError, with its path."""
+    try:
+        return _owner(entries[index])
+    except SmpError as error:
+        raise error.at(_PATH / index) from None
+
+
+def _owner(entry: JSON) -> Owner:
+    if not isinstance(entry, dict):
+        raise _invalid("an entry is an object")
+    if entry.get("fieldsType") != "FieldsV1":
+        raise _invalid("fieldsType is FieldsV1")
+    fields = EMPTY
+    document = entry.get("fieldsV1")
+    if document is not None:
+        if not isinstance(document, dict):
+            raise _invalid("fieldsV1 is an object")
+        try:
+            fields = FieldSet.from_v1(document)
+        except SmpError as error:
+            raise error.at(Path(("fieldsV1",))) from None
+    return Owner(
+        manager=as_text(entry.get("manager")),
+        operation=as_text(entry.get("operation")),
+        api_version=as_text(entry.get("apiVersion")),
+        subresource=as_text(entry.get("subresource")),
+        time=as_text(entry.get("time")),
+        fields=fields,
+    )
+
+
+def _invalid(problem: str) -> SmpError:
+    return ObjectError(problem, code="invalid-managed-fields")
+
+
+def _order(owner: Owner) -> tuple[str, int, str, str, str]:
+    """Go: internal.sortEncodedManagedFields."""
+    return (
+        owner.operation,
+        seconds(owner.time),
+        owner.manager,
+        owner.api_version,
+        owner.subresource,
+    )
+
+
+def seconds(time: str) -> int:
+    """Return a time as seconds since 1970; 0 for none."""
+    if not time:
+        return 0
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return 0
+    return int(moment.timestamp())

@@ -1,0 +1,116 @@
+"""The merge of an applied configuration into an object (Go: typed.TypedValue.Merge)."""
+
+from __future__ import annotations
+
+from operator import is_
+
+from smp.errors import SmpError, bounded
+from smp.managed_fields._elements import step_of
+from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
+from smp.schema.model import Schema
+from smp.values import JSON, JSONArray, JSONObject, as_object, same
+
+
+@bounded("the object")
+def merged(live: JSONObject, applied: JSONObject, schema: Schema) -> JSONObject:
+    """Return the object with all that the applied configuration has.
+
+    Nothing is removed here. What does not change is shared with the live object, which
+    is returned itself where nothing does. Raises UnknownFieldError and ObjectError
+    (code no-path-element), with the path.
+    """
+    return as_object(_merged(live, applied, root_shape(schema, applied)))
+
+
+def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
+    """Merge two values that both exist; either may be null. Go: mergingWalker.merge."""
+    if live is applied:
+        return live
+    if shape.form is Form.MAP and isinstance(live, dict) and live:
+        # A null removes nothing: no item of the map is merged with anything.
+        if applied is None:
+            return live
+        if isinstance(applied, dict):
+            return _merged_maps(live, applied, shape)
+    elif shape.form is Form.LIST and isinstance(live, list) and live:
+        if applied is None:
+            return live
+        if isinstance(applied, list):
+            return _merged_lists(live, applied, shape)
+    return live if same(live, applied) else applied
+
+
+def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObject:
+    changed: JSONObject = {}
+    for name, value in applied.items():
+        if name not in live:
+            changed[name] = value
+            continue
+        inner = shape.of_name(name, value)
+        try:
+            content = _merged(live[name], value, inner)
+        except SmpError as error:
+            raise error.within(name) from None
+        if content is not live[name]:
+            changed[name] = content
+    return {**live, **changed} if changed else live
+
+
+def _merged_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArray:
+    """Merge two lists of type set or map. Go: mergingWalker.visitListItems.
+
+    Elements that both have are merged, and are in the order of the applied list. The
+    others of the live list stay behind what they were behind, and those of the applied
+    list come where it has them.
+    """
+    live_elements = path_elements(shape, live)
+    applied_elements = path_elements(shape, applied)
+    live_values: dict[str, JSON] = {}
+    for element, value in zip(live_elements, live, strict=True):
+        # Duplicates are not merged with the one element that replaces them.
+        live_values[element] = None if element in live_values else value
+    applied_values = dict(zip(applied_elements, applied, strict=True))
+
+    def item(element: str) -> JSON:
+        value = applied_values[element]
+        if element not in live_values:
+            return value
+        try:
+            return _merged(live_values[element], value, shape.of_element(value))
+        except SmpError as error:
+            raise error.within(step_of(element)) from None
+
+    shared = iter([element for element in applied_elements if element in live_values])
+    next_shared = next(shared, None)
+    result: JSONArray = []
+    done: set[str] = set()
+    here = there = 0
+    while here < len(live) or there < len(applied):
+        if here < len(live):
+            element = live_elements[here]
+            if element not in applied_values:
+                result.append(live[here])
+                here += 1
+                continue
+            if there < len(applied):
+                if element == applied_elements[there]:
+                    here += 1
+                elif next_shared is not None and element != next_shared:
+                    # The applied list has it at another place.
+                    here += 1
+                    continue
+                elif element in done:
+                    here += 1
+            else:
+                # All that the applied list has is in the result.
+                here += 1
+        if there < len(applied):
+            element = applied_elements[there]
+            done.add(element)
+            result.append(item(element))
+            there += 1
+            if element == next_shared:
+                next_shared = next(shared, None)
+    if len(result) == len(live) and all(map(is_, result, live)):
+        return live
+    return result

@@ -1,0 +1,122 @@
+"""Who owns what after a write: the rules of structured-merge-diff on field sets.
+
+Go: merge.Updater. A write takes over what it adds or modifies, and what it removes is
+lost to all managers. An apply that would take over what another manager owns is a
+conflict, unless it is forced.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from smp.errors import bounded
+from smp.managed_fields._compare import Comparison
+from smp.managed_fields._entries import Identity, ManagedFields, Owner
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.paths import Path
+from smp.schema.model import Schema
+
+_FIELD: Final = "f:"
+
+# What a server sets or what names the object has no owner. Go: NewStripMetaManager.
+NEVER_OWNED: Final = FieldSet.of(
+    Path(("apiVersion",)),
+    Path(("kind",)),
+    Path(("metadata",)),
+    Path(("metadata", "name")),
+    Path(("metadata", "namespace")),
+    Path(("metadata", "creationTimestamp")),
+    Path(("metadata", "selfLink")),
+    Path(("metadata", "uid")),
+    Path(("metadata", "clusterName")),
+    Path(("metadata", "generation")),
+    Path(("metadata", "managedFields")),
+    Path(("metadata", "resourceVersion")),
+)
+
+
+def conflicts(
+    managed: ManagedFields, identity: Identity, comparison: Comparison
+) -> list[Owner]:
+    """Return the other entries, with what they own of what a write adds or modifies."""
+    changed = comparison.changed
+    found: list[Owner] = []
+    if not changed:
+        return found
+    for other, owner in managed.owners.items():
+        if other != identity:
+            theirs = owner.fields.intersection(changed)
+            if theirs:
+                found.append(replace(owner, fields=theirs))
+    return found
+
+
+def take_over(
+    managed: ManagedFields, identity: Identity, comparison: Comparison
+) -> None:
+    """Take from all other entries what a write adds, modifies or removes.
+
+    Go: merge.Updater.update, with force.
+    """
+    lost = comparison.changed.union(comparison.removed)
+    if not lost:
+        return
+    for other, owner in [*managed.owners.items()]:
+        if other == identity:
+            continue
+        left = owner.fields.difference(lost)
+        if not left:
+            del managed.owners[other]
+        elif left is not owner.fields:
+            managed.owners[other] = replace(owner, fields=left)
+
+
+def updated_set(former: FieldSet, comparison: Comparison) -> FieldSet:
+    """Return what an entry owns after an update (Go: merge.Updater.Update)."""
+    return former.difference(comparison.removed).union(comparison.changed)
+
+
+@bounded("the field set")
+def reconcile(managed: ManagedFields, schema: Schema) -> None:
+    """Bring the entries to the schema as it is now.
+
+    A list, a map or a struct may have become atomic since an entry was written. Who
+    owned a part of it then owns it as a whole (Go: typed.ReconcileFieldSetWithSchema).
+    """
+    shape = root_shape(schema, {})
+    for identity, owner in managed.owners.items():
+        fields = _reconciled(owner.fields, shape)
+        if fields is not owner.fields:
+            managed.owners[identity] = replace(owner, fields=fields)
+
+
+def _reconciled(fields: FieldSet, shape: Shape) -> FieldSet:
+    """Return a set below a value of that shape, of a list or map that is granular."""
+    changed: dict[str, FieldSet] = {}
+    for element, below in fields.children.items():
+        inner = None
+        if shape.form is Form.LIST:
+            inner = shape.of_items()
+        elif element.startswith(_FIELD):
+            inner = shape.of_field(element.removeprefix(_FIELD))
+        # The schema may not know the field any more.
+        if inner is None:
+            continue
+        if inner.form in (Form.ATOMIC_LIST, Form.ATOMIC_MAP):
+            changed[element] = EMPTY
+        elif inner.form in (Form.LIST, Form.MAP):
+            reconciled = _reconciled(below, inner)
+            if reconciled is not below:
+                changed[element] = reconciled
+    if not changed:
+        return fields
+    members = {element for element, below in changed.items() if not below}
+    children = {
+        element: changed.get(element, below)
+        for element, below in fields.children.items()
+        if element not in members
+    }
+    return FieldSet(fields.members | members, children)

@@ -1,0 +1,169 @@
+"""What a write that is no apply makes of managedFields: a POST, a PUT, another PATCH.
+
+Go: managedfields, internal.FieldManager.UpdateNoErrors, and the chain behind it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from smp.errors import ObjectError, SmpError
+from smp.managed_fields._compare import compare
+from smp.managed_fields._entries import (
+    UPDATE,
+    Identity,
+    ManagedFields,
+    Operation,
+    Write,
+    bare,
+    seconds,
+)
+from smp.managed_fields._field_set import EMPTY
+from smp.managed_fields._ownership import (
+    NEVER_OWNED,
+    reconcile,
+    take_over,
+    updated_set,
+)
+from smp.plain import over_json
+from smp.schema.model import Schema
+from smp.values import JSONArray, JSONObject, as_list, as_object, same
+
+# Go: DefaultMaxUpdateManagers. The oldest ones become one entry.
+MAX_UPDATE_MANAGERS: Final = 10
+_ANCIENT: Final = "ancient-changes"
+
+
+@over_json("the object", "old", "new")
+def track(
+    old: JSONObject | None,
+    new: JSONObject,
+    schema: Schema,
+    *,
+    manager: str,
+    operation: Operation = "Update",
+    subresource: str = "",
+    now: datetime | None = None,
+) -> JSONObject:
+    """Return the new object with the managedFields that a server stores for it.
+
+    It is what they become on POST, PUT and every PATCH that is no apply. ``old`` is the
+    stored object, None on create; ``new`` is what will be stored, with the
+    managedFields that the client sent: ``[{}]`` resets them, and without any, or with
+    broken ones, those of the stored object count. Through a subresource they always do.
+    ``now`` is the time of the write. An object that exists without managedFields is not
+    tracked. Where fields cannot be tracked, the object loses its managedFields, but no
+    write fails for that (Go: FieldManager.UpdateNoErrors).
+    """
+    try:
+        managed = _sent_or_stored(old, new, is_subresource=bool(subresource))
+        if not managed.owners and old is not None:
+            # Go: skipNonAppliedManager. It is tracked from its first apply on.
+            return bare(new)
+        write = Write.of(
+            new, manager=manager, operation=operation, subresource=subresource, now=now
+        )
+        record_update(managed, old or {}, new, schema, write)
+    except SmpError:
+        return bare(new)
+    tracked = managed.written_to(new)
+    return tracked if old is None else with_former_times(old, tracked)
+
+
+def _sent_or_stored(
+    old: JSONObject | None, new: JSONObject, *, is_subresource: bool
+) -> ManagedFields:
+    """Return the entries to start from (Go: decodeLiveOrNew)."""
+    stored: JSONObject = old or {}
+    if not is_subresource:
+        sent = as_object(new.get("metadata")).get("managedFields")
+        if isinstance(sent, list) and len(sent) == 1 and sent[0] == {}:
+            return ManagedFields()
+        try:
+            managed = ManagedFields.of(new)
+        except ObjectError:
+            pass
+        else:
+            if managed.owners:
+                return managed
+    try:
+        return ManagedFields.of(stored)
+    except ObjectError:
+        return ManagedFields()
+
+
+def record_update(
+    managed: ManagedFields,
+    old: JSONObject,
+    new: JSONObject,
+    schema: Schema,
+    write: Write,
+) -> None:
+    """Record an update from one object to another in the entries."""
+    reconcile(managed, schema)
+    comparison = compare(bare(old), bare(new), schema)
+    # Go: managedFieldsUpdater. The operation is at first one of its own: its manager
+    # loses what the operation changes as all others do.
+    current = Identity("", "", "", "")
+    take_over(managed, current, comparison.without(write.reset))
+    owned = updated_set(EMPTY, comparison).recursive_difference(write.reset)
+    owned = owned.difference(NEVER_OWNED)
+    if owned:
+        former = managed.owners.get(write.identity)
+        if former is not None:
+            owned = owned.union(former.fields)
+        managed.owners[write.identity] = write.owner(owned, write.time)
+    _cap(managed)
+
+
+def _cap(managed: ManagedFields) -> None:
+    """Merge the oldest updates where there are too many (Go: capManagersManager)."""
+    updates = [owner for owner in managed.owners.values() if owner.operation == UPDATE]
+    count = len(updates)
+    if count <= MAX_UPDATE_MANAGERS:
+        return
+    updates.sort(key=lambda owner: (seconds(owner.time), owner.identity.text))
+    first: dict[str, Identity] = {}
+    for owner in updates:
+        if count <= MAX_UPDATE_MANAGERS:
+            break
+        version = owner.api_version
+        bucket = Identity(_ANCIENT, UPDATE, version, "")
+        if version not in first:
+            # The first one is merged when there is a second one of its version.
+            first[version] = owner.identity
+            continue
+        gathered = managed.owners.get(bucket)
+        if gathered is None:
+            gathered = managed.owners.pop(first[version])
+        del managed.owners[owner.identity]
+        managed.owners[bucket] = replace(
+            owner,
+            manager=_ANCIENT,
+            subresource="",
+            fields=owner.fields.union(gathered.fields),
+        )
+        count -= 1
+
+
+def with_former_times(old: JSONObject, new: JSONObject) -> JSONObject:
+    """Return the stored object itself where nothing but times has changed.
+
+    So a write that changes nothing has no effect (Go, k8s.io/apiserver:
+    fieldmanager.IgnoreManagedFieldsTimestampsTransformer).
+    """
+    if same(_without_times(old), _without_times(new)):
+        return old
+    return new
+
+
+def _without_times(obj: JSONObject) -> JSONObject:
+    metadata = as_object(obj.get("metadata"))
+    entries: JSONArray = [
+        {**as_object(entry), "time": None}
+        for entry in as_list(metadata.get("managedFields"))
+    ]
+    return {**obj, "metadata": {**metadata, "managedFields": entries}}

@@ -1,0 +1,96 @@
+"""Whether an object is of the types of its schema, as server-side apply sees these.
+
+Go: typed.AsTyped, and its validatingObjectWalker. It looks at fewer things than a
+decoder of a server does: a number is a number, and no string has a format.
+"""
+
+from __future__ import annotations
+
+from smp.errors import ObjectError, UnknownFieldError, bounded
+from smp.managed_fields._elements import step_of
+from smp.managed_fields._go_text import (
+    plain_text,
+    step_text,
+    syntax_text,
+    type_text,
+)
+from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.schema.model import ScalarType, Schema
+from smp.values import JSON, JSONArray, JSONObject
+
+
+@bounded("the object")
+def type_problems(
+    obj: JSONObject, schema: Schema, *, allow_duplicates: bool = False
+) -> list[str]:
+    """Return what is wrong with the types of an object, as Go words it."""
+    return _problems(obj, root_shape(schema, obj), allow_duplicates=allow_duplicates)
+
+
+def _problems(value: JSON, shape: Shape, *, allow_duplicates: bool) -> list[str]:
+    if value is None:
+        return []
+    if shape.form is Form.SCALAR:
+        return _scalar_problems(value, shape)
+    if shape.form in (Form.MAP, Form.ATOMIC_MAP):
+        if not isinstance(value, dict):
+            return [f": expected map, got &{{{plain_text(value)}}}"]
+        return _map_problems(value, shape, allow_duplicates=allow_duplicates)
+    if not isinstance(value, list):
+        return [f": expected list, got &{{{plain_text(value)}}}"]
+    return _list_problems(value, shape, allow_duplicates=allow_duplicates)
+
+
+def _scalar_problems(value: JSON, shape: Shape) -> list[str]:
+    """Go: typed.validateScalar."""
+    name = shape.type.name if isinstance(shape.type, ScalarType) else "any"
+    if name == "string" and not isinstance(value, str):
+        got = f"&value.valueUnstructured{{Value:{syntax_text(value)}}}"
+        return [f": expected string, got {got}"]
+    if name == "boolean" and not isinstance(value, bool):
+        return [f": expected boolean, got &{{{plain_text(value)}}}"]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if name in ("integer", "number") and not is_number:
+        return [f": expected numeric (int or float), got {type_text(value)}"]
+    if isinstance(value, (dict, list)):
+        return [f": expected any scalar, got &{{{plain_text(value)}}}"]
+    return []
+
+
+def _map_problems(
+    value: JSONObject, shape: Shape, *, allow_duplicates: bool
+) -> list[str]:
+    problems: list[str] = []
+    for name, content in value.items():
+        try:
+            inner = shape.of_name(name, content)
+        except UnknownFieldError:
+            problems.append(f".{name}: field not declared in schema")
+            continue
+        found = _problems(content, inner, allow_duplicates=allow_duplicates)
+        problems += [f".{name}{problem}" for problem in found]
+    return problems
+
+
+def _list_problems(
+    values: JSONArray, shape: Shape, *, allow_duplicates: bool
+) -> list[str]:
+    problems: list[str] = []
+    seen: set[str] = set()
+    for index, value in enumerate(values):
+        where = f"[{index}]"
+        if shape.form is Form.LIST:
+            try:
+                element = shape.element(value)
+            except ObjectError as error:
+                problems.append(f": element {index}: {error.problem}")
+                # Go: it cannot say where further problems of the list are.
+                return problems
+            where = step_text(step_of(element))
+            if element in seen and not allow_duplicates:
+                problems.append(f": duplicate entries for key {where}")
+            seen.add(element)
+        inner = shape.of_element(value)
+        found = _problems(value, inner, allow_duplicates=allow_duplicates)
+        problems += [f"{where}{problem}" for problem in found]
+    return problems

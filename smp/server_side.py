@@ -1,0 +1,266 @@
+"""Server-side apply: what a server stores when a manager applies a configuration.
+
+Theory of operation. An apply goes through the same steps as in a Kubernetes API server
+(Go: k8s.io/apimachinery, util/managedfields, NewDefaultFieldManager):
+
+1. The applied configuration is checked: apiVersion and kind, no managedFields, the
+   types of the schema, no element of a list twice.
+2. An object that exists without managedFields gets an entry for what it has, that of
+   the manager ``before-first-apply``.
+3. The configuration is merged into the live object. What the manager applied before and
+   no longer does, and no other manager owns, is removed.
+4. The unions of the result are normalized by a profile. No server does this, it is
+   what KEP-1027 and its predecessor of 2019 ask for.
+5. What the apply changes is compared with what other managers own: conflicts.
+6. The entries of managedFields are written. An apply that changes nothing but times
+   changes nothing at all.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from smp.codec import decode_object
+from smp.errors import ApplyWarning, ObjectError, SmpError
+from smp.immutable import changed_immutable_fields
+from smp.last_applied import LAST_APPLIED, configuration_text
+from smp.managed_fields import (
+    ApplyConflictError,
+    FieldSet,
+    ManagedFields,
+    Write,
+    apply_configuration,
+    bare,
+    compare,
+    fieldset_of,
+    owned_path,
+    record_update,
+    type_problems,
+    with_former_times,
+)
+from smp.plain import over_json
+from smp.schema.model import Schema
+from smp.unions import Change, profile_named
+from smp.update import Update, updated
+from smp.values import ABSENT, JSONObject, as_object, as_text
+from smp.violations import Violation
+
+# Go: skipNonAppliedManager.
+_BEFORE_FIRST_APPLY: Final = "before-first-apply"
+# The manager of kubectl apply --server-side, for which a server looks at the
+# last-applied configuration (Go: lastAppliedManager, lastAppliedUpdater).
+_KUBECTL: Final = "kubectl"
+# Bytes. Go: k8s.io/apimachinery, api/validation, TotalAnnotationSizeLimitB.
+_MAX_ANNOTATIONS: Final = 256 * 1024
+
+
+class ServerSideApplyResult(msgspec.Struct, frozen=True):
+    """What a server-side apply led to.
+
+    ``object`` is what a server stores, with its managedFields; it is the live object
+    itself where nothing ``changed``. ``changes`` is what the normalization of unions
+    changed in it, ``violations`` what a server would reject.
+    """
+
+    object: JSONObject
+    changed: bool
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[ApplyWarning, ...] = ()
+    violations: tuple[Violation, ...] = ()
+
+
+@over_json("the object", "live", "applied")
+def server_side_apply(
+    live: JSONObject | None,
+    applied: JSONObject,
+    schema: Schema,
+    *,
+    manager: str,
+    force: bool = False,
+    subresource: str = "",
+    profile: str = "kep1027",
+    now: datetime | None = None,
+) -> ServerSideApplyResult:
+    """Apply a configuration as a field manager, as an API server does.
+
+    ``live`` is the stored object with its managedFields, or None; ``applied`` is the
+    configuration. ``force`` takes over what other managers own; ``now`` is the time of
+    the write. Raises ApplyConflictError for what other managers own, ObjectError (codes
+    invalid-applied, invalid-managed-fields, no-path-element) for what a server cannot
+    apply, UnionError for a configuration that sets two members of a union, and
+    DepthError.
+    """
+    profile_named(profile)  # before anything is computed
+    _require_applicable(applied, schema)
+    stored: JSONObject = live or {}
+    old = bare(stored)
+    managed = ManagedFields.of(stored)
+    if live is not None and not managed.owners:
+        first = Write.of(
+            live,
+            manager=_BEFORE_FIRST_APPLY,
+            operation="Update",
+            subresource=subresource,
+            now=now,
+        )
+        record_update(managed, {}, live, schema, first)
+    write = Write.of(
+        applied, manager=manager, operation="Apply", subresource=subresource, now=now
+    )
+    unions = _Unions(live if live is None else old, applied, schema, profile)
+
+    def attempt(entries: ManagedFields, *, force: bool) -> JSONObject:
+        new = apply_configuration(
+            old,
+            applied,
+            schema,
+            entries,
+            write,
+            force=force,
+            normalize=unions.normalized,
+        )
+        return entries.written_to(new)
+
+    # An attempt that fails leaves the entries changed.
+    entries = managed.copy()
+    try:
+        new = attempt(entries, force=force)
+    except ApplyConflictError as error:
+        if manager != _KUBECTL or not _all_last_applied(error, old, schema):
+            raise
+        new = attempt(managed, force=True)
+    if manager == _KUBECTL:
+        new = _with_last_applied(new, applied)
+    if live is not None:
+        new = with_former_times(live, new)
+    return ServerSideApplyResult(
+        new,
+        new is not live,
+        unions.update.changes,
+        unions.update.warnings,
+        (*unions.update.violations, *changed_immutable_fields(old, new, schema)),
+    )
+
+
+def _require_applicable(applied: JSONObject, schema: Schema) -> None:
+    """Raise ObjectError for a configuration that a server does not apply."""
+    api_version = as_text(applied.get("apiVersion"))
+    kind = as_text(applied.get("kind"))
+    if schema.kind and (api_version, kind) != (schema.api_version, schema.kind):
+        # Go: versionCheckManager.
+        raise ObjectError(
+            f"invalid object type: {api_version}, Kind={kind}", code="invalid-applied"
+        )
+    metadata = as_object(applied.get("metadata"))
+    if metadata.get("managedFields") is not None:
+        # Go: structuredMergeManager.Apply.
+        raise ObjectError(
+            "metadata.managedFields must be nil", code="managed-fields-applied"
+        )
+    problems = type_problems(applied, schema)
+    if problems:
+        # Go: typed.ValidationErrors.Error.
+        listing = problems[0]
+        if len(problems) > 1:
+            listing = "errors:\n  " + "\n  ".join(problems)
+        name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
+        raise ObjectError(
+            f"failed to create typed patch object ({name}; {api_version}, Kind={kind}):"
+            f" {listing}",
+            code="invalid-applied",
+        )
+
+
+class _Unions:
+    """The normalization of the merged object, and what it led to."""
+
+    __slots__ = ("_applied", "_old", "_profile", "_schema", "update")
+
+    def __init__(
+        self,
+        old: JSONObject | None,
+        applied: JSONObject,
+        schema: Schema,
+        profile: str,
+    ) -> None:
+        self._old = old
+        self._applied = applied
+        self._schema = schema
+        self._profile = profile
+        self.update = Update({})
+
+    def normalized(self, merged: JSONObject) -> tuple[JSONObject, FieldSet]:
+        """Return the object with normalized unions, and the fields that this wrote."""
+        self.update = updated(
+            self._old,
+            merged,
+            self._schema,
+            profile=self._profile,
+            ratchet=True,
+            configuration=self._applied,
+        )
+        new = self.update.object
+        written = [
+            owned_path(new, self._schema, change.path)
+            for change in self.update.changes
+            if change.new is not ABSENT
+        ]
+        return new, FieldSet.of(*written)
+
+
+def _all_last_applied(
+    error: ApplyConflictError, live: JSONObject, schema: Schema
+) -> bool:
+    """Tell whether all conflicts are about what kubectl apply has applied before.
+
+    A field that is as the last-applied configuration has it belongs to the user, who
+    changes from client-side to server-side apply (Go: lastAppliedManager).
+    """
+    annotations = as_object(as_object(live.get("metadata")).get("annotations"))
+    text = as_text(annotations.get(LAST_APPLIED))
+    try:
+        last_applied = decode_object(text)
+        if last_applied.get("apiVersion") != schema.api_version:
+            return False
+        allowed = fieldset_of(last_applied, schema)
+        comparison = compare(last_applied, live, schema)
+    except SmpError:
+        return False
+    allowed = (
+        allowed.difference(comparison.modified)
+        .difference(comparison.added)
+        .difference(comparison.removed)
+    )
+    return all(allowed.has(conflict.path) for conflict in error.conflicts)
+
+
+def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
+    """Return the object with the configuration in its annotation, if it has that.
+
+    Go: lastAppliedUpdater.
+    """
+    metadata = as_object(new.get("metadata"))
+    annotations = as_object(metadata.get("annotations"))
+    if not as_text(annotations.get(LAST_APPLIED)):
+        return new
+    configuration = applied
+    applied_metadata = as_object(applied.get("metadata"))
+    applied_annotations = as_object(applied_metadata.get("annotations"))
+    if LAST_APPLIED in applied_annotations:
+        # The configuration in the annotation has no such annotation itself.
+        rest = {**applied_annotations}
+        del rest[LAST_APPLIED]
+        applied_metadata = {**applied_metadata, "annotations": rest}
+        configuration = {**applied, "metadata": applied_metadata}
+    annotations = {**annotations, LAST_APPLIED: configuration_text(configuration)}
+    size = sum(
+        len(name.encode()) + len(as_text(value).encode())
+        for name, value in annotations.items()
+    )
+    if size > _MAX_ANNOTATIONS:
+        # Go: SetLastApplied. An object with longer annotations could not be stored.
+        del annotations[LAST_APPLIED]
+    return {**new, "metadata": {**metadata, "annotations": annotations}}

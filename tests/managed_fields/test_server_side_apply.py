@@ -1,0 +1,81 @@
+"""Server-side apply: what an apply makes of an object and of its managedFields."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+import smp
+from smp.values import JSONObject
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = smp.kubernetes().schema("v1", "ConfigMap")
+
+
+def config_map(**data: str) -> JSONObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "web"},
+        "data": {**data},
+    }
+
+
+def test_an_apply_creates_the_object_and_owns_what_it_has() -> None:
+    result = smp.server_side_apply(
+        None, config_map(a="1"), SCHEMA, manager="first", now=NOW
+    )
+    assert result.changed
+    assert result.object == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "web",
+            "managedFields": [
+                {
+                    "manager": "first",
+                    "operation": "Apply",
+                    "apiVersion": "v1",
+                    "time": "2026-01-01T00:00:00Z",
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:data": {"f:a": {}}},
+                }
+            ],
+        },
+        "data": {"a": "1"},
+    }
+
+
+def test_an_apply_that_changes_nothing_returns_the_live_object() -> None:
+    live = smp.server_side_apply(
+        None, config_map(a="1"), SCHEMA, manager="first", now=NOW
+    ).object
+    again = smp.server_side_apply(live, config_map(a="1"), SCHEMA, manager="first")
+    assert not again.changed
+    assert again.object is live
+
+
+def test_what_another_manager_owns_is_a_conflict_unless_it_is_forced() -> None:
+    live = smp.server_side_apply(
+        None, config_map(a="1"), SCHEMA, manager="first", now=NOW
+    ).object
+    with pytest.raises(smp.ApplyConflictError) as raised:
+        smp.server_side_apply(live, config_map(a="2"), SCHEMA, manager="second")
+    assert raised.value.problem == (
+        'Apply failed with 1 conflict: conflict with "first": .data.a'
+    )
+    forced = smp.server_side_apply(
+        live, config_map(a="2"), SCHEMA, manager="second", force=True
+    )
+    assert forced.object["data"] == {"a": "2"}
+    owned = [owner.manager for owner in smp.managed_fields.owners(forced.object)]
+    assert owned == ["second"]
+
+
+def test_what_the_manager_no_longer_applies_is_removed() -> None:
+    live = smp.server_side_apply(
+        None, config_map(a="1", b="2"), SCHEMA, manager="first", now=NOW
+    ).object
+    result = smp.server_side_apply(live, config_map(b="2"), SCHEMA, manager="first")
+    assert result.object["data"] == {"b": "2"}
