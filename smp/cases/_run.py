@@ -65,7 +65,13 @@ def run(case: SpecCase) -> CaseOutcome:
             raise  # the case is malformed; the operation was not run
         except SmpError as error:
             actual = Failure(error.code, str(error))
-        if not _matches(wanted, actual):
+        if isinstance(wanted, Failure) and isinstance(actual, Failure):
+            matches = wanted.code == actual.code
+        elif isinstance(wanted, Failure) or isinstance(actual, Failure):
+            matches = False
+        else:
+            matches = same(wanted, actual)
+        if not matches:
             text = _comparison(name, wanted, actual)
             differences.append(Difference(name, wanted, actual, text))
     return CaseOutcome(case, tuple(expected), tuple(differences))
@@ -82,14 +88,6 @@ def schema_of(case: SpecCase) -> Schema:
         schema = catalog.schema(api_version, kind)
     merge = case.object("options").get("unknown_fields") == "merge"
     return schema.with_unknown_fields("merge" if merge else "error")
-
-
-def _matches(expected: Result, actual: Result) -> bool:
-    if isinstance(expected, Failure) and isinstance(actual, Failure):
-        return expected.code == actual.code
-    if isinstance(expected, Failure) or isinstance(actual, Failure):
-        return False
-    return same(expected, actual)
 
 
 def _comparison(name: str, expected: Result, actual: Result) -> str:

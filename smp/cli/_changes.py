@@ -77,7 +77,12 @@ def _element_changes(
     before, after = _by_key(old, keys), _by_key(new, keys)
     former = _renamed(before, after, keys) if renames else {}
     is_former = set(former.values())
-    shown = _shown_key(keys, old, new)
+    # Readers tell the elements by one key, if there is one that is enough alone.
+    shown = keys[0]
+    for key_name in keys:
+        if _identify(old, (key_name,)) and _identify(new, (key_name,)):
+            shown = key_name
+            break
     for key in {**before, **after}:
         # What it is called now is reported instead.
         if key in is_former:
@@ -142,14 +147,6 @@ def identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str,
         if _identify(old, keys) and _identify(new, keys):
             return keys
     return ()
-
-
-def _shown_key(keys: tuple[str, ...], old: JSONArray, new: JSONArray) -> str:
-    """Return the key by which a reader tells the elements: one that is enough alone."""
-    for key in keys:
-        if _identify(old, (key,)) and _identify(new, (key,)):
-            return key
-    return keys[0]
 
 
 def _identify(elements: JSONArray, keys: tuple[str, ...]) -> bool:

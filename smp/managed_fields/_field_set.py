@@ -47,8 +47,13 @@ class FieldSet(msgspec.Struct, frozen=True):
         """Return the set of these paths; what is above a path is not in it."""
         found = cls()
         for path in paths:
-            if path.steps:
-                found = found.union(_single(path))
+            if not path.steps:
+                continue
+            *above, last = [element_of(step) for step in path.steps]
+            single = cls(frozenset((last,)))
+            for element in reversed(above):
+                single = cls(frozenset(), {element: single})
+            found = found.union(single)
         return found
 
     @classmethod
@@ -221,14 +226,6 @@ class FieldSet(msgspec.Struct, frozen=True):
 
 
 EMPTY: Final = FieldSet()
-
-
-def _single(path: Path) -> FieldSet:
-    *above, last = [element_of(step) for step in path.steps]
-    node = FieldSet(frozenset((last,)))
-    for element in reversed(above):
-        node = FieldSet(frozenset(), {element: node})
-    return node
 
 
 def _read(node: JSON) -> tuple[FieldSet, bool]:

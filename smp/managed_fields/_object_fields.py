@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from smp.errors import SmpError, bounded
+from smp.errors import SmpError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import (
@@ -30,11 +30,6 @@ def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
     know, ObjectError (code no-path-element) for an element without its keys, and
     DepthError (Go: typed.TypedValue.ToFieldSet).
     """
-    return _object_fields(obj, schema)
-
-
-@bounded("the object")
-def _object_fields(obj: JSONObject, schema: Schema) -> FieldSet:
     # Go: no manager owns the entire object, so that a root that is atomic is left out.
     return _below(obj, root_shape(schema, obj)) or EMPTY
 
