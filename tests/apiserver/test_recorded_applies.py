@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -18,8 +17,9 @@ from smp.immutable import changed_immutable_fields
 from smp.last_applied import LAST_APPLIED, with_last_applied
 from smp.schema.model import Schema
 from smp.unions import validate_unions
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
+from smp.values import JSON, Absent, JSONObject, as_object, same
 from tests.record.applies import ANNOTATION, CASES, FILE, read
+from tests.support.differences import Difference, differences
 from tests.support.kubectl import without_last_applied
 from tests.support.paths import DOCS
 
@@ -286,33 +286,6 @@ def test_nothing_that_the_server_accepts_is_refused() -> None:
 
 
 # What an API server stores.
-
-
-class Difference(NamedTuple):
-    """A place where the object that was stored is not the predicted one."""
-
-    path: tuple[str, ...]
-    predicted: JSON | Absent
-    stored: JSON | Absent
-
-
-def differences(
-    predicted: JSON | Absent, stored: JSON | Absent, path: tuple[str, ...] = ()
-) -> Iterator[Difference]:
-    if isinstance(predicted, dict) and isinstance(stored, dict):
-        for name in {**predicted, **stored}:
-            yield from differences(
-                predicted.get(name, ABSENT), stored.get(name, ABSENT), (*path, name)
-            )
-    elif (
-        isinstance(predicted, list)
-        and isinstance(stored, list)
-        and len(predicted) == len(stored)
-    ):
-        for at, (one, other) in enumerate(zip(predicted, stored, strict=True)):
-            yield from differences(one, other, (*path, str(at)))
-    elif not same(predicted, stored):
-        yield Difference(path, predicted, stored)
 
 
 # What servers fill in, by the name of the field (Go: pkg/apis/*/v1/defaults.go).
