@@ -43,6 +43,7 @@ from smp.managed_fields import (
 )
 from smp.plain import over_json
 from smp.schema.model import Schema
+from smp.typed_storage import stored
 from smp.unions import Change, profile_named
 from smp.update import Update, updated
 from smp.values import ABSENT, JSONObject, as_object, as_text
@@ -95,9 +96,8 @@ def server_side_apply(
     """
     profile_named(profile)  # before anything is computed
     _require_applicable(applied, schema)
-    stored: JSONObject = live or {}
-    old = bare(stored)
-    managed = ManagedFields.of(stored)
+    old = bare(live or {})
+    managed = ManagedFields.of(live or {})
     if live is not None and not managed.owners:
         first = Write.of(
             live,
@@ -122,7 +122,8 @@ def server_side_apply(
             force=force,
             normalize=unions.normalized,
         )
-        return entries.written_to(new)
+        # A server decodes what was merged: zero values are dropped, and stay owned.
+        return entries.written_to(stored(new, schema, old))
 
     # An attempt that fails leaves the entries changed.
     entries = managed.copy()

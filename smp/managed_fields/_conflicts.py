@@ -32,14 +32,12 @@ class ApplyConflict(msgspec.Struct, frozen=True):
 
     @property
     def owner(self) -> str:
-        """The other manager, in the words of a server."""
+        """The other manager, in the words of a server, which leave out the time."""
         text = value_text(self.manager)
         if self.subresource:
             text += f" with subresource {value_text(self.subresource)}"
         if self.operation == UPDATE:
             text += f" using {self.api_version}"
-            if self.time:
-                text += f" at {self.time}"
         return text
 
     @property

@@ -30,6 +30,7 @@ from smp.managed_fields._ownership import (
 )
 from smp.plain import over_json
 from smp.schema.model import Schema
+from smp.typed_storage import stored
 from smp.values import JSONArray, JSONObject, as_list, as_object, same
 
 # Go: DefaultMaxUpdateManagers. The oldest ones become one entry.
@@ -104,7 +105,9 @@ def record_update(
 ) -> None:
     """Record an update from one object to another in the entries."""
     reconcile(managed, schema)
-    comparison = compare(bare(old), bare(new), schema)
+    # Go: the objects are converted to the typed structs of their version.
+    before = stored(bare(old), schema)
+    comparison = compare(before, stored(bare(new), schema, before), schema)
     # Go: managedFieldsUpdater. The operation is at first one of its own: its manager
     # loses what the operation changes as all others do.
     current = Identity("", "", "", "")
