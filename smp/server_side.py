@@ -90,9 +90,9 @@ def server_side_apply(
     ``live`` is the stored object with its managedFields, or None; ``applied`` is the
     configuration. ``force`` takes over what other managers own; ``now`` is the time of
     the write. Raises ApplyConflictError for what other managers own, ObjectError (codes
-    invalid-applied, invalid-managed-fields, no-path-element) for what a server cannot
-    apply, UnionError for a configuration that sets two members of a union, and
-    DepthError.
+    other-kind-applied, managed-fields-applied, invalid-applied, invalid-managed-fields,
+    no-path-element) for what a server cannot apply, UnionError for a configuration that
+    sets two members of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
     _require_applicable(applied, schema)
@@ -153,10 +153,12 @@ def _require_applicable(applied: JSONObject, schema: Schema) -> None:
     if schema.kind and (api_version, kind) != (schema.api_version, schema.kind):
         # Go: versionCheckManager.
         raise ObjectError(
-            f"invalid object type: {api_version}, Kind={kind}", code="invalid-applied"
+            f"invalid object type: {_kind_text(api_version, kind)}",
+            code="other-kind-applied",
         )
     metadata = as_object(applied.get("metadata"))
-    if metadata.get("managedFields") is not None:
+    # What is no list has a wrong type, see below.
+    if isinstance(metadata.get("managedFields"), list):
         # Go: structuredMergeManager.Apply.
         raise ObjectError(
             "metadata.managedFields must be nil", code="managed-fields-applied"
@@ -169,10 +171,19 @@ def _require_applicable(applied: JSONObject, schema: Schema) -> None:
             listing = "errors:\n  " + "\n  ".join(problems)
         name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
         raise ObjectError(
-            f"failed to create typed patch object ({name}; {api_version}, Kind={kind}):"
-            f" {listing}",
+            "failed to create typed patch object"
+            f" ({name}; {_kind_text(api_version, kind)}): {listing}",
             code="invalid-applied",
         )
+
+
+def _kind_text(api_version: str, kind: str) -> str:
+    """Print a kind: ``/v1, Kind=Pod`` (Go: schema.GroupVersionKind.String)."""
+    group, _, version = api_version.rpartition("/")
+    # Go: FromAPIVersionAndKind, where a second slash leaves all of them empty.
+    if "/" in group:
+        group, version, kind = "", "", ""
+    return f"{group}/{version}, Kind={kind}"
 
 
 class _Unions:

@@ -37,6 +37,7 @@ class ApplyConflict(msgspec.Struct, frozen=True):
         if self.subresource:
             text += f" with subresource {value_text(self.subresource)}"
         if self.operation == UPDATE:
+            # Go prints a time, too, where there is one: the identity has none.
             text += f" using {self.api_version}"
         return text
 

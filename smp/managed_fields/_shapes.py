@@ -142,7 +142,9 @@ class Shape:
         if value is None:
             raise _no_element("associative list with keys has a null element")
         if not isinstance(value, dict):
-            raise _no_element("associative list with keys has a non-map element")
+            raise _no_element(
+                "associative list with keys may not have non-map elements"
+            )
         found: dict[str, JSON] = {}
         if len(self.keys) == 1:
             only = value.get(self.keys[0])

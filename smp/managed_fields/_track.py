@@ -53,8 +53,9 @@ def track(
 
     It is what they become on POST, PUT and every PATCH that is no apply. ``old`` is the
     stored object, None on create; ``new`` is what will be stored, with the
-    managedFields that the client sent: ``[{}]`` resets them, and without any, or with
-    broken ones, those of the stored object count. Through a subresource they always do.
+    managedFields that the client sent: ``[{}]`` and ``[]`` reset them, and without any,
+    or with broken ones, those of the stored object count. Through a subresource they
+    always do.
     ``now`` is the time of the write. An object that exists without managedFields is not
     tracked. Where fields cannot be tracked, the object loses its managedFields, but no
     write fails for that (Go: FieldManager.UpdateNoErrors).
@@ -81,7 +82,8 @@ def _sent_or_stored(
     stored: JSONObject = old or {}
     if not is_subresource:
         sent = as_object(new.get("metadata")).get("managedFields")
-        if isinstance(sent, list) and len(sent) == 1 and sent[0] == {}:
+        # Go: isResetManagedFields. A list without entries is one as well.
+        if isinstance(sent, list) and sent in ([], [{}]):
             return ManagedFields()
         try:
             managed = ManagedFields.of(new)
