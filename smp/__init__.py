@@ -3,8 +3,6 @@
 A name is imported when it is first used, so that ``import smp`` costs next to nothing.
 """
 
-from importlib import import_module
-
 __version__ = "0.1.0"
 
 # What typing.TYPE_CHECKING is to a type checker. Importing typing itself would take
@@ -119,6 +117,8 @@ _DEFINING_MODULES = (
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module  # noqa: PLC0415  # it loads other modules
+
     if name in _PUBLIC_MODULES:
         return import_module(f"smp.{name}")
     if name in __all__:

@@ -25,7 +25,8 @@ _RESERVED: Final = 48 << 10
 # No C library has a larger pthread_attr_t.
 _ATTRIBUTES: Final = 256
 
-_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+# A string, or a bracket. The pattern is compiled where it is used, as that takes time.
+_BRACKETS: Final = rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]'
 
 
 class _Thread(threading.local):
@@ -64,7 +65,7 @@ def require_stack_to_parse(data: bytes) -> None:
     if levels is None:
         return
     depth = 0
-    for match in _BRACKETS.finditer(data):
+    for match in re.finditer(_BRACKETS, data, re.DOTALL):
         first = match[0][:1]
         if first in b"[{":
             depth += 1

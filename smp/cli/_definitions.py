@@ -16,7 +16,6 @@ from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema, TypeDocument
 from smp.schema.sources.crd import definitions
-from smp.schema.structural import with_schema_defaults
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 _NOTHING: Final[dict[str, TypeDocument]] = {}
@@ -78,7 +77,14 @@ class Definitions:
         """Return an object with the structural defaults of its definition, if any."""
         kind = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
         structural = self._structural.get(kind)
-        return obj if structural is None else with_schema_defaults(obj, structural)
+        if structural is None:
+            return obj
+        # Most runs read no definitions.
+        from smp.schema.structural import (  # noqa: PLC0415  # see above
+            with_schema_defaults,
+        )
+
+        return with_schema_defaults(obj, structural)
 
     def schema_of(self, catalog: Catalog, obj: JSONObject) -> Schema:
         """Return the schema of an object in a catalog with these definitions.

@@ -1,11 +1,9 @@
 """The entry point: print the version at once, or load the commands and run one."""
 
-import gc
-import signal
+# What loads in no time, until interrupts end the process without a traceback: the
+# module signal would first load enum.
+import _signal  # type: ignore[import-not-found]  # without stubs
 import sys
-from importlib import import_module
-
-from smp.cli._version import version_line
 
 _OBJECTS_UNTIL_COLLECTION = 50_000
 
@@ -16,10 +14,15 @@ def main(argv: list[str] | None = None) -> int:
     2 is an error, 130 an interrupt, 141 a closed pipe; the help of a command says what
     else it returns.
     """
+    if argv is None:
+        # An interrupt ends the process as it ends other commands, also while modules
+        # are imported. A server that has to stop in order has a handler of its own.
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     arguments = sys.argv[1:] if argv is None else argv
-    # Loading click to print the version would take 90 ms of processor time more, which
-    # is four times what the rest takes (benchmarks/processes.py).
+    # Loading more to print the version would take longer than all the rest.
     if arguments == ["--version"]:
+        from smp.cli._version import version_line  # noqa: PLC0415  # see above
+
         try:
             sys.stdout.write(f"{version_line()}\n")
             sys.stdout.flush()
@@ -27,15 +30,16 @@ def main(argv: list[str] | None = None) -> int:
             pass  # Standard output is closed, which the commands know how to handle.
         else:
             return 0
+
+    import gc  # noqa: PLC0415  # see above
+    from importlib import import_module  # noqa: PLC0415  # see above
+
     if argv is None:
-        # An interrupt ends the process as it ends other commands, also while modules
-        # are imported. A server that has to stop in order has a handler of its own.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
         # Collections look at all modules, which are never garbage, and values of JSON
         # have no cycles. At the usual 700 new objects they take a tenth of the time of
         # a small command, and more of a large one.
         gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
-    code: int = import_module("smp.cli._group").run(argv)
+    code: int = import_module("smp.cli._endings").run(argv)
     # Without arguments of a caller the process ends now. A last garbage collection of
     # all that was imported would take 13 of the 160 ms of a small `smp apply`.
     if argv is None:

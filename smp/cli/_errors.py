@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Final, Protocol
-
-import click
+from typing import Final, Protocol
 
 from smp.codec import encode
 from smp.errors import ConflictError, DocumentError, SmpError
@@ -37,10 +36,12 @@ class Located(Protocol):
         """The line on which the part starts."""
 
 
-class Failure(click.ClickException):
-    """One or more errors of the library, each with the document that caused it."""
+class UsageError(Exception):
+    """A command line that cannot be run, for a reason that its form does not show."""
 
-    exit_code = 2
+
+class Failure(Exception):  # noqa: N818  # it has the errors
+    """One or more errors of the library, each with the document that caused it."""
 
     def __init__(
         self, error: SmpError, document: Located | None = None, label: str = ""
@@ -48,20 +49,22 @@ class Failure(click.ClickException):
         super().__init__(str(error))
         self.blocks = [_block(error, document, label)]
 
-    def show(self, file: IO[Any] | None = None) -> None:
+    def show(self) -> None:
         """Print the blocks."""
         for block in self.blocks:
-            click.echo(block, file=file, err=file is None)
+            report(block)
 
 
-class OutputError(click.ClickException):
+class OutputError(Exception):
     """Standard output does not take all that is written to it."""
 
-    exit_code = 2
 
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print the reason."""
-        click.echo(f"smp: error: {printable(self.message)}", file=file, err=not file)
+def report(text: str, end: str = "\n") -> None:
+    """Write to standard error."""
+    # It is None where the caller closed it.
+    if sys.stderr is not None:
+        sys.stderr.write(text + end)
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, TypeAlias
 
-import click
 import msgspec
 
 from smp.cli._changes import ValueChange
+from smp.cli._object_outcomes import ObjectOutcome, differences
 from smp.cli._options import Settings
-from smp.cli._outcomes import ObjectOutcome, differences
 from smp.cli._outputs import YAML_SEPARATOR, has_colours, yaml_text
 from smp.documents import dump_json
 from smp.values import ABSENT, JSON, JSONObject
@@ -108,15 +107,21 @@ def _for_a_reader(settings: Settings) -> Format:
 _WIDTH: Final = 130
 
 
+# ECMA-48, SGR: select graphic rendition.
+_RENDITIONS: Final = {
+    "bold": 1,
+    "dim": 2,
+    "red": 31,
+    "green": 32,
+    "yellow": 33,
+    "cyan": 36,
+}
+
+
 def _styled(text: str, style: str) -> str:
     if not text or not style:
         return text
-    if style in _ATTRIBUTES:
-        return click.style(text, bold=style == "bold", dim=style == "dim")
-    return click.style(text, fg=style)
-
-
-_ATTRIBUTES: Final = frozenset({"bold", "dim"})
+    return f"\x1b[{_RENDITIONS[style]}m{text}\x1b[0m"
 
 
 _OPERATIONS: Final = Format(lambda outcome: dump_json(outcome.operations) + "\n")

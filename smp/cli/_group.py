@@ -1,18 +1,17 @@
-"""The group of commands, and the exit code for each way in which a command can end."""
+"""All commands as a group of click: help, completion, unusual command lines."""
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
-from smp.cli._errors import Failure, printable
+from smp.cli._click import as_click_command
+from smp.cli._commands import DECLARED
+from smp.cli._endings import INTERRUPTED, closed_pipe
 from smp.cli._suggestions import SuggestingGroup
 from smp.cli._version import version_line
-from smp.errors import DepthError, SmpError
 
 # Each is a module that is imported when the command is run, so that no command waits
 # for what the others import.
@@ -27,20 +26,9 @@ _COMMANDS: Final = (
     "test",
 )
 
-# Where a signal ends a command, a shell reports 128 and the number of the signal.
-_INTERRUPTED: Final = 130
-_BROKEN_PIPE: Final = 141
-_ERROR: Final = 2
-
-_STDOUT: Final = 1
-_STDERR: Final = 2
-
 
 class Commands(SuggestingGroup):
-    """The commands, each in the module of its name.
-
-    Here errors of the library become errors of click.
-    """
+    """The commands, each in the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's
         """Name the commands."""
@@ -54,7 +42,10 @@ class Commands(SuggestingGroup):
         """Import a command."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"smp.cli.{cmd_name}").command
+        module = import_module(f"smp.cli.{cmd_name}")
+        if cmd_name in DECLARED:
+            return as_click_command(cmd_name, module.COMMAND)
+        command: click.Command = module.command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -63,11 +54,7 @@ class Commands(SuggestingGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             # click would exit with 1, which for diff means that objects differ.
-            ctx.exit(_closed_pipe())
-        except RecursionError:
-            raise Failure(DepthError("a document is nested too deeply")) from None
-        except SmpError as error:
-            raise Failure(error) from None
+            ctx.exit(closed_pipe())
 
 
 @click.group(
@@ -90,53 +77,21 @@ def cli() -> None:
 
 
 def run(argv: list[str] | None) -> int:
-    """Run the command line and return its exit code; see smp.cli.main."""
-    try:
-        return _run(argv)
-    except BrokenPipeError:
-        return _closed_pipe()
-
-
-def _run(argv: list[str] | None) -> int:
+    """Read and run a command line, and return its exit code."""
     try:
         code = cli.main(args=argv, prog_name="smp", standalone_mode=False)
-        # It is None where the caller closed it.
-        if sys.stdout is not None:
-            sys.stdout.flush()
     except click.Abort:
-        return _INTERRUPTED
+        return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        if error.filename is not None:
-            reason = f"{error.filename}: {reason}"
-        click.echo(f"smp: error: {printable(reason)}", err=True)
-        return _ERROR
-    # A defect of this program: its user can report it, and nothing else.
-    except Exception as error:
-        if os.environ.get("SMP_TRACEBACK"):
-            raise
-        reason = printable(f"{type(error).__name__}: {error}")
-        click.echo(
-            f"smp: error: this should not have happened: {reason}\n"
-            "  hint:   with SMP_TRACEBACK=1 in the environment it shows where; please"
-            " report that",
-            err=True,
-        )
-        return _ERROR
     return code if isinstance(code, int) else 0
 
 
-def _closed_pipe() -> int:
-    """Send the rest of the output nowhere, and return the exit code.
-
-    The interpreter flushes its streams when it ends, and reports what fails then.
-    """
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (_STDOUT, _STDERR):
-        os.dup2(nowhere, stream)
-    return _BROKEN_PIPE
+def show_usage_error(name: str, reason: str) -> None:
+    """Show why a command line of a command cannot be run, and its usage."""
+    group = click.Context(cli, info_name="smp", **cli.context_settings)
+    command = cli.get_command(group, name)
+    if command is not None:
+        group = click.Context(command, info_name=name, parent=group)
+    click.UsageError(reason, group).show()

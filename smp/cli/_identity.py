@@ -90,8 +90,8 @@ def identity_at_a_glance(data: bytes) -> Identity | None:
         return _of_json(data)
     # An item of a list that was cut into its items.
     if data.startswith(b"- "):
-        return _of_yaml(b"  " + data[2:], _YAML_ITEM)
-    return _of_yaml(data, _YAML)
+        return _of_yaml(b"  " + data[2:], _layout(b"  "))
+    return _of_yaml(data, _layout(b""))
 
 
 class _Metadata(msgspec.Struct):
@@ -145,20 +145,18 @@ class _Layout(msgspec.Struct, frozen=True):
     metadata: re.Pattern[bytes]
 
 
+# Compiling a pattern takes longer than searching a document with it.
+@cache
 def _keys(indent: bytes, names: bytes) -> re.Pattern[bytes]:
     return re.compile(_KEYS % (indent, names), re.MULTILINE)
 
 
+@cache
 def _layout(indent: bytes) -> _Layout:
     return _Layout(
         _keys(indent, b"apiVersion|kind|metadata|items"),
         re.compile(_BLOCK % (indent, indent), re.MULTILINE),
     )
-
-
-_YAML: Final = _layout(b"")
-_YAML_ITEM: Final = _layout(b"  ")
-_METADATA_BY_INDENT: Final[dict[bytes, re.Pattern[bytes]]] = {}
 
 
 def _of_yaml(data: bytes, layout: _Layout) -> Identity | None:
@@ -170,10 +168,7 @@ def _of_yaml(data: bytes, layout: _Layout) -> Identity | None:
     indent = _INDENT.search(lines)
     if indent is None or "apiVersion" not in top or "kind" not in top:
         return None
-    fields = _METADATA_BY_INDENT.get(indent[1])
-    if fields is None:
-        fields = _keys(indent[1], b"name|namespace|generateName")
-        _METADATA_BY_INDENT[indent[1]] = fields
+    fields = _keys(indent[1], b"name|namespace|generateName")
     metadata = _strings(fields.findall(lines))
     if metadata is None:
         return None

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import click
-
+from smp.cli._errors import UsageError
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._options import Settings
 from smp.cli._patterns import Pattern, aligned, pattern_of
@@ -53,7 +52,7 @@ class Ignored:
             try:
                 patterns.append(pattern_of(path))
             except ValueError as error:
-                raise click.BadParameter(str(error), param_hint="'--ignore'") from None
+                raise UsageError(f"Invalid value for '--ignore': {error}") from None
         for file in settings.ignore_file:
             patterns += _patterns_in(file, inputs)
         return cls(patterns, all_fields=settings.all_fields)

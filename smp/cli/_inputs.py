@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO, Final
 
-import click
-
-from smp.cli._errors import Failure, concerning, printable
+from smp.cli._errors import Failure, concerning, printable, report
 from smp.cli._identity import Identity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
 from smp.cli._objects import Entry, Object, is_object, numbered
@@ -383,10 +381,10 @@ class Inputs:
         """Count and name on standard error what was skipped."""
         if self.skipped:
             plural = "s" if len(self.skipped) > 1 else ""
-            click.echo(f"smp: skipped {len(self.skipped)} document{plural}:", err=True)
+            report(f"smp: skipped {len(self.skipped)} document{plural}:")
         for document, reason in self.skipped:
             line = f"{document.source}:{document.line}: {reason}"
-            click.echo(f"  {printable(line)}", err=True)
+            report(f"  {printable(line)}")
 
 
 def _is_of_another_tool(identity: Identity) -> bool:

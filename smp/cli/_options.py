@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-import click
 import msgspec
 
+from smp.cli._commands import Argument, Command, Option
 from smp.cli._definitions import Definitions
-from smp.cli._errors import Failure, concerning
+from smp.cli._errors import Failure, concerning, report
 from smp.cli._inputs import COMPILED, Inputs
 from smp.cli._objects import Object
 from smp.documents import MAX_BYTES, Document, read
@@ -24,14 +23,9 @@ from smp.schema.catalog import (
     versions,
 )
 from smp.schema.model import Schema, UnknownFields
-from smp.unions import PROFILES
 from smp.values import JSON, JSONObject, as_text
 
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
-Handler: TypeAlias = Callable[..., None]
-Decorator: TypeAlias = Callable[[Handler], Handler]
-
-FILE: Final = click.Path(allow_dash=True)
 
 # So many definitions are better compiled once than read by each command.
 _MANY_DEFINITIONS: Final = 50
@@ -115,10 +109,9 @@ class Schemas:
         if documents:
             catalog = catalog.merged(self._definitions.catalog_of(documents))
         if len(documents) >= _MANY_DEFINITIONS and not settings.quiet:
-            click.echo(
+            report(
                 f"smp: note: {len(documents)} definitions take long to read; "
-                "smp schema compile makes a file of them for --crd",
-                err=True,
+                "smp schema compile makes a file of them for --crd"
             )
         if sources is not None:
             sources.definitions += [document.value for document in documents]
@@ -194,182 +187,140 @@ def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog
 
 
 def _complete_version(
-    _ctx: click.Context, _param: click.Parameter, incomplete: str
+    _context: object, _parameter: object, incomplete: str
 ) -> list[str]:
     return [version for version in versions() if version.startswith(incomplete)]
 
 
-_SCHEMA: Final[tuple[Decorator, ...]] = (
-    click.option(
-        "--kubernetes",
+SCHEMA_OPTIONS: Final = (
+    Option(
+        ("--kubernetes",),
+        "Bundled Kubernetes types. [default: the newest]",
         metavar="VERSION",
-        shell_complete=_complete_version,
-        help="Bundled Kubernetes types. [default: the newest]",
+        complete=_complete_version,
     ),
-    click.option(
-        "--crd",
-        type=FILE,
-        multiple=True,
-        help="CustomResourceDefinitions: a file, a directory, or what `smp schema "
-        "compile` wrote. Repeatable.",
+    Option(
+        ("--crd",),
+        "CustomResourceDefinitions: a file, a directory, or what `smp schema compile` "
+        "wrote. Repeatable.",
+        is_path=True,
+        is_repeatable=True,
     ),
-    click.option(
-        "--openapi",
-        type=FILE,
-        multiple=True,
-        help="OpenAPI v2 or v3 document, or what `smp schema compile` wrote. "
-        "Repeatable.",
-    ),
-)
-_MERGE: Final[tuple[Decorator, ...]] = (
-    *_SCHEMA,
-    click.option(
-        "--unknown-fields",
-        type=click.Choice(["error", "merge"]),
-        default="error",
-        show_default=True,
-        help="Below a field that the schema does not know: refuse, or merge by RFC "
-        "7396 and warn.",
-    ),
-    click.option(
-        "--summary",
-        is_flag=True,
-        help="Print a line for each object, and how many there are.",
-    ),
-    click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        help="Print nothing but errors; the exit code is the result.",
-    ),
-    click.option(
-        "--show-secrets", is_flag=True, help="Do not mask the values of Secrets."
-    ),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="Take warnings and unknown kinds for failures.",
-    ),
-    click.option(
-        "--max-bytes",
-        type=click.IntRange(min=1),
-        default=MAX_BYTES,
-        show_default="1 GiB",
-        help="The largest file that is read, in bytes.",
-    ),
-    click.option(
-        "--jobs",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default="one for each core",
-        help="The number of processes that large inputs are divided among.",
-    ),
-    click.option(
-        "--color",
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        show_default=True,
-        help="Colours in what is for a reader; auto: on a terminal, unless NO_COLOR "
-        "is set.",
+    Option(
+        ("--openapi",),
+        "OpenAPI v2 or v3 document, or what `smp schema compile` wrote. Repeatable.",
+        is_path=True,
+        is_repeatable=True,
     ),
 )
 
-_SELECTION: Final[tuple[Decorator, ...]] = (
-    click.option(
-        "-n",
-        "--namespace",
+MERGE_OPTIONS: Final = (
+    *SCHEMA_OPTIONS,
+    Option(
+        ("--unknown-fields",),
+        "Below a field that the schema does not know: refuse, or merge by RFC 7396 and "
+        "warn.",
+        choices=("error", "merge"),
+        default="error",
+    ),
+    Option(
+        ("--summary",),
+        "Print a line for each object, and how many there are.",
+        is_flag=True,
+    ),
+    Option(
+        ("-q", "--quiet"),
+        "Print nothing but errors; the exit code is the result.",
+        is_flag=True,
+    ),
+    Option(
+        ("--show-secrets",),
+        "Do not mask the values of Secrets.",
+        is_flag=True,
+    ),
+    Option(
+        ("--strict",),
+        "Take warnings and unknown kinds for failures.",
+        is_flag=True,
+    ),
+    Option(
+        ("--max-bytes",),
+        "The largest file that is read, in bytes.",
+        minimum=1,
+        default=MAX_BYTES,
+        shown_default="1 GiB",
+    ),
+    Option(
+        ("--jobs",),
+        "The number of processes that large inputs are divided among.",
+        minimum=0,
+        default=0,
+        shown_default="one for each core",
+    ),
+    Option(
+        ("--color",),
+        "Colours in what is for a reader; auto: on a terminal, unless NO_COLOR is set.",
+        choices=("auto", "always", "never"),
+        default="auto",
+    ),
+)
+
+SELECTION_OPTIONS: Final = (
+    Option(
+        ("-n", "--namespace"),
+        "The namespace of new objects that leave it out; others are an error, as in "
+        "kubectl.",
         metavar="NAME",
         default="",
-        help="The namespace of new objects that leave it out; others are an error, as "
-        "in kubectl.",
     ),
-    click.option(
-        "-l",
-        "--selector",
+    Option(
+        ("-l", "--selector"),
+        "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
         metavar="LABELS",
         default="",
-        help="Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
     ),
-    click.option(
-        "--include-kind",
-        metavar="KIND",
-        multiple=True,
-        help="Take only objects of a kind: deploy, deployments, Deployment.apps. "
+    Option(
+        ("--include-kind",),
+        "Take only objects of a kind: deploy, deployments, Deployment.apps. "
         "Repeatable.",
+        metavar="KIND",
+        is_repeatable=True,
     ),
 )
 
-profile_option: Final[Decorator] = click.option(
-    "--profile",
-    type=click.Choice(list(PROFILES)),
-    default="kep1027",
-    show_default=True,
-    help="How mutually exclusive fields (unions) are cleared and checked; off: not at "
-    "all.",
-)
-
-
-validate_option: Final[Decorator] = click.option(
-    "--validate",
-    type=click.Choice(["strict", "warn", "ignore"]),
+VALIDATE_OPTION: Final = Option(
+    ("--validate",),
+    "Unknown fields and values of a wrong type: an error, a warning, or nothing. A "
+    "server drops unknown fields in any case.",
+    choices=("strict", "warn", "ignore"),
     default="warn",
-    show_default=True,
-    help="Unknown fields and values of a wrong type: an error, a warning, or nothing. "
-    "A server drops unknown fields in any case.",
 )
 
 
-def schema_options(*outputs: str) -> Decorator:
-    """Add the options of a command that reads schemas.
+def profile_option() -> Option:
+    """Return the option for the rules of unions, which loads them."""
+    from smp.unions import PROFILES  # noqa: PLC0415  # smp patch needs no unions
 
-    The first output is the default.
-    """
-    return _with_settings(_SCHEMA, outputs)
-
-
-def merge_options(*outputs: str) -> Decorator:
-    """Add the options of a command that patches objects.
-
-    The first output is the default.
-    """
-    return _with_settings(_MERGE, outputs)
-
-
-def selecting_options(*outputs: str) -> Decorator:
-    """Add the options of a command that patches objects that are selected.
-
-    The first output is the default.
-    """
-    return _with_settings((*_SELECTION, *_MERGE), outputs)
-
-
-def _with_settings(
-    options: tuple[Decorator, ...], outputs: tuple[str, ...]
-) -> Decorator:
-    """Make a decorator by which a command gets shared options as its ``settings``."""
-    output = click.option(
-        "-o",
-        "--output",
-        type=click.Choice(outputs),
-        default=outputs[0],
-        show_default=True,
+    return Option(
+        ("--profile",),
+        "How mutually exclusive fields (unions) are cleared and checked; off: not at "
+        "all.",
+        choices=tuple(PROFILES),
+        default="kep1027",
     )
 
-    def decorate(command: Handler) -> Handler:
-        @wraps(command)
-        def with_settings(**values: Any) -> None:
-            shared = {
-                name: values.pop(name)
-                for name in Settings.__struct_fields__
-                if name in values
-            }
-            command(**values, settings=Settings(**shared))
 
-        # click shows the option that was added last first.
-        decorators: list[Decorator] = [output, *options]
-        decorated: Handler = with_settings
-        for add_option in reversed(decorators):
-            decorated = add_option(decorated)
-        return decorated
+def output_option(*outputs: str) -> Option:
+    """Return the option for the format of the output; the first one is the default."""
+    return Option(("-o", "--output"), choices=outputs, default=outputs[0])
 
-    return decorate
+
+def declared(
+    run: Callable[..., int],
+    options: tuple[Option, ...],
+    arguments: tuple[Argument, ...] = (),
+    epilog: str = "",
+) -> Command:
+    """Declare a command that gets its shared options as Settings."""
+    shared = frozenset(Settings.__struct_fields__)
+    return Command(run, options, Settings, shared, arguments, epilog)

@@ -1,144 +1,31 @@
-"""The outcome of an operation on one object, with its warnings."""
+"""The outcomes of applying, creating and removing an object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
-from smp.cli._changes import ValueChange, changes
-from smp.cli._identity import Identity
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry
 from smp.cli._options import Settings
 from smp.cli._secrets import Masks
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import DocumentError
-from smp.paths import Path
-from smp.schema.model import Schema, Type
+from smp.schema.model import Schema
 from smp.strategic import apply_patch
-from smp.three_way import three_way_apply, unknown_field_warnings
+from smp.three_way import three_way_apply
 from smp.unions import Change
 from smp.update import updated
-from smp.values import ABSENT, JSON, JSONObject, as_object, same
+from smp.values import JSONObject, as_object, same
 
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
 _REFUSED: Final = "kubectl apply would refuse this"
 
-
-_ACTIONS: Final = {
-    "new": "created",
-    "changed": "configured",
-    "unchanged": "unchanged",
-    "removed": "removed",
-}
-
-
 # Returns an object with the defaults that a server fills in.
 Defaulting: TypeAlias = Callable[[JSONObject], JSONObject]
-
-
-class ObjectOutcome(msgspec.Struct, frozen=True):
-    """One object before and after: ``before`` is None for an object to be created.
-
-    ``after`` is None for one that is removed. ``place`` is the file and line that it
-    comes from. ``notes`` say what the outcome is based on, ``warnings`` what a user
-    should look at. An outcome that ``is_faulty`` has warnings that --strict takes for
-    failures: a server would reject the object, or it is not what was asked for.
-    ``kind_note`` concerns all objects of the kind. An apply prunes what is in
-    ``last_applied`` and not in ``configuration``.
-    """
-
-    identity: Identity
-    place: str
-    before: JSON
-    after: JSON
-    type_: Type
-    patch: JSON
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    is_faulty: bool = False
-    kind_note: str = ""
-    last_applied: JSONObject | None = None
-    configuration: JSONObject | None = None
-    # Whether the object after is what the command is asked for.
-    is_applied: bool = False
-    # The label of the object before, where it had another name.
-    renamed_from: str = ""
-
-    def with_faults(self, faults: tuple[str, ...]) -> ObjectOutcome:
-        """Return the outcome with more warnings that --strict takes for failures."""
-        if not faults:
-            return self
-        return msgspec.structs.replace(
-            self, warnings=(*faults, *self.warnings), is_faulty=True
-        )
-
-    @property
-    def label(self) -> str:
-        """The object for a reader, or its place where it has no name."""
-        return self.identity.label or self.place
-
-    @property
-    def old_label(self) -> str:
-        """The object before, for a reader."""
-        return self.renamed_from or self.label
-
-    @property
-    def creates(self) -> bool:
-        """Whether there was no object before."""
-        return self.before is None
-
-    @property
-    def removes(self) -> bool:
-        """Whether there is no object any more."""
-        return self.after is None and not self.creates
-
-    @property
-    def differs(self) -> bool:
-        """Whether the object changes."""
-        return not same(self.before, self.after)
-
-    @property
-    def verdict(self) -> Literal["changed", "unchanged", "new", "removed", "renamed"]:
-        """What happens to the object, in a word."""
-        if self.renamed_from:
-            return "renamed"
-        if self.creates:
-            return "new"
-        if self.removes:
-            return "removed"
-        return "changed" if self.differs else "unchanged"
-
-    @property
-    def action(self) -> str:
-        """What happens to the object, in the words of kubectl apply."""
-        return _ACTIONS[self.verdict]
-
-    @property
-    def operations(self) -> JSON:
-        """The change as a JSON Patch (RFC 6902); a new object is added at the root."""
-        if self.creates:
-            return [{"op": "add", "path": "", "value": self.after}]
-        if self.removes:
-            return [{"op": "remove", "path": ""}]
-        # Only one output format needs the library that this loads.
-        from smp.json_patch import diff  # noqa: PLC0415  # see above
-
-        return [*diff(self.before, self.after)]
-
-
-def differences(outcome: ObjectOutcome) -> list[ValueChange]:
-    """Return what differs between the object before and after."""
-    before, after = outcome.before, outcome.after
-    if isinstance(before, dict) and isinstance(after, dict):
-        return list(changes(before, after, outcome.type_))
-    if not outcome.differs:
-        return []
-    old = ABSENT if outcome.creates else before
-    new = ABSENT if outcome.removes else after
-    return [ValueChange(Path(), old, new)]
 
 
 class Versions(msgspec.Struct, frozen=True):
@@ -365,12 +252,3 @@ def _changes(changes: Iterable[Change], settings: Settings) -> list[str]:
         f"{change.path}: {change.why} ({settings.profile} {change.rule})"
         for change in changes
     ]
-
-
-def unknown_field_messages(
-    patch: JSONObject, schema: Schema, settings: Settings
-) -> tuple[str, ...]:
-    """Warn of each field that the schema does not know, if such fields are merged."""
-    if settings.unknown_fields == "error":
-        return ()
-    return tuple(str(warning) for warning in unknown_field_warnings(patch, schema))

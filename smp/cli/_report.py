@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
-from smp.cli._outcomes import ObjectOutcome, differences
+from smp.cli._object_outcomes import ObjectOutcome, differences
 from smp.documents import dump_yaml
 from smp.last_applied import LAST_APPLIED
 from smp.paths import Path

@@ -17,16 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import Final, Literal, TypeAlias
 
-import click
 import msgspec
 
-from smp.cli._errors import Failure, printable
+from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format
 from smp.cli._identity import Key
 from smp.cli._inputs import Inputs
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Object, Pairing
 from smp.cli._options import Settings
-from smp.cli._outcomes import ObjectOutcome
 from smp.cli._outputs import write
 from smp.errors import DepthError
 
@@ -189,7 +188,7 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
     totals = Totals()
     for failure in inputs.problems:
         totals.verdicts["failed"] += 1
-        _report(failure.blocks)
+        failure.show()
     format_ = work.format
     progress = _Progress(len(rows), is_wanted=not settings.quiet)
     is_first = True
@@ -214,7 +213,8 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
             messages = (printable(f"smp: note: {kind_note}"), *messages)
         if messages:
             progress.clear()
-            _report(messages)
+            for message in messages:
+                report(message)
         if result.text:
             write((format_.opening if is_first else format_.separator) + result.text)
             is_first = False
@@ -229,13 +229,8 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
     if format_.has_summary:
         write(f"{summary}\n")
     elif totals.verdicts.total() > 1 or inputs.skipped:
-        click.echo(f"smp: {summary}", err=True)
+        report(f"smp: {summary}")
     return totals
-
-
-def _report(blocks: Sequence[str]) -> None:
-    for block in blocks:
-        click.echo(block, err=True)
 
 
 def _results(rows: Sequence[Row], work: Work, jobs: int) -> Iterator[Result]:
@@ -303,13 +298,11 @@ class _Progress:
         if self._is_wanted and monotonic() >= self._next:
             self._next = monotonic() + _INTERVAL
             self._is_shown = True
-            click.echo(
-                f"\rsmp: {self._done} of {self._total} objects", err=True, nl=False
-            )
+            report(f"\rsmp: {self._done} of {self._total} objects", end="")
 
     def clear(self) -> None:
         """Remove the line, so that others can be printed."""
         if self._is_shown:
             # ECMA-48, EL: erase the line.
-            click.echo("\r\x1b[K", err=True, nl=False)
+            report("\r\x1b[K", end="")
             self._is_shown = False

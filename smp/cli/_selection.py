@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-import click
 import msgspec
 
-from smp.cli._errors import Failure
+from smp.cli._errors import Failure, UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Object, numbered
 from smp.cli._options import Schemas, Settings, Sources
@@ -41,8 +40,8 @@ class Selection:
             try:
                 self._has_labels = parse_label_selector(settings.selector).matches
             except SelectorError as error:
-                raise click.BadParameter(
-                    error.problem, param_hint="'-l' / '--selector'"
+                raise UsageError(
+                    f"Invalid value for '-l' / '--selector': {error.problem}"
                 ) from None
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Final
 
 from smp.cli._errors import printable
-from smp.cli._outcomes import ObjectOutcome
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._report import Line, heading
 from smp.documents import dump_yaml
 from smp.values import JSON

@@ -5,22 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import click
 import msgspec
 
-from smp.cli._errors import concerning
+from smp.cli._commands import Command, Option
+from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import applied_format
 from smp.cli._inputs import Inputs
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Object, Pairing, annotations_of
 from smp.cli._options import (
-    FILE,
+    MERGE_OPTIONS,
     READER_OUTPUTS,
+    SELECTION_OPTIONS,
+    VALIDATE_OPTION,
     Settings,
+    declared,
+    output_option,
     profile_option,
-    selecting_options,
-    validate_option,
 )
-from smp.cli._outcomes import ObjectOutcome, Versions, applied_outcome, created_outcome
+from smp.cli._outcomes import Versions, applied_outcome, created_outcome
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection
@@ -38,52 +41,7 @@ _NOT_IN_FILE: Final = "last applied: none, as the file does not have the object"
 _ANNOTATION: Final = "last applied: from the annotation of the live object"
 
 
-@click.command(
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml"
-)
-@click.option(
-    "-f",
-    "--filename",
-    "new_paths",
-    type=FILE,
-    multiple=True,
-    help="New configuration. Repeatable.",
-)
-@click.option(
-    "-k",
-    "--kustomize",
-    "kustomizations",
-    metavar="DIR",
-    multiple=True,
-    help="New configuration: what kustomize, or kubectl, makes of a directory. "
-    "Repeatable.",
-)
-@click.option(
-    "--live", "live_paths", type=FILE, multiple=True, help="Live objects. Repeatable."
-)
-@click.option(
-    "--last-applied",
-    "last_paths",
-    type=FILE,
-    multiple=True,
-    help="What was applied last. Repeatable. [default: the annotation of the live "
-    "object]",
-)
-@click.option(
-    "--overwrite/--no-overwrite",
-    default=True,
-    show_default=True,
-    help="Whether the new configuration wins over changes made to the live object, or "
-    "they are an error.",
-)
-@profile_option
-@validate_option
-@selecting_options("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS)
-@click.pass_context
-def command(
-    ctx: click.Context,
+def run_apply(
     *,
     new_paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
@@ -91,7 +49,7 @@ def command(
     last_paths: tuple[str, ...],
     overwrite: bool,
     settings: Settings,
-) -> None:
+) -> int:
     """Print each new object as an API server would store it.
 
     What `kubectl apply` and a server do together, without either. Objects are paired
@@ -104,7 +62,7 @@ def command(
     """
     inputs = Inputs(settings.max_bytes)
     if not new_paths and not kustomizations:
-        raise click.UsageError("give the new configuration: -f FILE, or -k DIR")
+        raise UsageError("give the new configuration: -f FILE, or -k DIR")
     entries = inputs.entries(new_paths, kustomizations)
     live_entries = inputs.entries(live_paths)
     last_entries = inputs.entries(last_paths)
@@ -126,7 +84,60 @@ def command(
     inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
     output = applied_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
-    ctx.exit(totals.exit_code(found=totals.is_failed_by(settings)))
+    return totals.exit_code(found=totals.is_failed_by(settings))
+
+
+COMMAND: Final[Command] = declared(
+    run_apply,
+    (
+        Option(
+            ("-f", "--filename"),
+            "New configuration. Repeatable.",
+            parameter="new_paths",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        Option(
+            ("-k", "--kustomize"),
+            "New configuration: what kustomize, or kubectl, makes of a directory. "
+            "Repeatable.",
+            parameter="kustomizations",
+            metavar="DIR",
+            is_repeatable=True,
+        ),
+        Option(
+            ("--live",),
+            "Live objects. Repeatable.",
+            parameter="live_paths",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        Option(
+            ("--last-applied",),
+            "What was applied last. Repeatable. [default: the annotation of the live "
+            "object]",
+            parameter="last_paths",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        Option(
+            ("--overwrite",),
+            "Whether the new configuration wins over changes made to the live object, "
+            "or they are an error.",
+            is_flag=True,
+            opposite="--no-overwrite",
+            default=True,
+        ),
+        profile_option(),
+        VALIDATE_OPTION,
+        output_option("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS),
+        *SELECTION_OPTIONS,
+        *MERGE_OPTIONS,
+    ),
+    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "3 done in part.\n\n"
+    "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml",
+)
 
 
 def _outcome(

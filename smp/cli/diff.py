@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Final
 
-import click
 import msgspec
 
-from smp.cli._errors import concerning
+from smp.cli._commands import Argument, Command, Option
+from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_format
 from smp.cli._identity import Key
 from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
+from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
 from smp.cli._objects import Entry, Pairing
 from smp.cli._options import (
-    FILE,
+    MERGE_OPTIONS,
     READER_OUTPUTS,
+    SELECTION_OPTIONS,
     Settings,
+    declared,
+    output_option,
     profile_option,
-    selecting_options,
 )
 from smp.cli._outcomes import (
-    ObjectOutcome,
     Versions,
     applied_outcome,
     created_outcome,
     removed_outcome,
-    unknown_field_messages,
 )
 from smp.cli._renames import renamed_entries
 from smp.cli._run import Row, Work, load_row, rows_of, run
@@ -36,59 +38,14 @@ from smp.cli._selection import Selection
 from smp.strategic import two_way_patch
 
 
-@click.command(
-    epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp diff old.yaml new.yaml -o report"
-)
-@click.argument("original", type=FILE)
-@click.argument("modified", type=FILE, required=False)
-@click.option(
-    "-k",
-    "--kustomize",
-    "kustomization",
-    metavar="DIR",
-    help="In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
-)
-@click.option(
-    "--live",
-    type=FILE,
-    multiple=True,
-    help="Live objects: print what brings them to MODIFIED. Repeatable.",
-)
-@click.option(
-    "--ignore",
-    metavar="PATH",
-    multiple=True,
-    help="Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
-    "Repeatable.",
-)
-@click.option(
-    "--ignore-file",
-    type=FILE,
-    multiple=True,
-    envvar="SMP_IGNORE_FILE",
-    show_envvar=True,
-    help="File with such a path on each line. Repeatable.",
-)
-@click.option(
-    "--all-fields",
-    is_flag=True,
-    help="Compare the fields that a server sets, too, where one side is a dump of live "
-    "objects.",
-)
-@profile_option
-@selecting_options("yaml", "json", "jsonpatch", *READER_OUTPUTS)
-@click.pass_context
-def command(
-    ctx: click.Context,
+def run_diff(
     *,
     original: str,
     modified: str | None,
     kustomization: str | None,
     live: tuple[str, ...],
     settings: Settings,
-) -> None:
+) -> int:
     """Print the patch between two states of objects.
 
     The strategic merge patch from each object of ORIGINAL to that of MODIFIED. With
@@ -110,7 +67,7 @@ def command(
     elif kustomization is not None and modified is None:
         paths, kustomizations = [], [kustomization]
     else:
-        raise click.UsageError("give either MODIFIED or -k DIR")
+        raise UsageError("give either MODIFIED or -k DIR")
     original_entries = inputs.entries([original])
     entries = inputs.entries(paths, kustomizations)
     live_entries = inputs.entries(live)
@@ -144,7 +101,54 @@ def command(
     output = patch_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
     found = totals.differs or totals.is_failed_by(settings)
-    ctx.exit(totals.exit_code(found=found))
+    return totals.exit_code(found=found)
+
+
+COMMAND: Final[Command] = declared(
+    run_diff,
+    (
+        Option(
+            ("-k", "--kustomize"),
+            "In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
+            parameter="kustomization",
+            metavar="DIR",
+        ),
+        Option(
+            ("--live",),
+            "Live objects: print what brings them to MODIFIED. Repeatable.",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        Option(
+            ("--ignore",),
+            "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
+            "Repeatable.",
+            metavar="PATH",
+            is_repeatable=True,
+        ),
+        Option(
+            ("--ignore-file",),
+            "File with such a path on each line. Repeatable.",
+            is_path=True,
+            is_repeatable=True,
+            variable="SMP_IGNORE_FILE",
+        ),
+        Option(
+            ("--all-fields",),
+            "Compare the fields that a server sets, too, where one side is a dump of "
+            "live objects.",
+            is_flag=True,
+        ),
+        profile_option(),
+        output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS),
+        *SELECTION_OPTIONS,
+        *MERGE_OPTIONS,
+    ),
+    arguments=(Argument("original"), Argument("modified", is_required=False)),
+    epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
+    "3 done in part.\n\n"
+    "\b\nExample:\n  smp diff old.yaml new.yaml -o report",
+)
 
 
 def _with_removed(

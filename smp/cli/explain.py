@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
-from typing import Final
+from typing import Any, Final
 
-import click
-from click.shell_completion import CompletionItem
-
-from smp.cli._errors import inline, printable
+from smp.cli._commands import Argument, Command
+from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
-from smp.cli._options import Schemas, Settings, Sources, schema_options
+from smp.cli._options import (
+    SCHEMA_OPTIONS,
+    Schemas,
+    Settings,
+    Sources,
+    declared,
+    output_option,
+)
 from smp.cli._outputs import write, write_json, write_yaml
+from smp.cli._run import DONE
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.descriptions import Description, Descriptions
@@ -58,14 +64,12 @@ _CORE_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
 _INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 
-def _complete(
-    ctx: click.Context, _param: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
+def _complete(context: Any, _parameter: object, incomplete: str) -> list[str]:
     """Complete an apiVersion and a kind, or a resource type, and then a path."""
-    words: tuple[str, ...] = ctx.params.get("words") or ()
+    words: tuple[str, ...] = context.params.get("words") or ()
     # A shell cannot show an error: an unknown name has no completions.
     try:
-        catalog = kubernetes(ctx.params.get("kubernetes"))
+        catalog = kubernetes(context.params.get("kubernetes"))
         kinds = catalog.kinds()
         if not words:
             resources = [
@@ -81,7 +85,7 @@ def _complete(
         named = _named(words, catalog, [])
         parent = incomplete.rpartition(".")[0]
         type_ = _type_at(catalog.schema(named.api_version, named.kind), _names(parent))
-    except (SmpError, click.UsageError):
+    except (SmpError, UsageError):
         return []
     prefix = f"{parent}." if parent else ""
     return _completions(
@@ -89,26 +93,15 @@ def _complete(
     )
 
 
-def _completions(
-    candidates: Iterable[str], incomplete: str
-) -> list[CompletionItem[str]]:
+def _completions(candidates: Iterable[str], incomplete: str) -> list[str]:
     return [
-        CompletionItem(candidate)
+        candidate
         for candidate in sorted(set(candidates))
         if candidate.startswith(incomplete)
     ]
 
 
-@click.command(epilog="\b\nExample:\n  smp explain deploy spec.template.spec.volumes")
-@click.argument(
-    "words",
-    metavar="[API_VERSION] TYPE [PATH]",
-    nargs=-1,
-    required=True,
-    shell_complete=_complete,
-)
-@schema_options("report", "table", "yaml", "json")
-def command(words: tuple[str, ...], settings: Settings) -> None:
+def run_explain(words: tuple[str, ...], settings: Settings) -> int:
     """Show the fields of a kind: what they are, and how they are patched.
 
     TYPE is a kind or a resource type as kubectl takes it: Deployment, deployments,
@@ -156,10 +149,10 @@ def command(words: tuple[str, ...], settings: Settings) -> None:
 
     if settings.output == "report":
         write(_heading(facts, unions) + _paragraphs(rows))
-        return
+        return DONE
     if settings.output == "table":
         write(_heading({**facts, "description": ""}, unions) + _table(rows))
-        return
+        return DONE
     document: JSONObject = {
         **facts,
         "unions": [_union_facts(union) for union in unions],
@@ -169,6 +162,22 @@ def command(words: tuple[str, ...], settings: Settings) -> None:
         write_yaml([("", document)])
     else:
         write_json([document])
+    return DONE
+
+
+COMMAND: Final[Command] = declared(
+    run_explain,
+    (output_option("report", "table", "yaml", "json"), *SCHEMA_OPTIONS),
+    arguments=(
+        Argument(
+            "words",
+            metavar="[API_VERSION] TYPE [PATH]",
+            is_repeatable=True,
+            complete=_complete,
+        ),
+    ),
+    epilog="\b\nExample:\n  smp explain deploy spec.template.spec.volumes",
+)
 
 
 def _is_api_version(word: str) -> bool:
@@ -189,10 +198,10 @@ def _named(
     if _is_api_version(words[0]):
         api_version = rest.pop(0)
     if not rest:
-        raise click.UsageError(f"a kind is missing: smp explain {api_version} KIND")
+        raise UsageError(f"a kind is missing: smp explain {api_version} KIND")
     type_, *paths = rest
     if len(paths) > 1:
-        raise click.UsageError(f"an argument too many: {paths[1]}")
+        raise UsageError(f"an argument too many: {paths[1]}")
 
     # A path from an error message may have dots in its brackets.
     named = find_kind(_INDEX.sub("", type_), catalog, custom, api_version=api_version)

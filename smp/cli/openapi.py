@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import click
 
+from smp.cli._click import FILE
 from smp.cli._errors import concerning
 from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
-from smp.cli._options import FILE
 from smp.cli._outputs import write_json, write_yaml
 from smp.cli._suggestions import SuggestingGroup
 from smp.enums import without_enums

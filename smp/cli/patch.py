@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
-import click
 import msgspec
 
 from smp import merge_patch
-from smp.cli._errors import Failure
+from smp.cli._commands import Argument, Command, Option
+from smp.cli._errors import Failure, UsageError
 from smp.cli._formats import object_format
 from smp.cli._inputs import Inputs
+from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
 from smp.cli._objects import Object
 from smp.cli._options import (
-    FILE,
+    MERGE_OPTIONS,
     READER_OUTPUTS,
     Schemas,
     Settings,
-    merge_options,
+    declared,
+    output_option,
 )
-from smp.cli._outcomes import ObjectOutcome, unknown_field_messages
 from smp.cli._run import Row, Work, run
-from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError, UnknownKindError
 from smp.schema.model import ANY, Type
@@ -37,34 +38,13 @@ class Patched(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-@click.command(
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    '\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\''
-)
-@click.argument("target", type=FILE)
-@click.option("--patch-file", type=FILE, help="File with the patch, in YAML or JSON.")
-@click.option(
-    "-p", "--patch", "text", metavar="TEXT", help="The patch itself, in YAML or JSON."
-)
-@click.option(
-    "--type",
-    "patch_type",
-    type=click.Choice(["strategic", "merge", "json"]),
-    default="strategic",
-    show_default=True,
-    help="Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch (RFC 6902).",
-)
-@merge_options("yaml", "json", "jsonpatch", *READER_OUTPUTS)
-@click.pass_context
-def command(
-    ctx: click.Context,
+def run_patch(
     target: str,
     patch_file: str | None,
     text: str | None,
     patch_type: str,
     settings: Settings,
-) -> None:
+) -> int:
     """Print every object of TARGET with the patch applied.
 
     A strategic merge patch needs objects of known kinds; the other types patch any
@@ -77,7 +57,7 @@ def command(
     elif patch_file is not None and text is None:
         patch = inputs.document(patch_file)
     else:
-        raise click.UsageError("give the patch either in --patch-file or in --patch")
+        raise UsageError("give the patch either in --patch-file or in --patch")
 
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
@@ -94,7 +74,37 @@ def command(
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
     rows = [Row(entry) for entry in entries]
     totals = run(rows, Work(compute, output), inputs, settings)
-    ctx.exit(totals.exit_code(found=totals.is_failed_by(settings)))
+    return totals.exit_code(found=totals.is_failed_by(settings))
+
+
+COMMAND: Final[Command] = declared(
+    run_patch,
+    (
+        Option(
+            ("--patch-file",), "File with the patch, in YAML or JSON.", is_path=True
+        ),
+        Option(
+            ("-p", "--patch"),
+            "The patch itself, in YAML or JSON.",
+            parameter="text",
+            metavar="TEXT",
+        ),
+        Option(
+            ("--type",),
+            "Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch "
+            "(RFC 6902).",
+            parameter="patch_type",
+            choices=("strategic", "merge", "json"),
+            default="strategic",
+        ),
+        output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS),
+        *MERGE_OPTIONS,
+    ),
+    arguments=(Argument("target"),),
+    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "3 done in part.\n\n"
+    '\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\'',
+)
 
 
 def _outcome(
@@ -133,6 +143,9 @@ def _outcome(
         and isinstance(before, dict)
         and isinstance(after, dict)
     ):
+        # It loads three-way apply, which nothing else here needs.
+        from smp.cli._secrets import Masks  # noqa: PLC0415  # see above
+
         masks = Masks(
             {"before": before, "after": after}, show_secrets=settings.show_secrets
         )

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from smp.cli._click import FILE
 from smp.cli._definitions import is_definition
 from smp.cli._errors import Failure, concerning
 from smp.cli._inputs import STDIN, Inputs
 from smp.cli._objects import label_of
-from smp.cli._options import FILE
 from smp.cli._outputs import write, write_bytes
 from smp.cli._run import ERROR, PARTLY
 from smp.cli._suggestions import SuggestingGroup

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from smp.cli._background import in_background, process_file, stop
+from smp.cli._click import option_decorator
 from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
 from smp.cli._options import profile_option
@@ -86,7 +87,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Overlay of unions and corrections of built-in kinds and custom resources, on "
     "top of the bundled one.",
 )
-@profile_option
+@option_decorator(profile_option())
 @click.option(
     "--on-conflict",
     type=click.Choice(["clear", "error"]),

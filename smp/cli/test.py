@@ -18,9 +18,9 @@ from smp.cases import (
     run,
     updated_text,
 )
+from smp.cli._click import FILE
 from smp.cli._errors import Failure, printable
 from smp.cli._inputs import Inputs, name_of
-from smp.cli._options import FILE
 from smp.cli._outputs import write
 from smp.errors import DocumentError, SmpError
 

@@ -36,12 +36,10 @@ _KEY: Final = re.compile(
 _LONGEST_KEY: Final = 1000
 _DOUBLE_QUOTED: Final = re.compile(r'("(?:[^"\\]|\\[\\"nrtbf])*") *(?: #.*)?\Z')
 _SINGLE_QUOTED: Final = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?\Z")
-# A list in brackets with elements that are quoted or begin with a letter or digit.
+# A list in brackets with elements that are quoted or begin with a letter or digit. The
+# pattern is compiled when there is a first one, as that takes time.
 _ELEMENT: Final = r"""(?:"[^"\\]*"|'[^']*'|[A-Za-z0-9_./][^,\[\]{}:#"' ]*)"""
-_FLOW_LIST: Final = re.compile(
-    rf"(\[ *{_ELEMENT}(?: *, *{_ELEMENT})* *\]) *(?: #.*)?\Z"
-)
-_FLOW_ELEMENT: Final = re.compile(_ELEMENT)
+_FLOW_LIST: Final = rf"(\[ *{_ELEMENT}(?: *, *{_ELEMENT})* *\]) *(?: #.*)?\Z"
 _INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _LITERALS: Final = frozenset({"|", "|-", "|+"})
 
@@ -215,12 +213,12 @@ class _Reader:
             return {}
         if text == "[]":
             return []
-        flow_list = _FLOW_LIST.match(text)
+        flow_list = re.match(_FLOW_LIST, text)
         if flow_list is None:
             raise _UnusualError
         return [
             element[1:-1] if element[0] in "\"'" else _plain(element)
-            for element in _FLOW_ELEMENT.findall(flow_list[1])
+            for element in re.findall(_ELEMENT, flow_list[1])
         ]
 
     def literal(self, header: str, indent: int) -> str:

@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -32,8 +32,10 @@ from smp.plain import plain_document
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
-from smp.schema.sources.openapi import Compiled, Kind, compile_documents
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, shown, type_name
+
+if TYPE_CHECKING:
+    from smp.schema.sources.openapi import Compiled, Kind
 
 # A wheel is installed as files, so the folder can be opened by its path.
 _DATA: Final = f"{smp.schema.__path__[0]}/bundled"
@@ -85,7 +87,7 @@ class Catalog:
 
         Raises SchemaError and DepthError.
         """
-        compiled = compile_documents(plain_document(documents))
+        compiled = _compiled(plain_document(documents))
         return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
@@ -96,7 +98,7 @@ class Catalog:
         and owner references merge. Join the catalogs to have the other kinds as well:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
-        compiled = compile_documents(crd.to_openapi(plain_document(documents)))
+        compiled = _compiled(crd.to_openapi(plain_document(documents)))
         load = _chained(compiled.types.get, _load_metadata)
         return cls(compiled.kinds, load, definitions=_defined(compiled))
 
@@ -117,7 +119,7 @@ class Catalog:
         )
 
         document = generate(read_sources(paths), profile=profile)
-        compiled = compile_documents(document)
+        compiled = _compiled(document)
         load = _chained(compiled.types.get, kubernetes().load)
         return cls(compiled.kinds, load, source="Go")
 
@@ -342,7 +344,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    return _packed(compile_documents(plain_document(document)), source, definitions=0)
+    return _packed(_compiled(plain_document(document)), source, definitions=0)
 
 
 @bounded("the CustomResourceDefinition")
@@ -352,8 +354,15 @@ def compile_definitions(documents: JSON, *, source: str = "") -> bytes:
     What ``read_compiled`` reads is what ``Catalog.from_crd`` makes of the documents;
     ``source`` is named beside their number. Raises SchemaError and DepthError.
     """
-    compiled = compile_documents(crd.to_openapi(plain_document(documents)))
+    compiled = _compiled(crd.to_openapi(plain_document(documents)))
     return _packed(compiled, source, definitions=_defined(compiled))
+
+
+def _compiled(documents: JSON) -> Compiled:
+    # Most catalogs are read compiled, and loading this takes longer.
+    from smp.schema.sources.openapi import compile_documents  # noqa: PLC0415
+
+    return compile_documents(documents)
 
 
 def _defined(compiled: Compiled) -> int:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from click.testing import Result
-
-from tests.support.command import config_map, run, values
+from tests.support.command import Ran, config_map, run, values
 
 
-def applied_report(new: str, live: str) -> Result:
+def applied_report(new: str, live: str) -> Ran:
     Path("new.yaml").write_text(new)
     Path("live.yaml").write_text(live)
     return run("apply", "-f", "new.yaml", "--live", "live.yaml", "-o", "report")

@@ -18,9 +18,9 @@ OBJECT = {
     "spec": {"replicas": 1},
 }
 LATER = """
-base64 deepdiff difflib importlib.resources json jsonpatch jsonpointer multiprocessing
-pathlib shutil smp.cli._report smp.documents._scalars tempfile tree_sitter
-urllib.parse yaml zipfile
+base64 click deepdiff difflib importlib.resources json jsonpatch jsonpointer
+multiprocessing pathlib shutil smp.cli._report smp.documents._scalars
+smp.schema.sources.openapi tempfile tree_sitter urllib.parse yaml zipfile
 """
 HEAVY = (
     "yaml",
@@ -89,16 +89,7 @@ def test_the_engine_loads_no_library_for_input_or_output() -> None:
 def test_the_command_on_json_loads_only_what_it_needs(tmp_path: Path) -> None:
     file = tmp_path / "object.json"
     file.write_text(json.dumps(OBJECT))
-    arguments = [
-        "apply",
-        "--filename",
-        str(file),
-        "--live",
-        str(file),
-        "--output",
-        "json",
-    ]
-    # For a short option click itself loads difflib, to suggest a long one.
+    arguments = ["apply", "-f", str(file), "--live", str(file), "-o", "json"]
     loaded = modules_after(f"import smp.cli; assert smp.cli.main({arguments}) == 0")
     assert "smp.cli.apply" in loaded
     assert loaded.isdisjoint(LATER.split())
@@ -109,4 +100,5 @@ def test_the_command_on_usual_yaml_loads_no_library_for_yaml(tmp_path: Path) -> 
     file.write_text("apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n")
     arguments = ["patch", str(file), "--patch", '{"metadata": {"labels": {"a": "b"}}}']
     loaded = modules_after(f"import smp.cli; assert smp.cli.main({arguments}) == 0")
-    assert loaded.isdisjoint({"yaml", "jsonpatch", "multiprocessing"})
+    later = {"yaml", "jsonpatch", "multiprocessing", "click"}
+    assert loaded.isdisjoint({*later, "smp.three_way", "smp.unions"})

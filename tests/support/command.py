@@ -9,18 +9,45 @@ import subprocess
 import sys
 from pathlib import Path
 
-from click.testing import CliRunner, Result
+import msgspec
+from click.testing import CliRunner
 
 from smp import documents
-from smp.cli._group import cli
+from smp.cli import main
 
 
-def run(*arguments: str, stdin: str | None = None) -> Result:
+class Ran(msgspec.Struct, frozen=True):
+    """What a command printed, and its exit code; ``output`` is of both streams."""
+
+    exit_code: int
+    stdout_bytes: bytes
+    stderr_bytes: bytes
+    output_bytes: bytes
+
+    @property
+    def stdout(self) -> str:
+        """Standard output."""
+        return self.stdout_bytes.decode()
+
+    @property
+    def stderr(self) -> str:
+        """Standard error."""
+        return self.stderr_bytes.decode()
+
+    @property
+    def output(self) -> str:
+        """Both, as on a terminal."""
+        return self.output_bytes.decode()
+
+
+def run(*arguments: str, stdin: str | None = None) -> Ran:
     """Run the command in this process; an exception that it does not handle fails."""
-    result = CliRunner().invoke(cli, arguments, input=stdin)
-    if result.exception is not None:
-        assert isinstance(result.exception, SystemExit), result.exception
-    return result
+    runner = CliRunner()
+    with runner.isolation(stdin, env={"SMP_TRACEBACK": "1"}) as (out, err, both):
+        code = main([*arguments])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return Ran(code, out.getvalue(), err.getvalue(), both.getvalue())
 
 
 def smp_command() -> str:

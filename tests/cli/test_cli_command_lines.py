@@ -1,0 +1,156 @@
+"""A command line means the same to the table of options and to click."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smp.cli._click import as_click_command
+from smp.cli._commands import DECLARED, Command, Option, parse
+from tests.support.command import process, run
+
+COMMANDS: dict[str, Command] = {
+    name: import_module(f"smp.cli.{name}").COMMAND for name in sorted(DECLARED)
+}
+FLAGS = sorted(
+    {flag for command in COMMANDS.values() for o in command.options for flag in o.flags}
+)
+WORDS = ["old.yaml", "-", "", "json", "report", "7", "0", "-1", "x y", "é", "*.yaml"]
+
+
+def values_of_click(words: list[str]) -> dict[str, Any] | None:
+    """Return what click reads; None for a command line with an error."""
+    name, *rest = words
+    command = as_click_command(name, COMMANDS[name])
+    try:
+        return command.make_context(name, rest).params
+    except (click.ClickException, click.exceptions.Exit):
+        return None
+
+
+def values_of_table(words: list[str]) -> dict[str, Any] | None:
+    parsed = parse(words)
+    return None if parsed is None else parsed.values
+
+
+USUAL = [
+    "apply -f new.yaml",
+    "apply -f new.yaml -f - --live live.yaml --live - -o report",
+    "apply --filename=new.yaml --no-overwrite --validate=strict -q",
+    "apply -f a -n shop -l app=web --include-kind deploy --jobs 4 --strict",
+    "apply -k dir --kustomize dir --last-applied= --profile off",
+    "diff old.yaml new.yaml",
+    "diff old.yaml -k dir --ignore spec.replicas --ignore-file x --all-fields",
+    "diff - new.yaml -o unified --summary --color always --max-bytes 100",
+    "explain deploy",
+    "explain apps/v1 Deployment spec -o table --kubernetes 1.33",
+    "patch live.yaml -p {} --type merge",
+    "patch live.yaml --patch-file patch.json --crd a --crd b --openapi c",
+    "patch --patch {} live.yaml --show-secrets --unknown-fields merge",
+]
+
+
+@pytest.mark.parametrize("line", USUAL)
+def test_a_usual_line_is_read_without_click_and_as_click_reads_it(line: str) -> None:
+    values = values_of_table(line.split())
+    assert values is not None
+    assert values == values_of_click(line.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "-h",
+        "apply -h",
+        "apply --help -f x",
+        "schema versions",
+        "aply -f x",
+        "apply -fx",
+        "apply -f",
+        "apply -f -o",
+        "apply -f x -qf y",
+        "apply -f x --jobs -1",
+        "apply -f x --jobs many",
+        "apply -f x --max-bytes 0",
+        "apply -f x -o xml",
+        "apply -f x -o json -o yaml",
+        "apply -f x --strict=yes",
+        "apply -f x --no-strict",
+        "apply -f x --overwrite --no-overwrite",
+        "apply -f x -- y",
+        "apply -f x y",
+        "patch -p {}",
+        "patch x y -p {}",
+        "explain",
+        "diff a b --ignore-fil x",
+    ],
+)
+def test_help_errors_and_rare_forms_are_left_to_click(line: str) -> None:
+    assert parse(line.split()) is None
+
+
+@pytest.mark.parametrize("variable", ["_SMP_COMPLETE", "SMP_IGNORE_FILE"])
+def test_variables_are_left_to_click(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["diff", "old.yaml", "new.yaml"]
+    assert parse(words) is not None
+    monkeypatch.setenv(variable, "x")
+    assert parse(words) is None
+
+
+def command_words(option: Option) -> st.SearchStrategy[list[str]]:
+    """Make the words of an option, which may be wrong."""
+    flag = st.sampled_from([*option.flags, option.opposite or option.flags[0]])
+    value = st.sampled_from([*option.choices, *WORDS])
+    return st.one_of(
+        flag.map(lambda name: [name]),
+        st.tuples(flag, value).map(list),
+        st.tuples(flag, value).map(lambda pair: ["=".join(pair)]),
+        st.tuples(flag, value).map(lambda pair: ["".join(pair)]),
+    )
+
+
+@st.composite
+def command_lines(draw: st.DrawFn) -> list[str]:
+    name = draw(st.sampled_from(sorted(COMMANDS)))
+    parts = st.one_of(
+        st.sampled_from(COMMANDS[name].options).flatmap(command_words),
+        st.sampled_from([*WORDS, *FLAGS, "--", "-x"]).map(lambda word: [word]),
+    )
+    return [
+        name,
+        *(word for part in draw(st.lists(parts, max_size=5)) for word in part),
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(command_lines())
+def test_what_is_read_without_click_is_what_click_reads(words: list[str]) -> None:
+    values = values_of_table(words)
+    if values is not None:
+        expected = values_of_click(words)
+        assert values == expected
+        assert [type(value) for value in values.values()] == [
+            type((expected or {})[name]) for name in values
+        ]
+
+
+def test_an_error_of_use_looks_the_same_with_and_without_click() -> None:
+    read = run("patch", "old.yaml")
+    left = run("patch", "--", "old.yaml")
+    assert "Try 'smp patch --help' for help." in read.stderr
+    assert "give the patch either in --patch-file or in --patch" in read.stderr
+    assert (
+        (left.exit_code, left.stderr)
+        == (read.exit_code, read.stderr)
+        == (2, read.stderr)
+    )
+    in_process = process("patch", "old.yaml")
+    assert (in_process.returncode, in_process.stderr) == (2, read.stderr)
