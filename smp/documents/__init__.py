@@ -14,6 +14,7 @@ from smp.documents._operations import (
     read,
     read_one,
     resolve,
+    yaml_lines,
 )
 from smp.documents._text import MAX_BYTES, MAX_DEPTH
 
@@ -29,4 +30,5 @@ __all__ = [
     "read",
     "read_one",
     "resolve",
+    "yaml_lines",
 ]

@@ -115,6 +115,19 @@ def dump_yaml(values: Iterable[JSON]) -> str:
     return _yaml_writer.dump_yaml(values)
 
 
+def yaml_lines(value: JSON) -> list[str]:
+    """Write a value as YAML, with a text for each part that begins a line.
+
+    These are the members of objects and the elements of lists, in their order, at any
+    depth, but for an element that has something in it: it begins on the line of what is
+    first in it. A part has several lines where a text has. Raises what ``dump_yaml``
+    raises.
+    """
+    from smp.documents import _yaml_writer  # noqa: PLC0415  # see above
+
+    return _yaml_writer.yaml_lines(value)
+
+
 def resolve(text: str) -> JSON:
     """Return the value that kubectl reads from a plain (unquoted) YAML scalar.
 

@@ -48,19 +48,26 @@ _SHORT: Final = 64
 def dump_yaml(values: Iterable[JSON]) -> str:
     """Write values as YAML documents; see ``smp.documents.dump_yaml``."""
     lines: list[str] = []
-    try:
-        for index, value in enumerate(values):
-            # Only the second document and later ones start with ``---``.
-            if index > 0:
-                lines.append("---")
-            if isinstance(value, dict | list) and value:
-                _write(value, lines)
-            else:
-                lines.append(_scalar(value, "  "))
-    except UnicodeError as error:
-        raise not_json(str(error)) from None
+    for index, value in enumerate(values):
+        # Only the second document and later ones start with ``---``.
+        if index > 0:
+            lines.append("---")
+        lines += yaml_lines(value)
     lines.append("")
     return "\n".join(lines)
+
+
+def yaml_lines(value: JSON) -> list[str]:
+    """Write a value as YAML, in parts; see ``smp.documents.yaml_lines``."""
+    lines: list[str] = []
+    try:
+        if isinstance(value, dict | list) and value:
+            _write(value, lines)
+        else:
+            lines.append(_scalar(value, "  "))
+    except UnicodeError as error:
+        raise not_json(str(error)) from None
+    return lines
 
 
 def _write(root: dict[str, JSON] | list[JSON], lines: list[str]) -> None:

@@ -16,6 +16,7 @@ is between them and objects, as pure functions:
 4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
    entries of managedFields. ``upgrade`` (_upgrade.py) hands over what a client-side
    apply owns.
+5. ``blame`` (_blame.py) has the owners of every value of an object.
 
 For example, the configuration of a Pod with ``containers: [{name: app, image: a}]``:
 
@@ -40,6 +41,13 @@ and what remains of it without the sets of the others is ``removed``.
 from __future__ import annotations
 
 from smp.managed_fields._apply import Normalize, apply_configuration
+from smp.managed_fields._blame import (
+    AbsentField,
+    Blame,
+    BlamedValue,
+    Ownership,
+    blame,
+)
 from smp.managed_fields._claims import owned_path
 from smp.managed_fields._compare import Comparison, compare
 from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
@@ -59,17 +67,22 @@ from smp.managed_fields._typed import type_problems
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
 
 __all__ = [
+    "AbsentField",
     "ApplyConflict",
     "ApplyConflictError",
+    "Blame",
+    "BlamedValue",
     "Comparison",
     "FieldSet",
     "Identity",
     "ManagedFields",
     "Normalize",
     "Owner",
+    "Ownership",
     "Write",
     "apply_configuration",
     "bare",
+    "blame",
     "compare",
     "extract",
     "extracted",
