@@ -34,6 +34,8 @@ MODULES = (
     "smp/strategic/_leftovers.py",
     "smp/strategic/_conflicts.py",
     "smp/strategic/_patch_paths.py",
+    "smp/typed_storage/_plan.py",
+    "smp/typed_storage/_stored.py",
     "smp/enums.py",
     "smp/unions/_intent.py",
     "smp/unions/_situation.py",

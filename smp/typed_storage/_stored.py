@@ -1,258 +1,58 @@
 """One walk along an object and its type, with what typed storage makes of each field.
 
-A plan keeps, beside each type, which of its fields are always there, and what happens
-to those that an object has. It is not one of ``smp.schema.walk``: almost every field
-counts, and values are replaced, so that a walk by hand takes a fraction of the time.
-
 This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Final
 
-import msgspec
-
-import smp.schema
 from smp.errors import bounded
-from smp.schema.model import (
-    Field,
-    ListType,
-    ObjectType,
-    ScalarType,
-    Schema,
-    Type,
-    Types,
+from smp.schema.model import Schema
+from smp.typed_storage._plan import (
+    ALWAYS,
+    AS_NULL_IF_EMPTY,
+    BOOLEAN,
+    BYTES,
+    EMPTY_TYPES,
+    IF_NOT_EMPTY,
+    IF_NOT_ZERO,
+    INT_OR_STRING,
+    INTEGER,
+    MAP,
+    MICRO_TIME,
+    NUMBER,
+    QUANTITY,
+    STRING,
+    TIME,
+    UNTYPED,
+    GoType,
+    Member,
+    StoragePlan,
+    Struct,
 )
 from smp.typed_storage._scalars import base64, double, micro_time, quantity, time
-from smp.values import (
-    ABSENT,
-    JSON,
-    MAX_LEVELS,
-    Absent,
-    JSONArray,
-    JSONObject,
-    as_object,
-)
+from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONArray, JSONObject
 
-_FILE: Final = f"{smp.schema.__path__[0]}/bundled/typed_storage.json"
 _PLAN: Final = "typed storage"
-# A custom resource has no Go type; its metadata has (Go: apiextensions-apiserver,
-# pkg/apiserver, unstructuredSchemaCoercer).
-_METADATA: Final = "metadata"
-
-# The names of fields by what happens to them, separated by spaces.
-_Facts: TypeAlias = "dict[str, str]"
-
-# What a value is.
-_UNTYPED: Final = 0
-_STRUCT: Final = 1
-_LIST: Final = 2
-_MAP: Final = 3
-_EITHER: Final = 4
-_STRING: Final = 5
-_INTEGER: Final = 6
-_BOOLEAN: Final = 7
-_INT_OR_STRING: Final = 8
-_QUANTITY: Final = 9
-_TIME: Final = 10
-_MICRO_TIME: Final = 11
-_BYTES: Final = 12
-_NUMBER: Final = 13
-
-# What the values of a form are that may be empty.
-_JSON_TYPES: Final[dict[int, type]] = {
-    _STRING: str,
-    _BYTES: str,
-    _INTEGER: int,
-    _BOOLEAN: bool,
-    _LIST: list,
-    _MAP: dict,
-}
+_PLAN_AT_REST: Final = "typed storage at rest"
 _PRINTED: Final[dict[int, Callable[[JSON], JSON]]] = {
-    _QUANTITY: quantity,
-    _TIME: time,
-    _MICRO_TIME: micro_time,
-    _BYTES: base64,
-    _NUMBER: double,
+    QUANTITY: quantity,
+    TIME: time,
+    MICRO_TIME: micro_time,
+    BYTES: base64,
+    NUMBER: double,
 }
-
-# What is printed of a zero value; null for all other forms but a struct.
-_ZEROS: Final[dict[int, JSON]] = {
-    _STRING: "",
-    _INTEGER: 0,
-    _BOOLEAN: False,
-    _INT_OR_STRING: 0,
-    _QUANTITY: "0",
-    _NUMBER: 0,
-}
-
-# When a field is printed.
-_IF_NOT_EMPTY: Final = 0
-_IF_NOT_NULL: Final = 1
-_IF_NOT_ZERO: Final = 2
-_ALWAYS: Final = 3
-_AS_NULL: Final = 4
-
-_CONTENTS: Final = {
-    "quantity": _QUANTITY,
-    "time": _TIME,
-    "microTime": _MICRO_TIME,
-    "bytes": _BYTES,
-    "number": _NUMBER,
-    "intOrString": _INT_OR_STRING,
-}
-_SCALARS: Final = {
-    "string": _STRING,
-    "integer": _INTEGER,
-    "boolean": _BOOLEAN,
-    "number": _NUMBER,
-    "int-or-string": _INT_OR_STRING,
-}
-
-
-@cache
-def _table() -> Mapping[str, Mapping[str, _Facts]]:
-    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        document = msgspec.json.decode(file.read())
-    packages: dict[str, dict[str, _Facts]] = document["types"]
-    return packages
-
-
-class _GoType:
-    """What typed storage makes of the values of one type."""
-
-    __slots__ = (
-        "_facts",
-        "_type",
-        "always",
-        "form",
-        "inner",
-        "members",
-        "plan",
-        "zero",
-    )
-
-    def __init__(self, plan: _Plan, form: int) -> None:
-        self.plan = plan
-        self.form = form
-        # That of the elements of a list, or of the entries of a map.
-        self.inner: _GoType | None = None
-        # What is printed where Go has the zero value.
-        self.zero: JSON = _ZEROS.get(form)
-        # Of a struct: its fields, and what is printed of those that are always there.
-        self.members: dict[str, _Member] = {}
-        self.always: list[tuple[str, JSON]] = []
-        self._type: Type | None = None
-        self._facts: dict[str, list[str]] = {}
-
-    def declare(self, type_: ObjectType, facts: _Facts) -> None:
-        """Take the fields of a struct."""
-        self._type = type_
-        for happens, names in facts.items():
-            for name in names.split(" "):
-                self._facts.setdefault(name, []).append(happens)
-        zero: JSONObject = {}
-        # Structs in structs end somewhere: Go has no type that contains itself.
-        for name in self._facts:
-            if type_.declares(name):
-                member = self.member(name)
-                if member is not None and member.presence >= _ALWAYS:
-                    zero[name] = member.zero
-                    self.always.append((name, member.zero))
-        self.zero = zero
-
-    def member(self, name: str) -> _Member | None:
-        """Return a field of a struct; None where typed storage does not know it."""
-        member = self.members.get(name)
-        if member is not None:
-            return member
-        type_ = self._type
-        if not isinstance(type_, ObjectType) or not type_.declares(name):
-            return None
-        field = type_.field(name)
-        if field is None:
-            return None
-        member = _Member(self.plan, field, self._facts.get(name, []))
-        self.members[name] = member
-        return member
-
-
-class _Member:
-    """What typed storage makes of one field."""
-
-    __slots__ = ("presence", "type", "zero")
-
-    def __init__(self, plan: _Plan, field: Field, facts: list[str]) -> None:
-        content = _UNTYPED
-        for fact in facts:
-            content = _CONTENTS.get(fact, content)
-        self.type = plan.of(field.type, content)
-        form = self.type.form
-        if "always" in facts:
-            self.presence = _ALWAYS
-        elif "null" in facts:
-            self.presence = _AS_NULL
-        elif "omitZero" in facts:
-            self.presence = _IF_NOT_ZERO
-        elif form in _JSON_TYPES:
-            self.presence = _IF_NOT_NULL if "pointer" in facts else _IF_NOT_EMPTY
-        else:
-            self.presence = _IF_NOT_NULL
-        self.zero: JSON = self.type.zero if self.presence == _ALWAYS else None
-
-
-class _Plan:
-    """What typed storage makes of the types of a catalog, which are linked lazily."""
-
-    def __init__(self, types: Types) -> None:
-        self._types = types
-        self._structs: dict[Type, _GoType] = {}
-
-    def of(self, type_: Type, content: int) -> _GoType:
-        """Return what happens to a type; ``content`` is the form of its scalars."""
-        if isinstance(type_, ScalarType):
-            return _GoType(self, content or _SCALARS[type_.name])
-        if isinstance(type_, ListType):
-            found = _GoType(self, _LIST)
-            found.inner = self.of(type_.items, content)
-            return found
-        if not isinstance(type_, ObjectType):
-            return _GoType(self, _UNTYPED)
-        others = type_.others
-        if not type_.name and not type_.structured and others is not None:
-            found = _GoType(self, _MAP)
-            found.inner = self.of(others.type, content)
-            return found
-        return self.struct(type_)
-
-    def struct(self, type_: ObjectType) -> _GoType:
-        """Return what happens to an object of a type, which has a name."""
-        if type_ in self._structs:
-            return self._structs[type_]
-        package, _, name = type_.name.rpartition(".")
-        facts = _table().get(package, {}).get(name)
-        if facts is None:
-            found = _GoType(self, _UNTYPED)
-        elif "either" in facts:
-            found = _GoType(self, _EITHER)
-            inner = self._types.named(facts["either"])
-            if isinstance(inner, ObjectType):
-                found.inner = self.struct(inner)
-        else:
-            found = _GoType(self, _STRUCT)
-        self._structs[type_] = found
-        if found.form == _STRUCT and facts is not None:
-            found.inner = found
-            found.declare(type_, facts)
-        return found
 
 
 @bounded("the object")
 def stored(
-    obj: JSONObject, schema: Schema, old: JSONObject | None = None
+    obj: JSONObject,
+    schema: Schema,
+    old: JSONObject | None = None,
+    *,
+    at_rest: bool = False,
 ) -> JSONObject:
     """Return an object as a typed API server prints what it decoded.
 
@@ -261,41 +61,25 @@ def stored(
     before, is not visited. Unknown fields and values of wrong types stay, and so does
     all but the metadata of a custom resource. Subtrees without a change are shared, and
     the object itself is returned where nothing changes. ``stored({}, schema)`` is what
-    is printed of an empty object. Raises DepthError (Go: encoding/json, and the
-    marshallers of apimachinery).
+    is printed of an empty object.
+
+    With ``at_rest`` it is what the server reads from etcd, where empty lists that are
+    always printed become null: field managers compare the object before that. Raises
+    DepthError (Go: encoding/json, the marshallers of apimachinery, and gogo/protobuf).
     """
-    if obj is old:
+    name = _PLAN_AT_REST if at_rest else _PLAN
+    plan = schema.types.plans.get(name)
+    if not isinstance(plan, StoragePlan):
+        plan = StoragePlan(schema.types, at_rest=at_rest)
+        schema.types.plans[name] = plan
+    struct = plan.root(schema.type).struct
+    if struct is None or obj is old:
         return obj
-    type_ = schema.type
-    if not isinstance(type_, ObjectType):
-        return obj
-    plan = schema.types.plans.get(_PLAN)
-    if not isinstance(plan, _Plan):
-        plan = _Plan(schema.types)
-        schema.types.plans[_PLAN] = plan
-    struct = plan.struct(type_)
-    if struct.form == _STRUCT:
-        return _struct(obj, old, struct, MAX_LEVELS)
-    return _with_metadata(obj, old, type_, plan)
-
-
-def _with_metadata(
-    obj: JSONObject, old: JSONObject | None, type_: ObjectType, plan: _Plan
-) -> JSONObject:
-    metadata = obj.get(_METADATA)
-    field = type_.field(_METADATA) if type_.declares(_METADATA) else None
-    if field is None or not isinstance(metadata, dict):
-        return obj
-    struct = plan.of(field.type, _UNTYPED)
-    if struct.form != _STRUCT:
-        return obj
-    before = None if old is None else as_object(old.get(_METADATA))
-    after = _struct(metadata, before, struct, MAX_LEVELS)
-    return obj if after is metadata else {**obj, _METADATA: after}
+    return _struct(obj, old, struct, MAX_LEVELS)
 
 
 def _struct(
-    value: JSONObject, old: JSONObject | None, type_: _GoType, levels: int
+    value: JSONObject, old: JSONObject | None, struct: Struct, levels: int
 ) -> JSONObject:
     if not levels:
         raise RecursionError
@@ -306,15 +90,15 @@ def _struct(
             was = old.get(name, ABSENT)
             if content is was:
                 continue
-        member = type_.members.get(name)
+        member = struct.members.get(name)
         if member is None:
-            member = type_.member(name)
+            member = struct.member(name)
             if member is None:
                 continue
         after = _member(content, was, member, levels - 1)
         if after is not content:
             changed[name] = after
-    for name, zero in type_.always:
+    for name, zero in struct.always:
         if name not in value:
             changed[name] = zero  # noqa: PERF403  # an update costs more, most add none
     if not changed:
@@ -327,75 +111,76 @@ def _struct(
 
 
 def _member(
-    value: JSON, old: JSON | Absent, member: _Member, levels: int
+    value: JSON, old: JSON | Absent, member: Member, levels: int
 ) -> JSON | Absent:
     presence = member.presence
     if value is None:
         # Go decodes null to the zero value.
-        return member.zero if presence >= _ALWAYS else ABSENT
+        return member.zero if presence >= ALWAYS else ABSENT
     form = member.type.form
-    if presence == _IF_NOT_EMPTY and not value and type(value) is _JSON_TYPES[form]:
-        return ABSENT
-    if form in (_STRING, _INTEGER, _BOOLEAN, _UNTYPED):
+    if not value and presence in (IF_NOT_EMPTY, AS_NULL_IF_EMPTY):
+        if type(value) is EMPTY_TYPES[form]:
+            return ABSENT if presence == IF_NOT_EMPTY else None
+        return value
+    if form in (STRING, INTEGER, BOOLEAN, UNTYPED):
         return value
     after = _value(value, old, member.type, levels)
     # The zero time is null. A pointer to it is printed.
-    return ABSENT if after is None and presence == _IF_NOT_ZERO else after
+    return ABSENT if after is None and presence == IF_NOT_ZERO else after
 
 
-def _value(value: JSON, old: JSON | Absent, type_: _GoType, levels: int) -> JSON:
-    form = type_.form
+def _value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> JSON:
     inner = type_.inner
-    if inner is None:
-        printed = _PRINTED.get(form)
-        return value if printed is None else printed(value)
     if isinstance(value, dict):
         before = old if isinstance(old, dict) else None
-        if form == _MAP:
+        struct = type_.struct
+        if struct is not None:
+            return _struct(value, before, struct, levels)
+        if inner is not None and type_.form == MAP:
             return _map(value, before, inner, levels)
-        if form in (_STRUCT, _EITHER):
-            return _struct(value, before, inner, levels)
-    elif isinstance(value, list) and form in (_LIST, _EITHER):
+        return value
+    if isinstance(value, list):
+        if inner is None or type_.form == MAP:
+            return value
         return _list(value, old if isinstance(old, list) else None, inner, levels)
-    return value
+    printed = _PRINTED.get(type_.form)
+    return value if printed is None else printed(value)
 
 
 def _map(
-    value: JSONObject, old: JSONObject | None, inner: _GoType, levels: int
+    value: JSONObject, old: JSONObject | None, inner: GoType, levels: int
 ) -> JSONObject:
     if not levels:
         raise RecursionError
-    changed: JSONObject | None = None
+    changed: JSONObject = {}
     was: JSON | Absent = ABSENT
-    is_plain = inner.form <= _INT_OR_STRING and inner.form >= _STRING
+    is_plain = STRING <= inner.form <= INT_OR_STRING
     for name, content in value.items():
-        if content is not None and is_plain:
+        if is_plain and content is not None:
             continue
         if old is not None:
             was = old.get(name, ABSENT)
             if content is was:
                 continue
-        after = (
-            inner.zero if content is None else _value(content, was, inner, levels - 1)
-        )
+        after = inner.zero
+        if content is not None:
+            after = _value(content, was, inner, levels - 1)
         if after is not content:
-            if changed is None:
-                changed = {**value}
             changed[name] = after
-    return value if changed is None else changed
+    return {**value, **changed} if changed else value
 
 
 def _list(
-    value: JSONArray, old: JSONArray | None, inner: _GoType, levels: int
+    value: JSONArray, old: JSONArray | None, inner: GoType, levels: int
 ) -> JSONArray:
     if not levels:
         raise RecursionError
     changed: JSONArray | None = None
-    is_plain = inner.form <= _INT_OR_STRING and inner.form >= _STRING
     shared: set[int] | None = None
+    is_plain = STRING <= inner.form <= INT_OR_STRING
     for index in range(len(value)):
         content = value[index]
-        if content is not None and is_plain:
+        if is_plain and content is not None:
             continue
         was: JSON | Absent = ABSENT
         if old is not None:
@@ -408,9 +193,9 @@ def _list(
                 shared = {id(element) for element in old}
             if id(content) in shared:
                 continue
-        after = (
-            inner.zero if content is None else _value(content, was, inner, levels - 1)
-        )
+        after = inner.zero
+        if content is not None:
+            after = _value(content, was, inner, levels - 1)
         if after is not content:
             if changed is None:
                 changed = [*value]

@@ -7,7 +7,8 @@
 //
 // Without it, it reads one JSON request a line, and writes one answer a line:
 //
-//	{"object"}: {"object"}, as its Go struct is printed
+//	{"object"}: {"object"}, as its Go struct is printed, and {"atRest"}, as it is printed
+//	after it was written to etcd, and read again, as protobuf
 //
 // An error is {"error": text}.
 package main
@@ -232,6 +233,26 @@ func printed(decoder runtime.Decoder, all *runtime.Scheme, line []byte) (runtime
 	return obj, err
 }
 
+// message is what all built-in kinds implement.
+type message interface {
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+}
+
+// atRest writes an object as protobuf, and reads it.
+func atRest(obj runtime.Object) (runtime.Object, error) {
+	text, err := obj.(message).Marshal()
+	if err != nil {
+		return nil, err
+	}
+	read := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(runtime.Object)
+	if err := read.(message).Unmarshal(text); err != nil {
+		return nil, err
+	}
+	read.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
+	return read, nil
+}
+
 func main() {
 	if len(os.Args) > 1 {
 		types()
@@ -247,6 +268,9 @@ func main() {
 		}
 		answer := map[string]any{}
 		answer["object"], err = printed(decoder, all, line)
+		if err == nil {
+			answer["atRest"], err = atRest(answer["object"].(runtime.Object))
+		}
 		if err != nil {
 			answer = map[string]any{"error": err.Error()}
 		}

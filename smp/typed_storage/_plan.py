@@ -1,0 +1,292 @@
+"""What typed storage makes of each type, worked out once and kept beside the types.
+
+A plan has a ``GoType`` for each type that objects have come to. It is not a plan of
+``smp.schema.walk``: almost every field counts here, and values are replaced.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final, TypeAlias
+
+import msgspec
+
+import smp.schema
+from smp.schema.model import ListType, ObjectType, ScalarType, Type, Types
+from smp.schema.walk import Interest, Interests, plan_of
+from smp.values import JSON, JSONObject
+
+_FILE: Final = f"{smp.schema.__path__[0]}/bundled/typed_storage.json"
+_METADATA: Final = "metadata"
+
+# The names of fields by what happens to them, separated by spaces.
+_Facts: TypeAlias = "dict[str, str]"
+
+# What a value is.
+UNTYPED: Final = 0
+STRUCT: Final = 1
+LIST: Final = 2
+MAP: Final = 3
+EITHER: Final = 4
+STRING: Final = 5
+INTEGER: Final = 6
+BOOLEAN: Final = 7
+INT_OR_STRING: Final = 8
+QUANTITY: Final = 9
+TIME: Final = 10
+MICRO_TIME: Final = 11
+BYTES: Final = 12
+NUMBER: Final = 13
+
+# When a field is printed.
+IF_NOT_EMPTY: Final = 0
+IF_NOT_NULL: Final = 1
+IF_NOT_ZERO: Final = 2
+ALWAYS: Final = 3
+AS_NULL: Final = 4
+AS_NULL_IF_EMPTY: Final = 5
+
+_CONTENTS: Final = {
+    "quantity": QUANTITY,
+    "time": TIME,
+    "microTime": MICRO_TIME,
+    "bytes": BYTES,
+    "number": NUMBER,
+    "intOrString": INT_OR_STRING,
+}
+_SCALARS: Final = {
+    "string": STRING,
+    "integer": INTEGER,
+    "boolean": BOOLEAN,
+    "number": NUMBER,
+    "int-or-string": INT_OR_STRING,
+}
+# The JSON types of what may be empty, by form.
+EMPTY_TYPES: Final[dict[int, type]] = {
+    STRING: str,
+    BYTES: str,
+    INTEGER: int,
+    BOOLEAN: bool,
+    LIST: list,
+    MAP: dict,
+}
+# What is printed of a zero value; null for all other forms but a struct.
+_ZEROS: Final[dict[int, JSON]] = {
+    STRING: "",
+    INTEGER: 0,
+    BOOLEAN: False,
+    INT_OR_STRING: 0,
+    QUANTITY: "0",
+    NUMBER: 0,
+}
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, _Facts]]:
+    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
+        packages: dict[str, dict[str, _Facts]] = msgspec.json.decode(file.read())[
+            "types"
+        ]
+    return packages
+
+
+class _EmbeddedInterest(Interest):
+    """Objects in a custom resource that have metadata of their own."""
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
+        """Return the type of an embedded object."""
+        return type_ if isinstance(type_, ObjectType) and type_.embedded else None
+
+
+_EMBEDDED: Final = Interests(_EmbeddedInterest("embedded objects"))
+
+
+class GoType:
+    """What typed storage makes of the values of one type.
+
+    ``zero`` is what is printed where Go has the zero value. ``inner`` is the type of
+    the elements of a list and of the entries of a map, ``struct`` has the fields of an
+    object.
+    """
+
+    def __init__(self, form: int) -> None:
+        self.form = form
+        self.zero: JSON = _ZEROS.get(form)
+        self.inner: GoType | None = None
+        self.struct: Struct | None = None
+
+
+class Member:
+    """What typed storage makes of one field."""
+
+    def __init__(self, type_: GoType, presence: int) -> None:
+        self.type = type_
+        self.presence = presence
+        self.zero: JSON = type_.zero if presence == ALWAYS else None
+
+
+class Struct:
+    """The fields of a Go struct."""
+
+    def __init__(self, plan: StoragePlan, type_: ObjectType, facts: _Facts) -> None:
+        self.members: dict[str, Member] = {}
+        # What is printed of the fields that are always there.
+        self.always: list[tuple[str, JSON]] = []
+        self.plan = plan
+        self.type = type_
+        self._facts: dict[str, list[str]] = {}
+        for happens, names in facts.items():
+            for name in names.split(" "):
+                self._facts.setdefault(name, []).append(happens)
+
+    def zero(self) -> JSONObject:
+        """Return what is printed of the zero value; called once."""
+        # Structs in structs end somewhere: Go has no type that contains itself.
+        for name, facts in self._facts.items():
+            if "always" in facts or "null" in facts:
+                member = self.member(name)
+                if member is not None:
+                    self.always.append((name, member.zero))
+        return dict(self.always)
+
+    def member(self, name: str) -> Member | None:
+        """Return a field; None where nothing happens to it, and where it is unknown."""
+        field = self.type.field(name) if self.type.declares(name) else None
+        if field is None:
+            return None
+        facts = self._facts.get(name, [])
+        content = UNTYPED
+        for fact in facts:
+            content = _CONTENTS.get(fact, content)
+        type_ = self.plan.of(field.type, content)
+        presence = IF_NOT_NULL
+        if "always" in facts:
+            presence = ALWAYS
+        elif "null" in facts:
+            presence = AS_NULL
+            if self.plan.at_rest and type_.form in (LIST, MAP):
+                # Protobuf does not tell an empty list from none.
+                presence = AS_NULL_IF_EMPTY
+        elif "omitZero" in facts:
+            presence = IF_NOT_ZERO
+        elif type_.form in EMPTY_TYPES and "pointer" not in facts:
+            presence = IF_NOT_EMPTY
+        self.members[name] = Member(type_, presence)
+        return self.members[name]
+
+
+class CustomObject(Struct):
+    """The fields of an object in a custom resource, which has no Go type.
+
+    Its metadata has one, where it is the root or an embedded object (Go:
+    apiextensions-apiserver, pkg/apiserver, unstructuredSchemaCoercer).
+    """
+
+    def __init__(self, plan: StoragePlan, type_: ObjectType) -> None:
+        super().__init__(plan, type_, {})
+        self._nowhere: set[str] = set()
+
+    def member(self, name: str) -> Member | None:
+        """Return a field below which there is metadata."""
+        if name in self._nowhere or not self.type.declares(name):
+            return None
+        field = self.type.field(name)
+        if field is None:
+            return None
+        if name == _METADATA and field.reference:
+            found = self.plan.of(field.type, UNTYPED)
+        else:
+            found = self.plan.custom(field.type)
+        if found.form == UNTYPED:
+            self._nowhere.add(name)
+            return None
+        self.members[name] = Member(found, AS_NULL)
+        return self.members[name]
+
+
+class StoragePlan:
+    """What typed storage makes of the types of a catalog, which are linked lazily.
+
+    ``at_rest``: what it makes of them after they were written as protobuf.
+    """
+
+    def __init__(self, types: Types, *, at_rest: bool) -> None:
+        self.at_rest = at_rest
+        self._types = types
+        self._embedded = plan_of(types, _EMBEDDED)
+        self._objects: dict[Type, GoType] = {}
+
+    def root(self, type_: Type) -> GoType:
+        """Return what happens to a whole object."""
+        found = self.of(type_, UNTYPED)
+        if found.form == UNTYPED and isinstance(type_, ObjectType):
+            found.form = STRUCT
+            found.struct = CustomObject(self, type_)
+        return found
+
+    def of(self, type_: Type, content: int) -> GoType:
+        """Return what happens to a type; ``content`` is the form of its scalars."""
+        if isinstance(type_, ScalarType):
+            return GoType(content or _SCALARS[type_.name])
+        if isinstance(type_, ListType):
+            found = GoType(LIST)
+            found.inner = self.of(type_.items, content)
+            return found
+        if not isinstance(type_, ObjectType):
+            return GoType(UNTYPED)
+        if type_ in self._objects:
+            return self._objects[type_]
+        others = type_.others
+        if not type_.name and not type_.structured and others is not None:
+            found = GoType(MAP)
+            inner = self.of(others.type, content)
+            if self.at_rest and inner.form == BYTES:
+                # Protobuf has a value for each name of a map.
+                inner.zero = ""
+            elif self.at_rest and inner.form == LIST:
+                inner.zero = []
+            found.inner = inner
+            return found
+        return self._named(type_)
+
+    def _named(self, type_: ObjectType) -> GoType:
+        """Return what happens to an object of a type, which is kept."""
+        package, _, name = type_.name.rpartition(".")
+        facts = _table().get(package, {}).get(name)
+        if facts is None:
+            found = GoType(UNTYPED)
+        elif "either" in facts:
+            found = GoType(EITHER)
+        else:
+            found = GoType(STRUCT)
+        # Kept before it is complete, because it may contain a list of itself.
+        self._objects[type_] = found
+        if facts is not None and found.form == EITHER:
+            found.inner = self.of(self._types.named(facts["either"]), UNTYPED)
+            found.struct = found.inner.struct
+        elif facts is not None:
+            found.struct = Struct(self, type_, facts)
+            found.zero = found.struct.zero()
+        return found
+
+    def custom(self, type_: Type) -> GoType:
+        """Return what happens to a value in a custom resource."""
+        if not self._embedded.leads(type_):
+            return GoType(UNTYPED)
+        if isinstance(type_, ListType):
+            found = GoType(LIST)
+            found.inner = self.custom(type_.items)
+            return found
+        if not isinstance(type_, ObjectType):
+            return GoType(UNTYPED)
+        others = type_.others
+        if not type_.structured and others is not None:
+            found = GoType(MAP)
+            found.inner = self.custom(others.type)
+            return found
+        found = GoType(STRUCT)
+        found.struct = CustomObject(self, type_)
+        return found
