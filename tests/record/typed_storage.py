@@ -5,7 +5,8 @@ tests/typed_storage/oracle, built with each of two versions of Kubernetes, for w
 happens to the fields of all types, and writes smp/schema/bundled/typed_storage.json.
 Its format is described in smp/typed_storage/__init__.py. Then it writes
 tests/data/typed_storage/printed.jsonl.xz: random objects, each with what the program
-prints of it.
+prints of it, and tests/data/typed_storage/created.jsonl.xz: manifests with zero values,
+each with what a real kube-apiserver stored of it (tests.support.apiserver).
 """
 
 from __future__ import annotations
@@ -15,11 +16,25 @@ import lzma
 import re
 import subprocess
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
 from typing import Final
 
-from smp.schema.catalog import bundled_file, versions
+import httpx
+
+from smp.schema.catalog import bundled_file, kubernetes, versions
+from smp.values import JSON, JSONObject, as_object
+from tests.support.apiserver import running
+from tests.support.makers.manifests import KINDS, ManifestMaker
 from tests.support.paths import DATA, ROOT
-from tests.support.typed_objects import GO_MODULE, objects, oracle
+from tests.support.typed_objects import (
+    GO_MODULE,
+    VERSION,
+    objects,
+    oracle,
+    with_zero_values,
+)
 
 TABLE: Final = ROOT / "smp" / "schema" / "bundled" / "typed_storage.json"
 # The newer one last: what it says of a field counts.
@@ -29,6 +44,9 @@ PRINTED: Final = DATA / "typed_storage" / "printed.jsonl.xz"
 # Of the recorded objects; the random test has other seeds.
 SEED: Final = 10**6
 COUNT: Final = 2000
+CREATED: Final = DATA / "typed_storage" / "created.jsonl.xz"
+# Of each kind.
+_MANIFESTS: Final = 40
 
 
 def _types(mod_file: str) -> dict[str, dict[str, list[str]]]:
@@ -95,6 +113,14 @@ def _source() -> str:
     return f"k8s.io/api and its siblings {' and '.join(pinned)}"
 
 
+def _printed(answer: JSONObject) -> JSONObject:
+    """Return what the program printed, and what it read at rest where that differs."""
+    found: JSONObject = {"printed": answer["object"]}
+    if answer["atRest"] != answer["object"]:
+        found["atRest"] = answer["atRest"]
+    return found
+
+
 def _record_printed() -> None:
     program = oracle()
     assert program is not None
@@ -104,13 +130,51 @@ def _record_printed() -> None:
     for obj, answer in zip(asked, answers, strict=True):
         # What a server cannot decode, it refuses.
         if "object" in answer:
-            line = {"object": obj, "printed": answer["object"]}
-            lines.append(json.dumps(line, separators=(",", ":")) + "\n")
-    PRINTED.parent.mkdir(exist_ok=True)
+            lines.append(_line({"object": obj, **_printed(answer)}))
+    _write(PRINTED, lines)
+
+
+def _manifests() -> Iterator[tuple[str, JSONObject]]:
+    """Yield the path of a collection, and an object to create there."""
+    random = Random(SEED)
+    catalog = kubernetes(VERSION)
+    for kind, about in KINDS.items():
+        schema = catalog.schema(about.api_version, kind)
+        root = "apis" if "/" in about.api_version else "api"
+        namespace = "namespaces/default/" if about.namespaced else ""
+        path = f"/{root}/{about.api_version}/{namespace}{about.resource}"
+        for number in range(_MANIFESTS):
+            name = f"created-{number}"
+            maker = ManifestMaker(f"typed storage {number}", kind, name)
+            yield path, with_zero_values(random, maker.manifest(), schema)
+
+
+def _record_created() -> None:
+    lines = []
+    with running() as server:
+        for path, obj in _manifests():
+            answer = server.request("POST", path, obj)
+            if answer.code != httpx.codes.CREATED:
+                continue
+            name = as_object(obj["metadata"])["name"]
+            found = server.request("GET", f"{path}/{name}").body
+            as_object(found["metadata"]).pop("managedFields", None)
+            lines.append(_line({"object": obj, "stored": found}))
+            server.request("DELETE", f"{path}/{name}?gracePeriodSeconds=0")
+    _write(CREATED, lines)
+
+
+def _line(value: JSON) -> str:
+    return json.dumps(value, separators=(",", ":")) + "\n"
+
+
+def _write(file: Path, lines: list[str]) -> None:
+    file.parent.mkdir(exist_ok=True)
     text = "".join(lines).encode()
-    PRINTED.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
+    file.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":
     TABLE.write_text(compiled())
     _record_printed()
+    _record_created()

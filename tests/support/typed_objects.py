@@ -100,6 +100,48 @@ def random_object(random: Random, schema: Schema) -> JSONObject:
     return _object(random, type_, 0)
 
 
+def with_zero_values(random: Random, obj: JSONObject, schema: Schema) -> JSONObject:
+    """Return an object with zero values, nulls and empty lists added to it.
+
+    What is in it stays, so that most results are valid where the object is.
+    """
+    return _with_zero_values(random, obj, schema.type)
+
+
+def _with_zero_values(random: Random, obj: JSONObject, type_: Type) -> JSONObject:
+    if not isinstance(type_, ObjectType) or not type_.structured:
+        return obj
+    result: JSONObject = {}
+    for field in type_:
+        value = obj.get(field.name)
+        inner = field.type
+        if isinstance(value, dict):
+            result[field.name] = _with_zero_values(random, value, inner)
+        elif isinstance(value, list):
+            result[field.name] = [
+                _with_zero_values(random, element, inner.items)
+                if isinstance(element, dict)
+                else element
+                for element in value
+            ]
+        elif field.name in obj:
+            result[field.name] = value
+        elif random.random() < 0.06:
+            result[field.name] = _zero(random, inner)
+    return result
+
+
+def _zero(random: Random, type_: Type) -> JSON:
+    if random.random() < 0.4:
+        return None
+    if isinstance(type_, ListType):
+        return []
+    if isinstance(type_, ScalarType):
+        zeros: dict[str, JSON] = {"boolean": False, "integer": 0, "number": 0}
+        return zeros.get(type_.name, "")
+    return {}
+
+
 def _object(random: Random, type_: ObjectType, depth: int) -> JSONObject:
     fields = [field for field in type_ if field.name not in ("apiVersion", "kind")]
     # Few of many, so that an object of a large type has some depth.

@@ -1,17 +1,19 @@
-"""What typed storage makes of objects, beside Go's structs.
+"""What typed storage makes of objects, beside Go's structs and a real server.
 
-tests/record/typed_storage.py recorded what Go printed. ``SMP_FUZZ_CASES`` sets the
-number of random objects, ``SMP_FUZZ_SEED`` the seed.
+tests/record/typed_storage.py recorded what Go printed, and what a kube-apiserver
+stored. ``SMP_FUZZ_CASES`` sets the number of random objects, ``SMP_FUZZ_SEED`` the
+seed.
 """
 
 from __future__ import annotations
 
 import json
-import lzma
 import os
+from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any, Final
+from fnmatch import fnmatchcase
+from typing import Final
 
 import pytest
 
@@ -19,8 +21,9 @@ import smp
 from smp.errors import DepthError
 from smp.schema.model import Schema
 from smp.typed_storage import stored
-from smp.values import JSON, JSONObject, as_list, as_object
-from tests.record.typed_storage import PRINTED
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
+from tests.record.field_sets import read
+from tests.record.typed_storage import CREATED, PRINTED
 from tests.support.reference import as_go_prints
 from tests.support.typed_objects import VERSION, needs_oracle, objects, oracle
 
@@ -29,28 +32,49 @@ SEED: Final = int(os.environ.get("SMP_FUZZ_SEED", "0"))
 CATALOG: Final = smp.kubernetes(VERSION)
 POD: Final = CATALOG.schema("v1", "Pod")
 
+# Fields that a kube-apiserver fills in where they are zero, or does not store.
+DEFAULTED: Final = (
+    "*.containers.livenessProbe.grpc.service",
+    "*.containers.readinessProbe.grpc.service",
+    "PriorityLevelConfiguration.spec.limited.nominalConcurrencyShares",
+    "PriorityLevelConfiguration.spec.limited.limitResponse.queuing.handSize",
+    "PriorityLevelConfiguration.spec.limited.limitResponse.queuing.queueLengthLimit",
+    "PriorityLevelConfiguration.spec.limited.limitResponse.queuing.queues",
+    "Service.spec.ports.targetPort",
+)
+NOT_STORED: Final = (
+    "*.metadata.deletionGracePeriodSeconds",
+    # Its feature gate is off.
+    "*.spec.schedulingGroup",
+    "PersistentVolumeClaim.spec.dataSource",
+    "Secret.stringData",
+)
+# Values that the server changes: stringData is written over data, and admission adds
+# tolerations.
+CHANGED: Final = ("Secret.data.*", "Pod.spec.tolerations")
 
-def _recorded() -> Iterator[tuple[JSONObject, JSONObject]]:
-    with lzma.open(PRINTED, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            record: Any = json.loads(line)
-            yield record["object"], record["printed"]
 
-
-def _text(value: JSON) -> str:
+def _text(value: JSON | Absent) -> str:
     """Return what tells 1 from true and 1.0."""
-    return json.dumps(value, sort_keys=True)
+    return "" if isinstance(value, Absent) else json.dumps(value, sort_keys=True)
+
+
+def _check(
+    obj: JSONObject, printed: JSONObject, *, at_rest: bool
+) -> tuple[str, str, str] | None:
+    found = stored(obj, CATALOG.schema_of(obj), at_rest=at_rest)
+    if _text(as_go_prints(found)) == _text(printed):
+        return None
+    return _text(obj), _text(printed), _text(found)
 
 
 def test_objects_are_stored_as_go_prints_them() -> None:
-    failures = []
     kinds = set()
-    for obj, printed in _recorded():
-        found = as_go_prints(stored(obj, CATALOG.schema_of(obj)))
-        if _text(found) != _text(printed):
-            failures.append((obj, printed, found))
+    for record in read(PRINTED):
+        obj, printed = record["object"], record["printed"]
+        assert _check(obj, printed, at_rest=False) is None
+        assert _check(obj, record.get("atRest", printed), at_rest=True) is None
         kinds.add(obj["kind"])
-    assert failures == []
     assert len(kinds) > 60
 
 
@@ -63,21 +87,67 @@ def test_random_objects_are_stored_as_go_prints_them() -> None:
     answers = program.run([{"object": obj} for obj in asked])
     failures = []
     for obj, answer in zip(asked, answers, strict=True):
-        found = as_go_prints(stored(obj, CATALOG.schema_of(obj)))
-        if "object" in answer and _text(found) != _text(answer["object"]):
-            failures.append(f"{_text(obj)}\n{_text(answer)}\n{_text(found)}")
-    assert not failures, "\n\n".join(sorted(failures, key=len)[:3])
+        # What a server cannot decode, it refuses.
+        if "error" in answer:
+            continue
+        failures.append(_check(obj, as_object(answer["object"]), at_rest=False))
+        failures.append(_check(obj, as_object(answer["atRest"]), at_rest=True))
+    wrong = ["\n".join(failure) for failure in failures if failure is not None]
+    assert not wrong, "\n\n".join(sorted(wrong, key=len)[:3])
+
+
+def _differences(
+    path: str, obj: JSON | Absent, ours: JSON | Absent, theirs: JSON | Absent
+) -> Iterator[tuple[str, JSON | Absent, JSON | Absent, JSON | Absent]]:
+    """Yield the scalars, and what is empty or of several types, with their paths."""
+    if isinstance(theirs, dict) and (ours is ABSENT or isinstance(ours, dict)):
+        for name in {**as_object(obj), **as_object(ours), **theirs}:
+            values = [as_object(v).get(name, ABSENT) for v in (obj, ours, theirs)]
+            yield from _differences(f"{path}.{name}", *values)
+    elif isinstance(theirs, list) and isinstance(ours, list):
+        if len(theirs) != len(ours):
+            yield path, obj, ours, theirs
+            return
+        for index, element in enumerate(theirs):
+            before = as_list(obj)[index] if as_list(obj) else ABSENT
+            yield from _differences(path, before, ours[index], element)
+    elif _text(ours) != _text(theirs):
+        yield path, obj, ours, theirs
+
+
+def test_a_server_stored_what_it_was_sent_as_typed_storage_does() -> None:
+    kinds: Counter[str] = Counter()
+    for record in read(CREATED):
+        obj, theirs = record["object"], record["stored"]
+        kind = obj["kind"]
+        schema = CATALOG.schema_of(obj)
+        # What a server answers is what typed storage makes of it.
+        assert stored(theirs, schema, at_rest=True) is theirs
+        ours = stored(obj, schema, at_rest=True)
+        for path, sent, was, value in _differences(kind, obj, ours, theirs):
+            if was is ABSENT:
+                # The server added it: it is not what was sent, and dropped here.
+                assert sent is ABSENT or _text(sent) != _text(value), path
+                continue
+            decided = (*DEFAULTED, *NOT_STORED, *CHANGED)
+            matches = [fnmatchcase(path, pattern) for pattern in decided]
+            assert any(matches), (path, sent, was, value)
+        kinds[kind] += 1
+    assert len(kinds) > 20
+    assert kinds.total() > 500
 
 
 def test_what_is_stored_twice_is_the_same_object() -> None:
-    for _, printed in _recorded():
+    for record in read(PRINTED):
+        printed = record["printed"]
         schema = CATALOG.schema_of(printed)
         once = stored(printed, schema)
         assert stored(once, schema) is once
 
 
 def test_the_object_is_not_changed() -> None:
-    for obj, _ in _recorded():
+    for record in read(PRINTED):
+        obj = record["object"]
         before = deepcopy(obj)
         stored(obj, CATALOG.schema_of(obj))
         assert _text(obj) == _text(before)
@@ -161,10 +231,68 @@ def test_unknown_fields_stay() -> None:
     assert stored(obj, POD) == {**obj, "status": {}}
 
 
-def test_an_object_of_a_custom_resource_is_returned_as_it_is() -> None:
+def test_an_object_of_an_unknown_type_is_returned_as_it_is() -> None:
     schema = Schema.inline({"fields": {"spec": {"fields": {"text": "string"}}}})
     obj: JSONObject = {"spec": {"text": "", "other": None}}
     assert stored(obj, schema) is obj
+
+
+def test_of_a_custom_resource_only_metadata_is_stored_as_go_prints_it() -> None:
+    embedded: JSONObject = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
+    spec: JSONObject = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "one": embedded,
+            "several": {"type": "array", "items": embedded},
+            "named": {"type": "object", "additionalProperties": embedded},
+        },
+    }
+    root: JSONObject = {"type": "object", "properties": {"spec": spec}}
+    definition: JSONObject = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "foos.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "foos", "kind": "Foo"},
+            "versions": [{"name": "v1", "schema": {"openAPIV3Schema": root}}],
+        },
+    }
+    schema = smp.Catalog.from_crd(definition).schema("example.com/v1", "Foo")
+    sent: JSONObject = {"name": "x", "labels": {}, "annotations": {"a": None}}
+    # As kube-apiserver 1.36.3 stored it.
+    kept: JSONObject = {"name": "x", "annotations": {"a": ""}}
+
+    def resource(metadata: JSONObject) -> JSONObject:
+        content: JSONObject = {"metadata": metadata, "spec": {"a": ""}, "b": None}
+        return {
+            "metadata": metadata,
+            "spec": {
+                "text": "",
+                "other": None,
+                "one": content,
+                "several": [content],
+                "named": {"a": content},
+            },
+        }
+
+    assert stored(resource(sent), schema) == resource(kept)
+    obj = resource(kept)
+    assert stored(obj, schema) is obj
+
+
+def test_a_server_reads_null_for_an_empty_list_that_is_always_printed() -> None:
+    schema = CATALOG.schema("rbac.authorization.k8s.io/v1", "Role")
+    role: JSONObject = {"metadata": {}, "rules": []}
+    assert stored(role, schema) is role
+    # As kube-apiserver 1.36.3 stored it.
+    assert stored(role, schema, at_rest=True) == {"metadata": {}, "rules": None}
 
 
 def test_an_object_that_is_too_deep_is_refused() -> None:
