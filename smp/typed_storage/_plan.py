@@ -85,12 +85,12 @@ _ZEROS: Final[dict[int, JSON]] = {
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, _Facts]]:
+def go_types() -> Mapping[str, Mapping[str, _Facts]]:
+    """Read the table: packages with types with what happens to their fields."""
     with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        packages: dict[str, dict[str, _Facts]] = msgspec.json.decode(file.read())[
-            "types"
-        ]
-    return packages
+        document = msgspec.json.decode(file.read())
+    types: dict[str, dict[str, _Facts]] = document["types"]
+    return types
 
 
 class _EmbeddedInterest(Interest):
@@ -255,7 +255,7 @@ class StoragePlan:
     def _named(self, type_: ObjectType) -> GoType:
         """Return what happens to an object of a type, which is kept."""
         package, _, name = type_.name.rpartition(".")
-        facts = _table().get(package, {}).get(name)
+        facts = go_types().get(package, {}).get(name)
         if facts is None:
             found = GoType(UNTYPED)
         elif "either" in facts:
