@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from smp import json_patch, managed_fields, merge_patch, wire
+    from smp.defaults import with_defaults
     from smp.enums import validate_enums, without_enums
     from smp.errors import (
         ApplyWarning,
@@ -91,6 +92,7 @@ __all__ = [
     "validate_unions",
     "versions",
     "wire",
+    "with_defaults",
     "with_last_applied",
     "without_enums",
 ]
@@ -107,6 +109,7 @@ _DEFINING_MODULES = (
     "schema.model",
     "strategic",
     "schema.catalog",
+    "defaults",
     "enums",
     "unions",
     "last_applied",

@@ -66,7 +66,7 @@ class Catalog:
     ) -> None:
         self._kinds = kinds
         self.load = load
-        self._types = Types(load)
+        self._types = Types(load, version=version)
         self._source = source
         self.version = version
         self._definitions = definitions

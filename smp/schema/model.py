@@ -425,11 +425,18 @@ class Types:
     """The named types of one source, each linked when it is first asked for, and kept.
 
     ``load`` returns the type document of a name, or None. ``unknown_fields`` is the
-    policy for fields that no type declares: ``error`` or ``merge``.
+    policy for fields that no type declares: ``error`` or ``merge``. ``version`` is the
+    minor version of Kubernetes, or empty.
     """
 
-    def __init__(self, load: Loader, unknown_fields: UnknownFields = "error") -> None:
+    def __init__(
+        self,
+        load: Loader,
+        unknown_fields: UnknownFields = "error",
+        version: str = "",
+    ) -> None:
         self._load = load
+        self.version = version
         self._named: dict[str, Type] = {}
         self._other_policy: Types | None = None
         self.unknown_fields = unknown_fields
@@ -440,7 +447,7 @@ class Types:
     # What was linked is not pickled: it is linked again where it is asked for. A copy
     # is the object itself: nothing ever changes in it but what was linked.
     def __reduce__(self) -> tuple[object, ...]:
-        return Types, (self._load, self.unknown_fields)
+        return Types, (self._load, self.unknown_fields, self.version)
 
     def __copy__(self) -> Types:
         return self
@@ -507,7 +514,7 @@ class Types:
         # Each type holds what an unknown field means, so the types are linked again.
         # They are kept, because commands ask for the policy with each object.
         if self._other_policy is None:
-            self._other_policy = Types(self._load, unknown_fields)
+            self._other_policy = Types(self._load, unknown_fields, self.version)
         return self._other_policy
 
 
