@@ -30,11 +30,15 @@ if TYPE_CHECKING:
         UnknownKindError,
     )
     from smp.last_applied import last_applied_configuration, with_last_applied
-    from smp.managed_fields import ApplyConflict, ApplyConflictError
+    from smp.managed_fields import (
+        ApplyConflict,
+        ApplyConflictError,
+        ServerSideApplyResult,
+        server_side_apply,
+    )
     from smp.paths import Path
     from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
     from smp.schema.model import Schema
-    from smp.server_side import ServerSideApplyResult, server_side_apply
     from smp.strategic import (
         apply_patch,
         compose_patches,
@@ -115,7 +119,6 @@ _DEFINING_MODULES = (
     "last_applied",
     "three_way",
     "managed_fields",
-    "server_side",
 )
 
 

@@ -120,11 +120,6 @@ def _two_way(case: SpecCase, schema: Schema) -> JSONObject:
     return strategic.two_way_patch(original, modified, schema)
 
 
-def _two_way_result(case: SpecCase, schema: Schema) -> JSONObject:
-    patch = _two_way(case, schema)
-    return strategic.apply_patch(case.required("original"), patch, schema)
-
-
 def _three_way(case: SpecCase, schema: Schema) -> JSONObject:
     options = case.object("options")
     kubectl = strategic.KUBECTL_PRECONDITIONS
@@ -153,11 +148,6 @@ def _result(case: SpecCase, schema: Schema) -> JSONObject:
 
 def _composed(case: SpecCase, schema: Schema) -> JSONObject:
     return strategic.compose_patches(patches(case), schema)
-
-
-def _composed_result(case: SpecCase, schema: Schema) -> JSONObject:
-    patch = _composed(case, schema)
-    return strategic.apply_patch(case.required("live"), patch, schema)
 
 
 def _conflicts(case: SpecCase, schema: Schema) -> JSONArray:
@@ -246,11 +236,15 @@ def _profile(case: SpecCase) -> str:
 
 _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "two_way": _two_way,
-    "two_way_result": _two_way_result,
+    "two_way_result": lambda case, schema: strategic.apply_patch(
+        case.required("original"), _two_way(case, schema), schema
+    ),
     "three_way": _three_way,
     "result": _result,
     "composed": _composed,
-    "composed_result": _composed_result,
+    "composed_result": lambda case, schema: strategic.apply_patch(
+        case.required("live"), _composed(case, schema), schema
+    ),
     "conflicts": _conflicts,
     "applied": lambda case, schema: _apply(case, schema).object,
     "applied_patch": lambda case, schema: _apply(case, schema).patch,

@@ -40,7 +40,6 @@ and what remains of it without the sets of the others is ``removed``.
 
 from __future__ import annotations
 
-from smp.managed_fields._apply import Normalize, apply_configuration
 from smp.managed_fields._blame import (
     AbsentField,
     Blame,
@@ -48,10 +47,8 @@ from smp.managed_fields._blame import (
     Ownership,
     blame,
 )
-from smp.managed_fields._claims import owned_path
-from smp.managed_fields._compare import Comparison, compare
 from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
-from smp.managed_fields._entries import Identity, ManagedFields, Owner, Write, bare
+from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._object_fields import fieldset_of
@@ -62,8 +59,17 @@ from smp.managed_fields._owners import (
     owners_of_fields,
     rename,
 )
-from smp.managed_fields._track import record_update, track, with_former_times
-from smp.managed_fields._typed import type_problems
+from smp.managed_fields._release import release
+from smp.managed_fields._server_side import ServerSideApplyResult, server_side_apply
+from smp.managed_fields._simulate import (
+    Fight,
+    Orphan,
+    Simulation,
+    State,
+    Step,
+    simulate,
+)
+from smp.managed_fields._track import track
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
 
 __all__ = [
@@ -72,31 +78,24 @@ __all__ = [
     "ApplyConflictError",
     "Blame",
     "BlamedValue",
-    "Comparison",
     "FieldSet",
-    "Identity",
-    "ManagedFields",
-    "Normalize",
+    "Fight",
+    "Orphan",
     "Owner",
     "Ownership",
-    "Write",
-    "apply_configuration",
-    "bare",
     "blame",
-    "compare",
     "extract",
     "extracted",
     "fieldset_of",
-    "owned_path",
     "owners",
     "owners_of",
     "owners_of_fields",
-    "record_update",
+    "release",
     "removed",
     "rename",
+    "server_side_apply",
+    "simulate",
     "track",
-    "type_problems",
     "upgrade",
     "upgrade_patch",
-    "with_former_times",
 ]

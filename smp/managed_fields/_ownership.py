@@ -19,8 +19,6 @@ from smp.managed_fields._shapes import Form, Shape, root_shape
 from smp.paths import Path
 from smp.schema.model import Schema
 
-_FIELD: Final = "f:"
-
 # What a server sets or what names the object has no owner. Go: NewStripMetaManager.
 NEVER_OWNED: Final = FieldSet.of(
     Path(("apiVersion",)),
@@ -97,11 +95,7 @@ def _reconciled(fields: FieldSet, shape: Shape) -> FieldSet:
     """Return a set below a value of that shape, of a list or map that is granular."""
     changed: dict[str, FieldSet] = {}
     for element, below in fields.children.items():
-        inner = None
-        if shape.form is Form.LIST:
-            inner = shape.of_items()
-        elif element.startswith(_FIELD):
-            inner = shape.of_field(element.removeprefix(_FIELD))
+        inner = shape.of_path_element(element)
         # The schema may not know the field any more.
         if inner is None:
             continue

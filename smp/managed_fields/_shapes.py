@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from smp.errors import ObjectError, SmpError
-from smp.managed_fields._elements import keyed_element, value_element
+from smp.managed_fields._elements import keyed_element, step_of, value_element
 from smp.schema.model import (
     ANY,
     ANY_FIELD,
@@ -109,6 +109,13 @@ class Shape:
         if self._of_items is None:
             self._of_items = _shape(self.type.items, None, self.inherited)
         return self._of_items
+
+    def of_path_element(self, element: str) -> Shape | None:
+        """Return the shape below a path element; None where the schema has none."""
+        if self.form is Form.LIST:
+            return self.of_items()
+        step = step_of(element)
+        return self.of_field(step) if isinstance(step, str) else None
 
     def deduced(self, value: JSON) -> Shape:
         """Return the shape of a value of unknown type (Go: DeducedParseableType)."""

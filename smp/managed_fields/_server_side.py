@@ -27,20 +27,15 @@ from smp.codec import decode_object
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.immutable import changed_immutable_fields
 from smp.last_applied import LAST_APPLIED, configuration_text
-from smp.managed_fields import (
-    ApplyConflictError,
-    FieldSet,
-    ManagedFields,
-    Write,
-    apply_configuration,
-    bare,
-    compare,
-    fieldset_of,
-    owned_path,
-    record_update,
-    type_problems,
-    with_former_times,
-)
+from smp.managed_fields._apply import apply_configuration
+from smp.managed_fields._claims import owned_path
+from smp.managed_fields._compare import compare
+from smp.managed_fields._conflicts import ApplyConflictError
+from smp.managed_fields._entries import ManagedFields, Write, bare
+from smp.managed_fields._field_set import FieldSet
+from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._track import record_update, with_former_times
+from smp.managed_fields._typed import type_problems
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.typed_storage import stored

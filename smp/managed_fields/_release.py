@@ -1,0 +1,41 @@
+"""Giving up what a manager owns."""
+
+from __future__ import annotations
+
+from smp.managed_fields._compare import compare
+from smp.managed_fields._entries import APPLY, Identity, ManagedFields, bare
+from smp.managed_fields._field_set import EMPTY
+from smp.managed_fields._ownership import reconcile, take_over
+from smp.managed_fields._prune import pruned
+from smp.plain import over_json
+from smp.schema.model import Schema
+from smp.typed_storage import stored
+from smp.values import JSONObject
+
+# Of no manager.
+_NONE = Identity("", "", "", "")
+
+
+@over_json("the object", "obj")
+def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
+    """Return the object without what a manager owns, the inverse of its applies.
+
+    What it applied, and no other manager owns, is removed, as an apply of an empty
+    configuration removes it. What it wrote by updates stays, without an owner. The
+    object itself is returned where the manager owns nothing. Raises what ``owners`` and
+    ``fieldset_of`` raise.
+    """
+    managed = ManagedFields.of(obj)
+    owned = [owner for owner in managed.owners.values() if owner.manager == manager]
+    if not owned:
+        return obj
+    reconcile(managed, schema)
+    old = bare(obj)
+    new = old
+    for owner in owned:
+        released = managed.owners.pop(owner.identity)
+        if released.operation == APPLY:
+            others = [other.fields for other in managed.owners.values()]
+            new = pruned(new, schema, released.fields, EMPTY, others)
+    take_over(managed, _NONE, compare(old, new, schema))
+    return managed.written_to(stored(new, schema, old))

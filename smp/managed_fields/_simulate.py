@@ -1,0 +1,342 @@
+"""What a sequence of writes by several managers leads to, before any of them is sent.
+
+Every step starts from the object that the step before left. A step that a server would
+refuse changes nothing, and the sequence goes on, as it does in a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from smp import json_patch, merge_patch, strategic
+from smp.errors import ApplyWarning, ObjectError, SmpError
+from smp.last_applied import (
+    LAST_APPLIED,
+    last_applied_configuration,
+    with_last_applied,
+)
+from smp.managed_fields._elements import field_element, step_of
+from smp.managed_fields._entries import APPLY, UPDATE, Owner, bare
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._items import extracted
+from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._owners import owners, owners_of_fields
+from smp.managed_fields._release import release
+from smp.managed_fields._server_side import server_side_apply
+from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.managed_fields._track import track
+from smp.managed_fields._upgrade import upgrade
+from smp.paths import Path
+from smp.plain import over_json
+from smp.schema.model import ObjectType, Schema
+from smp.unions import profile_named
+from smp.values import JSON, JSONObject, as_object, same
+
+Verb: TypeAlias = Literal[
+    "apply",
+    "client-side apply",
+    "kubectl apply",
+    "update",
+    "strategic merge patch",
+    "merge patch",
+    "JSON patch",
+    "scale",
+    "release",
+]
+
+_ANNOTATION = FieldSet.of(Path(("metadata", "annotations", LAST_APPLIED)))
+# Go: k8s.io/kubectl, pkg/cmd/apply.
+_CLIENT_SIDE = "kubectl-client-side-apply"
+_ANNOTATION_MANAGER = "kubectl-last-applied"
+_SCALE = "scale"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A write by a manager.
+
+    ``verb`` says what ``body`` is: of ``apply`` and both applies of kubectl a
+    configuration, of ``update`` the new object, of the three patches a patch, of
+    ``scale`` the number of replicas, of ``release`` nothing. ``kubectl apply`` is what
+    ``kubectl apply --server-side`` sends, with the requests that change an object from
+    client-side apply to server-side apply.
+    """
+
+    manager: str
+    body: JSON = None
+    verb: Verb = "apply"
+    force: bool = False
+    subresource: str = ""
+
+
+class State(msgspec.Struct, frozen=True):
+    """The object after a step, and how the step ended.
+
+    ``error`` is what a server would refuse it with: the object is as it was then.
+    """
+
+    step: Step
+    object: JSONObject | None
+    changed: bool = False
+    warnings: tuple[ApplyWarning, ...] = ()
+    error: SmpError | None = None
+
+
+class Fight(msgspec.Struct, frozen=True):
+    """Two managers whose configurations can never both hold.
+
+    Each apply of one undoes that of the other, if they are forced. ``path`` is the one
+    of the first manager, ``other_path`` that of the second: the same field, or another
+    member of the same union.
+    """
+
+    manager: str
+    other: str
+    path: Path
+    other_path: Path
+    reason: str
+
+
+class Orphan(msgspec.Struct, frozen=True):
+    """A field that no applier will ever remove: updates own it, and no apply."""
+
+    path: Path
+    owners: tuple[Owner, ...]
+
+
+class Simulation(msgspec.Struct, frozen=True):
+    """The states of an object in a sequence of writes, and what is left in the end."""
+
+    states: tuple[State, ...]
+    object: JSONObject | None
+    fights: tuple[Fight, ...]
+    orphans: tuple[Orphan, ...]
+
+
+@over_json("the object", "live")
+def simulate(
+    live: JSONObject | None,
+    steps: Iterable[Step],
+    schema: Schema,
+    *,
+    profile: str = "kep1027",
+    now: datetime | None = None,
+) -> Simulation:
+    """Run a sequence of writes on an object, each from what the one before left.
+
+    ``live`` is the stored object with its managedFields, or None. ``now`` is the time
+    of the first step; each takes a second. No step raises: what a server would refuse
+    is in the state after it. Raises UnionError for an unknown profile, and ObjectError
+    (code invalid-managed-fields) where the last object has broken managedFields.
+    """
+    profile_named(profile)
+    moment = datetime.now(UTC) if now is None else now
+    run = _Run(schema, profile)
+    current = live
+    states: list[State] = []
+    applied: dict[str, JSONObject] = {}
+    for step in steps:
+        try:
+            state = run.state_after(current, step, moment)
+        except SmpError as error:
+            state = State(step, current, error=error)
+        states.append(state)
+        current = state.object
+        if step.verb in ("apply", "kubectl apply"):
+            applied[step.manager] = as_object(step.body)
+        elif step.verb == "release":
+            applied.pop(step.manager, None)
+        moment += timedelta(seconds=1)
+    return Simulation(
+        tuple(states),
+        current,
+        tuple(_fights(applied, schema)),
+        _orphans(current or {}, schema),
+    )
+
+
+class _Run:
+    """What each step of a sequence is run with."""
+
+    __slots__ = ("_profile", "_schema")
+
+    def __init__(self, schema: Schema, profile: str) -> None:
+        self._schema = schema
+        self._profile = profile
+
+    def state_after(
+        self, current: JSONObject | None, step: Step, now: datetime
+    ) -> State:
+        """Return the state after a step. Raises SmpError where a server refuses it."""
+        if step.verb == "kubectl apply":
+            return self._kubectl_apply(current, step, now)
+        if step.verb == "apply":
+            return self._apply(current, step, now)
+        if step.verb == "release":
+            found = release(_existing(current), self._schema, step.manager)
+            return State(step, found, found is not current)
+        new = self._written(current, step)
+        subresource = _SCALE if step.verb == "scale" else step.subresource
+        tracked = track(
+            current,
+            new,
+            self._schema,
+            manager=step.manager,
+            subresource=subresource,
+            now=now,
+        )
+        return State(step, tracked, tracked is not current)
+
+    def _apply(self, current: JSONObject | None, step: Step, now: datetime) -> State:
+        result = server_side_apply(
+            current,
+            as_object(step.body),
+            self._schema,
+            manager=step.manager,
+            force=step.force,
+            subresource=step.subresource,
+            profile=self._profile,
+            now=now,
+        )
+        return State(step, result.object, result.changed, result.warnings)
+
+    def _written(self, current: JSONObject | None, step: Step) -> JSONObject:
+        """Return what an update or a patch makes of the object."""
+        if step.verb == "update":
+            return as_object(step.body)
+        if step.verb == "client-side apply":
+            modified = with_last_applied(as_object(step.body))
+            if current is None:
+                return modified
+            patch = strategic.three_way_patch(
+                last_applied_configuration(current), modified, current, self._schema
+            )
+            return strategic.apply_patch(current, patch, self._schema)
+        old = _existing(current)
+        if step.verb == "scale":
+            spec = {**as_object(old.get("spec")), "replicas": step.body}
+            return {**old, "spec": spec}
+        if step.verb == "merge patch":
+            return as_object(merge_patch.apply(old, step.body))
+        if step.verb == "JSON patch":
+            return as_object(json_patch.apply(old, step.body))
+        return strategic.apply_patch(old, as_object(step.body), self._schema)
+
+    def _kubectl_apply(
+        self, current: JSONObject | None, step: Step, now: datetime
+    ) -> State:
+        """Run the requests of ``kubectl apply --server-side``.
+
+        Go: k8s.io/kubectl, pkg/cmd/apply, applyOneObject,
+        saveLastApplyAnnotationIfNecessary and migrateToSSAIfNecessary.
+        """
+        first = self._apply(current, step, now)
+        found = _existing(first.object)
+        annotations = as_object(as_object(found.get("metadata")).get("annotations"))
+        if LAST_APPLIED not in annotations:
+            return first
+        if step.manager == "kubectl" and not owners_of_fields(
+            found, _ANNOTATION, operation=APPLY
+        ):
+            # The annotation would go with the fields of client-side apply.
+            kept = extracted(found, self._schema, _ANNOTATION)
+            metadata = as_object(found.get("metadata"))
+            names: JSONObject = {}
+            for name in ("name", "namespace"):
+                if name in metadata:
+                    names[name] = metadata[name]
+            annotation: JSONObject = {
+                "apiVersion": found.get("apiVersion"),
+                "kind": found.get("kind"),
+                "metadata": {**names, **as_object(as_object(kept).get("metadata"))},
+            }
+            saving = Step(_ANNOTATION_MANAGER, annotation)
+            found = _existing(self._apply(found, saving, now).object)
+        managers = owners_of_fields(found, _ANNOTATION, operation=UPDATE)
+        upgraded = upgrade(
+            found,
+            from_managers=[owner.manager for owner in managers],
+            to_manager=step.manager,
+        )
+        if upgraded is found:
+            return State(step, found, found is not current, first.warnings)
+        last = self._apply(upgraded, step, now)
+        return State(step, last.object, changed=True, warnings=first.warnings)
+
+
+def _existing(obj: JSONObject | None) -> JSONObject:
+    if obj is None:
+        raise ObjectError("the object is not found", code="not-found")
+    return obj
+
+
+def _fights(applied: dict[str, JSONObject], schema: Schema) -> Iterable[Fight]:
+    """Yield the fights between the last configurations of the appliers."""
+    sets: dict[str, FieldSet] = {}
+    for manager, configuration in applied.items():
+        try:
+            sets[manager] = fieldset_of(configuration, schema).leaves()
+        except SmpError:
+            # It was refused, so it fights with no other.
+            continue
+    for manager, other in combinations(sets, 2):
+        ours, theirs = applied[manager], applied[other]
+        for path in sets[manager].intersection(sets[other]).paths():
+            field = FieldSet.of(path)
+            value = extracted(ours, schema, field)
+            if not same(value, extracted(theirs, schema, field)):
+                reason = "both apply this field, with different values"
+                yield Fight(manager, other, path, path, reason)
+        shape = root_shape(schema, ours)
+        for first, second in _other_members(sets[manager], sets[other], shape, Path()):
+            reason = "they apply different members of one union"
+            yield Fight(manager, other, first, second, reason)
+
+
+def _other_members(
+    ours: FieldSet, theirs: FieldSet, shape: Shape, path: Path
+) -> Iterable[tuple[Path, Path]]:
+    """Yield members of one union of which one set has the first, the other the second.
+
+    The sets are those below a value of that shape.
+    """
+    type_ = shape.type
+    if shape.form is Form.MAP and isinstance(type_, ObjectType):
+        for union in type_.unions:
+            mine = [name for name in union.names if _has_field(ours, name)]
+            others = [name for name in union.names if _has_field(theirs, name)]
+            if not union.at_least_one and mine and others and not {*mine} & {*others}:
+                yield path / mine[0], path / others[0]
+    for element, below in ours.children.items():
+        if element in theirs.children:
+            inner = shape.of_path_element(element)
+            if inner is not None:
+                step = path / step_of(element)
+                yield from _other_members(below, theirs.children[element], inner, step)
+
+
+def _has_field(fields: FieldSet, name: str) -> bool:
+    element = field_element(name)
+    return element in fields.members or element in fields.children
+
+
+def _orphans(obj: JSONObject, schema: Schema) -> tuple[Orphan, ...]:
+    """Return the fields that updates through the main resource own, and no apply."""
+    found = owners(obj)
+    updated = EMPTY
+    for owner in found:
+        if owner.operation == UPDATE and not owner.subresource:
+            updated = updated.union(owner.fields)
+    for owner in found:
+        if owner.operation == APPLY:
+            updated = updated.difference(owner.fields)
+    present = fieldset_of(bare(obj), schema)
+    orphans: list[Orphan] = []
+    for path in updated.leaves().intersection(present).paths():
+        by = tuple(owner for owner in found if owner.fields.has(path))
+        orphans.append(Orphan(path, by))
+    return tuple(orphans)

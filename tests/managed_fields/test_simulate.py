@@ -1,0 +1,129 @@
+"""Sequences of writes by several managers, before any of them is sent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import smp
+from smp.managed_fields import Step, owners, release, simulate
+from smp.values import JSON, JSONObject, as_object
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
+LABELS: JSONObject = {"app": "web"}
+
+
+def deployment(**spec: JSON) -> JSONObject:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": spec,
+    }
+
+
+def volume(**source: JSON) -> JSONObject:
+    pod: JSONObject = {"volumes": [{"name": "data", **source}]}
+    return deployment(template={"spec": pod})
+
+
+def test_a_scaled_object_is_a_conflict_for_the_applier_and_no_fight() -> None:
+    run = simulate(
+        None,
+        [
+            Step("pipeline", deployment(replicas=2)),
+            Step("autoscaler", 5, "scale"),
+            Step("pipeline", deployment(replicas=2)),
+            Step("pipeline", deployment(paused=True)),
+        ],
+        SCHEMA,
+        now=NOW,
+    )
+    errors = [state.error and state.error.code for state in run.states]
+    assert errors == [None, None, "apply-conflict", None]
+    assert run.object is not None
+    assert as_object(run.object["spec"])["replicas"] == 5
+    assert run.fights == ()
+
+
+def test_different_values_of_one_field_are_a_fight() -> None:
+    run = simulate(
+        None,
+        [
+            Step("one", deployment(replicas=1)),
+            Step("two", deployment(replicas=2), force=True),
+        ],
+        SCHEMA,
+    )
+    [fight] = run.fights
+    assert (fight.manager, fight.other) == ("one", "two")
+    assert str(fight.path) == str(fight.other_path) == "spec.replicas"
+
+
+def test_different_members_of_one_union_are_a_fight() -> None:
+    run = simulate(
+        None,
+        [
+            Step("one", volume(emptyDir={})),
+            Step("two", volume(hostPath={"path": "/data"})),
+        ],
+        SCHEMA,
+    )
+    [fight] = run.fights
+    paths = (str(fight.path), str(fight.other_path))
+    above = "spec.template.spec.volumes[name=data]"
+    assert paths == (f"{above}.emptyDir", f"{above}.hostPath")
+
+
+def test_what_only_updates_own_is_an_orphan() -> None:
+    run = simulate(
+        None,
+        [
+            Step("installer", deployment(replicas=1, paused=True), "update"),
+            Step("pipeline", deployment(replicas=1)),
+        ],
+        SCHEMA,
+    )
+    assert [str(orphan.path) for orphan in run.orphans] == ["spec.paused"]
+    assert [owner.manager for owner in run.orphans[0].owners] == ["installer"]
+
+
+def test_kubectl_changes_from_client_side_to_server_side_apply() -> None:
+    run = simulate(
+        None,
+        [
+            Step(
+                "kubectl-client-side-apply",
+                deployment(replicas=1, paused=True),
+                "client-side apply",
+            ),
+            Step("kubectl", deployment(replicas=1), "kubectl apply"),
+        ],
+        SCHEMA,
+        now=NOW,
+    )
+    assert run.object is not None
+    assert "paused" not in as_object(run.object["spec"])
+    found = {(owner.manager, owner.operation) for owner in owners(run.object)}
+    assert found == {("kubectl", "Apply"), ("kubectl-last-applied", "Apply")}
+    assert run.orphans == ()
+
+
+def test_a_step_that_is_refused_changes_nothing() -> None:
+    run = simulate(None, [Step("autoscaler", 3, "scale")], SCHEMA)
+    assert run.object is None
+    assert run.states[0].error is not None
+    assert run.states[0].error.code == "not-found"
+
+
+def test_releasing_is_the_inverse_of_an_apply() -> None:
+    before = smp.server_side_apply(
+        None, deployment(replicas=1), SCHEMA, manager="one", now=NOW
+    ).object
+    applied = smp.server_side_apply(
+        before, volume(emptyDir={}), SCHEMA, manager="two", now=NOW
+    ).object
+    assert release(applied, SCHEMA, "three") is applied
+    released = release(applied, SCHEMA, "two")
+    assert released["metadata"] == before["metadata"]
+    assert as_object(released["spec"])["replicas"] == 1
