@@ -84,7 +84,12 @@ def _members(value: object) -> list[object]:
 def _stack_size() -> int:
     """Return the size in bytes of the stack of the thread that calls this."""
     if threading.current_thread() is threading.main_thread():
-        return _limit_of_process()
+        if sys.platform == "win32":
+            return _AMPLE
+        import resource  # noqa: PLC0415  # Windows does not have it
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
+        return _AMPLE if soft == resource.RLIM_INFINITY else soft
     # Imported here, because only threads beside the main one need it.
     import ctypes  # noqa: PLC0415  # see above
 
@@ -103,16 +108,6 @@ def _stack_size() -> int:
     library.pthread_attr_getstacksize(attributes, ctypes.byref(size))
     library.pthread_attr_destroy(attributes)
     return size.value
-
-
-def _limit_of_process() -> int:
-    """Return how large the stack of the main thread may become."""
-    if sys.platform == "win32":
-        return _AMPLE
-    import resource  # noqa: PLC0415  # Windows does not have it
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    return _AMPLE if soft == resource.RLIM_INFINITY else soft
 
 
 _thread: Final = _Thread()

@@ -83,7 +83,11 @@ def updated(
     itself, and RecursionError. KEP-1027, Normalization and Validation.
     """
     if profile_named(profile) is OFF:
-        return Update(new, violations=_broken_enums(old, new, schema, ratchet=ratchet))
+        # Enums are judged all the same.
+        rule = EnumRule(ratchet=ratchet)
+        walk = Walk(plan_of(schema.types, _ENUMS), [rule], whole=not ratchet)
+        walk.run(ABSENT if old is None else old, new, schema.type)
+        return Update(new, violations=tuple(rule.violations))
     if configuration is not None and not ratchet:
         _raise_contradictions(contradictions(configuration, schema))
     interests = (_NORMALIZATION if configuration is None else _APPLY)[profile]
@@ -128,15 +132,6 @@ def updated(
         tuple(normalization.warnings),
         (*validation.violations, *others),
     )
-
-
-def _broken_enums(
-    old: JSONObject | None, new: JSONObject, schema: Schema, *, ratchet: bool
-) -> tuple[Violation, ...]:
-    rule = EnumRule(ratchet=ratchet)
-    walk = Walk(plan_of(schema.types, _ENUMS), [rule], whole=not ratchet)
-    walk.run(ABSENT if old is None else old, new, schema.type)
-    return tuple(rule.violations)
 
 
 def _raise_contradictions(violations: tuple[Violation, ...]) -> None:

@@ -87,7 +87,8 @@ class Overlay(msgspec.Struct, frozen=True):
         document = load(name)
         if name in self.types:
             try:
-                document = _corrected(document, self.types[name])
+                merged = _merged_type(document or {}, self.types[name])
+                document = merged if isinstance(merged, str | dict) else None
             except SmpError as error:
                 raise error.at(Path(("types", name))) from None
         if document is None or name not in self.unions:
@@ -224,11 +225,6 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
 
 
 @bounded("the overlay")
-def _corrected(document: TypeDocument | None, correction: JSON) -> TypeDocument | None:
-    merged = _merged_type(document or {}, correction)
-    return merged if isinstance(merged, str | dict) else None
-
-
 def _merged_type(document: JSON, correction: JSON) -> JSON:
     """Merge a correction over the document of a type, or of a field."""
     # A reference or a scalar has no members to merge: the correction replaces it.
