@@ -13,7 +13,7 @@ from typing import Final
 from smp.cli._errors import Failure, concerning
 from smp.documents import Document
 from smp.errors import UnknownKindError
-from smp.schema.catalog import Catalog
+from smp.schema.catalog import Catalog, CompiledDefinition
 from smp.schema.model import Schema, TypeDocument
 from smp.schema.sources.crd import definitions
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
@@ -30,53 +30,67 @@ def is_definition(value: JSON) -> bool:
 
 
 class Definitions:
-    """A catalog with the kinds of definitions, and the errors of the others."""
+    """A catalog with the kinds of definitions, and the errors of the others.
+
+    ``read`` are the definitions that could be read.
+    """
 
     def __init__(self) -> None:
+        self.read: list[JSON] = []
         self._failures: dict[tuple[str, str], Failure] = {}
         self._structural: dict[tuple[str, str], JSONObject] = {}
+        self._compiled: dict[tuple[str, str], CompiledDefinition] = {}
 
-    def catalog_of(self, documents: Iterable[Document]) -> Catalog:
+    def catalog_of(
+        self, documents: Iterable[Document], problems: list[Failure]
+    ) -> Catalog:
         """Return a catalog of the kinds that documents define; the last one wins.
 
-        Raises Failure for a document that defines no kind.
+        A document that defines no kind is added to the problems. Raises Failure where
+        there is no other.
         """
         defined: list[Catalog] = []
+        without_kind: list[Failure] = []
         for document in documents:
             try:
                 with concerning(document):
                     defined.append(Catalog.from_crd(document.value))
-                self._keep_structural_schemas(document.value)
             except Failure as failure:
                 spec = as_object(as_object(document.value).get("spec"))
                 group = as_text(spec.get("group"))
                 kind = as_text(as_object(spec.get("names")).get("kind"))
-                if not group or not kind:
-                    raise
-                self._failures[group, kind] = failure
+                if group and kind:
+                    self._failures[group, kind] = failure
+                else:
+                    without_kind.append(failure)
+            else:
+                self._structural |= _structural_schemas(document.value)
+                self.read.append(document.value)
+        if without_kind and not defined and not self._failures:
+            raise without_kind[0]
+        problems += without_kind
         # Joined in pairs, so that a type is looked for in few of them.
         while len(defined) > 1:
             pairs = [defined[index : index + 2] for index in range(0, len(defined), 2)]
             defined = [reduce(Catalog.merged, pair) for pair in pairs]
         return defined[0] if defined else Catalog({}, _NOTHING.get)
 
-    def _keep_structural_schemas(self, document: JSON) -> None:
-        """Remember the schemas of a document, which have the defaults."""
-        for definition in definitions(document):
-            spec = as_object(definition.get("spec"))
-            kind = as_text(as_object(spec.get("names")).get("kind"))
-            # v1beta1 has no defaults, unless it prunes (Go: apiextensions, validation).
-            for version in as_list(spec.get("versions")):
-                name = as_text(as_object(version).get("name"))
-                schema = as_object(as_object(version).get("schema"))
-                api_version = f"{as_text(spec.get('group'))}/{name}"
-                structural = as_object(schema.get("openAPIV3Schema"))
-                self._structural[api_version, kind] = structural
+    def add_compiled(self, definitions: Iterable[CompiledDefinition]) -> None:
+        """Add definitions whose types are in a catalog already."""
+        for definition in definitions:
+            self._compiled[definition.group, definition.kind] = definition
 
     def with_defaults(self, obj: JSONObject) -> JSONObject:
         """Return an object with the structural defaults of its definition, if any."""
-        kind = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
-        structural = self._structural.get(kind)
+        api_version, name = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+        if (api_version, name) not in self._structural:
+            group = api_version.rpartition("/")[0]
+            compiled = self._compiled.pop((group, name), None)
+            if compiled is not None:
+                # What is described as text counts, as it does for the types.
+                described = _structural_schemas(compiled.value())
+                self._structural = described | self._structural
+        structural = self._structural.get((api_version, name))
         if structural is None:
             return obj
         # Most runs read no definitions.
@@ -100,3 +114,18 @@ class Definitions:
             if failure is None:
                 raise
             raise failure from None
+
+
+def _structural_schemas(document: JSON) -> dict[tuple[str, str], JSONObject]:
+    """Return the schemas of a definition, which have the defaults, by their kinds."""
+    schemas: dict[tuple[str, str], JSONObject] = {}
+    for definition in definitions(document):
+        spec = as_object(definition.get("spec"))
+        kind = as_text(as_object(spec.get("names")).get("kind"))
+        # v1beta1 has no defaults, unless it prunes (Go: apiextensions, validation).
+        for version in as_list(spec.get("versions")):
+            name = as_text(as_object(version).get("name"))
+            schema = as_object(as_object(version).get("schema"))
+            api_version = f"{as_text(spec.get('group'))}/{name}"
+            schemas[api_version, kind] = as_object(schema.get("openAPIV3Schema"))
+    return schemas

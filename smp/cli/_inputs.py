@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import BinaryIO, Final
 
@@ -22,7 +22,6 @@ from smp.documents import (
     chunks,
     dump_json,
     parse,
-    read,
     read_one,
 )
 from smp.errors import DocumentError
@@ -153,22 +152,20 @@ class Inputs:
         """Read the only document of a file. Raises DocumentError."""
         return read_one(self.data(path), source=name_of(path))
 
-    def documents(self, paths: Iterable[str]) -> list[Document]:
-        """Read every document of files and directories. Raises DocumentError."""
+    def documents(self, path: str) -> list[Document]:
+        """Read every document of a file or of the files of a directory.
+
+        A broken document is a problem that leaves the others alone. Raises
+        DocumentError for a path that cannot be read, and what is wrong with one that
+        has no document.
+        """
+        problems, skipped = len(self.problems), len(self.skipped)
+        self._broken.clear()
         documents: list[Document] = []
-        for path in paths:
-            files = self.files(path)
-            for file in files:
-                data = self.data(file)
-                try:
-                    documents += read(
-                        data, source=name_of(file), max_bytes=self.max_bytes
-                    )
-                except DocumentError as error:
-                    # A file in a directory may be empty; one that is named may not.
-                    if error.code != "empty-document" or files == [path]:
-                        raise _explained(error, data) from None
-                    self.skipped.append((Document(None, file, 1), error.problem))
+        for chunk, _is_regular in self._chunks_of(path, any_document=False):
+            documents += self._parsed(chunk, any_document=False)
+        if not documents:
+            self._raise_without_objects(path, problems, skipped)
         return documents
 
     def entries(
@@ -189,7 +186,15 @@ class Inputs:
         for path in paths:
             problems, skipped = len(self.problems), len(self.skipped)
             self._broken.clear()
-            found = list(self._entries_of(path, any_document=any_document))
+            found = [
+                entry
+                for chunk, is_regular in self._chunks_of(
+                    path, any_document=any_document
+                )
+                for entry in self._entries_in(
+                    chunk, is_regular=is_regular, any_document=any_document
+                )
+            ]
             if not found and not self._is_for_objects_to_come(path):
                 self._raise_without_objects(path, problems, skipped)
             entries += found
@@ -283,7 +288,18 @@ class Inputs:
             )
         )
 
-    def _entries_of(self, path: str, *, any_document: bool) -> Iterator[Entry]:
+    def loaded_definitions(self) -> list[Document]:
+        """Parse the CustomResourceDefinitions among the objects that can be parsed."""
+        documents: list[Document] = []
+        for entry in self.definitions:
+            with suppress(Failure):
+                documents.append(self.load(entry).document)
+        return documents
+
+    def _chunks_of(
+        self, path: str, *, any_document: bool
+    ) -> Iterator[tuple[Chunk, bool]]:
+        """Yield the parts of files, and whether each can be read again."""
         files = self.files(path)
         for file in files:
             name = name_of(file)
@@ -293,15 +309,27 @@ class Inputs:
             try:
                 with self._opened(file) as (stream, is_regular):
                     for chunk in chunks(stream, name, self.max_bytes):
-                        yield from self._entries_in(
-                            chunk, is_regular=is_regular, any_document=any_document
-                        )
+                        yield chunk, is_regular
             except DocumentError as error:
                 # A file that is named has to be readable; of a directory, the others
                 # are read.
                 if files == [path]:
                     raise
                 self.problems.append(Failure(error))
+
+    def _parsed(self, chunk: Chunk, *, any_document: bool) -> list[Document]:
+        """Parse a part of a text; what is wrong with it is remembered."""
+        try:
+            return parse(chunk)
+        except DocumentError as error:
+            # Directories hold the files of many tools, and not all of them are sound.
+            if not any_document and not _OBJECT.search(chunk.data):
+                document = Document(None, chunk.source, error.line or chunk.line)
+                self.skipped.append((document, error.problem))
+                self._broken.append(Failure(error))
+            else:
+                self.problems.append(Failure(_explained(error, chunk.data)))
+            return []
 
     def _entries_in(
         self, chunk: Chunk, *, is_regular: bool, any_document: bool
@@ -327,17 +355,7 @@ class Inputs:
                 chunk.list_of,
             )
             return
-        try:
-            documents = parse(chunk)
-        except DocumentError as error:
-            # Directories hold the files of many tools, and not all of them are sound.
-            if not any_document and not _OBJECT.search(chunk.data):
-                document = Document(None, chunk.source, error.line or chunk.line)
-                self.skipped.append((document, error.problem))
-                self._broken.append(Failure(error))
-            else:
-                self.problems.append(Failure(_explained(error, chunk.data)))
-            return
+        documents = self._parsed(chunk, any_document=any_document)
         for index, document in enumerate(documents):
             identity = identity_of(as_object(document.value))
             if not any_document and not is_object(document):

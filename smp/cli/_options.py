@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from smp.cli._commands import Argument, Command, Option
-from smp.cli._definitions import Definitions
-from smp.cli._errors import Failure, concerning, report
+from smp.cli._definitions import Definitions, is_definition
+from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
 from smp.cli._objects import Object
 from smp.documents import MAX_BYTES, Document, read
@@ -20,6 +19,7 @@ from smp.schema.catalog import (
     bundled_overlay,
     kubernetes,
     read_compiled,
+    read_compiled_definitions,
     versions,
 )
 from smp.schema.model import Schema, UnknownFields
@@ -96,25 +96,33 @@ class Schemas:
         self._builtin = frozenset(catalog.kinds())
         for path in settings.openapi:
             catalog = catalog.merged(_from_openapi(inputs, path, sources))
-        texts: list[str] = []
-        for path in settings.crd:
-            compiled = inputs.compiled(path)
-            if compiled is None:
-                texts.append(path)
-            else:
-                with concerning(Document(None, path, 1)):
-                    catalog = catalog.merged(read_compiled(compiled))
-        documents = inputs.documents(texts)
         self._definitions = Definitions()
+        documents: list[Document] = []
+        for path in settings.crd:
+            data = inputs.compiled(path)
+            if data is None:
+                found = inputs.documents(path)
+                # Manifests have other objects as well. Where there is no definition,
+                # reading what there is reports that.
+                documents += [d for d in found if is_definition(d.value)] or found
+                continue
+            with concerning(Document(None, path, 1)):
+                compiled, definitions = read_compiled_definitions(data)
+            catalog = catalog.merged(compiled)
+            self._definitions.add_compiled(definitions)
+            if sources is not None:
+                sources.definitions += [part.value() for part in definitions]
         if documents:
-            catalog = catalog.merged(self._definitions.catalog_of(documents))
+            catalog = catalog.merged(
+                self._definitions.catalog_of(documents, inputs.problems)
+            )
         if len(documents) >= _MANY_DEFINITIONS and not settings.quiet:
             report(
                 f"smp: note: {len(documents)} definitions take long to read; "
                 "smp schema compile makes a file of them for --crd"
             )
         if sources is not None:
-            sources.definitions += [document.value for document in documents]
+            sources.definitions += self._definitions.read
         self.catalog = catalog
         self._server_groups = {
             api_version.rpartition("/")[0] for api_version, _kind in catalog.kinds()
@@ -160,12 +168,9 @@ class Schemas:
             if not self._inputs.definitions:
                 raise
         if self._catalog_with_inputs is None:
-            documents = []
-            for entry in self._inputs.definitions:
-                # One that cannot be parsed is reported as an object of the input.
-                with suppress(Failure):
-                    documents.append(self._inputs.load(entry).document)
-            described = self._definitions.catalog_of(documents)
+            # One that cannot be read is reported as an object of the input.
+            documents = self._inputs.loaded_definitions()
+            described = self._definitions.catalog_of(documents, [])
             # The last catalog wins: what an option describes keeps that description.
             self._catalog_with_inputs = described.merged(self.catalog)
         return self._definitions.schema_of(self._catalog_with_inputs, obj.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 import msgspec
@@ -11,7 +12,7 @@ from smp.cli._errors import Failure, UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Object, numbered
 from smp.cli._options import Schemas, Settings, Sources
-from smp.errors import ObjectError
+from smp.errors import ObjectError, SchemaError
 from smp.values import JSON, JSONObject
 
 GroupKind: TypeAlias = tuple[str, str]
@@ -65,8 +66,11 @@ class Selection:
             published_resources,
         )
 
-        loaded = [self._inputs.load(entry).value for entry in self._inputs.definitions]
-        custom = [*names_of_definitions([*definitions, *loaded])]
+        custom = [*names_of_definitions(definitions)]
+        for document in self._inputs.loaded_definitions():
+            # One that cannot be read names nothing.
+            with suppress(SchemaError):
+                custom += names_of_definitions(document.value)
         resources = [*published_resources(), *custom]
         for resource in resources:
             if not resource.namespaced:

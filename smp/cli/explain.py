@@ -19,7 +19,7 @@ from smp.cli._options import (
     output_option,
 )
 from smp.cli._outputs import write, write_json, write_yaml
-from smp.cli._run import DONE
+from smp.cli._run import DONE, PARTLY
 from smp.errors import SmpError, UnknownFieldError, did_you_mean, listing
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.descriptions import Description, Descriptions
@@ -115,7 +115,11 @@ def run_explain(words: tuple[str, ...], settings: Settings) -> int:
     of the newest bundled version.
     """
     sources = Sources()
-    catalog = Schemas(settings, Inputs(), sources).catalog
+    inputs = Inputs()
+    catalog = Schemas(settings, inputs, sources).catalog
+    for problem in inputs.problems:
+        problem.show()
+    code = PARTLY if inputs.problems else DONE
     definitions = crd.to_openapi(sources.definitions) if sources.definitions else {}
     descriptions = Descriptions([*sources.openapi, definitions])
     custom = names_of_definitions(sources.definitions)
@@ -149,10 +153,10 @@ def run_explain(words: tuple[str, ...], settings: Settings) -> int:
 
     if settings.output == "report":
         write(_heading(facts, unions) + _paragraphs(rows))
-        return DONE
+        return code
     if settings.output == "table":
         write(_heading({**facts, "description": ""}, unions) + _table(rows))
-        return DONE
+        return code
     document: JSONObject = {
         **facts,
         "unions": [_union_facts(union) for union in unions],
@@ -162,7 +166,7 @@ def run_explain(words: tuple[str, ...], settings: Settings) -> int:
         write_yaml([("", document)])
     else:
         write_json([document])
-    return DONE
+    return code
 
 
 COMMAND: Final[Command] = declared(

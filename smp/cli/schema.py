@@ -57,14 +57,16 @@ def compile_document(
     """Compile schemas to a small file, which is read much faster.
 
     PATHS have either OpenAPI v2 or v3 documents, for --openapi of the other commands,
-    or CustomResourceDefinitions, for --crd. Other documents among definitions are left
-    out. One that cannot be read is an error, and the others are compiled. Equal
-    documents give equal bytes.
+    or CustomResourceDefinitions, for --crd; their descriptions, and other documents
+    among definitions, are left out. One that cannot be read is an error, and the others
+    are compiled. Equal documents give equal bytes.
     """
     inputs = Inputs()
-    documents = inputs.documents(paths)
+    documents = [part for path in paths for part in inputs.documents(path)]
     definitions = [document for document in documents if is_definition(document.value)]
-    failed = 0
+    for problem in inputs.problems:
+        problem.show()
+    failed = len(inputs.problems)
     if definitions:
         valid: list[JSON] = []
         for document in definitions:

@@ -2,7 +2,8 @@
 
 The bundle has one file for each minor version of Kubernetes: lines of text, compressed
 with zlib. The first line is a header with the index of kinds. Each other line is a
-type: its name, a tab, and its type document. Opening a file decompresses and splits it;
+type: its name, a tab, and its type document. The header of compiled definitions also
+has what these say beside their types. Opening a file decompresses and splits it;
 a type is parsed, and corrected by the bundled overlay, when it is first asked for. This
 is the only module of the core that reads files, and it reads no others.
 """
@@ -32,7 +33,16 @@ from smp.plain import plain_document
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, shown, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    as_text,
+    shown,
+    type_name,
+)
 
 if TYPE_CHECKING:
     from smp.schema.sources.openapi import Compiled, Kind
@@ -344,7 +354,7 @@ def compile_openapi(document: JSON, *, source: str) -> bytes:
     Equal documents give equal bytes. ``source`` becomes the source of the catalog.
     Raises SchemaError and DepthError.
     """
-    return _packed(_compiled(plain_document(document)), source, definitions=0)
+    return _packed(_compiled(plain_document(document)), source, [])
 
 
 @bounded("the CustomResourceDefinition")
@@ -354,8 +364,9 @@ def compile_definitions(documents: JSON, *, source: str = "") -> bytes:
     What ``read_compiled`` reads is what ``Catalog.from_crd`` makes of the documents;
     ``source`` is named beside their number. Raises SchemaError and DepthError.
     """
-    compiled = _compiled(crd.to_openapi(plain_document(documents)))
-    return _packed(compiled, source, definitions=_defined(compiled))
+    plain = plain_document(documents)
+    compiled = _compiled(crd.to_openapi(plain))
+    return _packed(compiled, source, [*crd.definitions(plain)])
 
 
 def _compiled(documents: JSON) -> Compiled:
@@ -370,7 +381,9 @@ def _defined(compiled: Compiled) -> int:
     return len({(version.rpartition("/")[0], kind) for version, kind in compiled.kinds})
 
 
-def _packed(compiled: Compiled, source: str, *, definitions: int) -> bytes:
+def _packed(
+    compiled: Compiled, source: str, definitions: Iterable[JSONObject]
+) -> bytes:
     for name in compiled.types:
         # A tab or a line break in a name would break the format.
         if not name.isprintable():
@@ -380,11 +393,42 @@ def _packed(compiled: Compiled, source: str, *, definitions: int) -> bytes:
     # Sorted, so that equal documents give equal bytes.
     index: JSON = [[*kind, name] for kind, name in sorted(compiled.kinds.items())]
     header: JSONObject = {"source": source, "kinds": index}
-    if definitions:
-        header["definitions"] = definitions
+    # Of several definitions of a kind the last one counts, as it does for its types.
+    last: dict[tuple[str, str], JSON] = {}
+    for definition in definitions:
+        spec = as_object(definition["spec"])
+        group, kind = as_text(spec["group"]), as_text(as_object(spec["names"])["kind"])
+        document = crd.condensed(definition)
+        last[group, kind] = {"group": group, "kind": kind, "document": document}
+    if last:
+        header["definitions"] = [last[names] for names in sorted(last)]
     types = sorted(compiled.types.items())
     lines = [f"{name}\t{_compact(document)}" for name, document in types]
     return zlib.compress("\n".join([_compact(header), *lines]).encode(), level=9)
+
+
+class CompiledDefinition(msgspec.Struct, frozen=True):
+    """A CustomResourceDefinition beside its types: ``sources.crd.condensed``, as JSON.
+
+    It is parsed when it is needed: most commands need few.
+    """
+
+    group: str
+    kind: str
+    document: msgspec.Raw
+
+    def value(self) -> JSONObject:
+        """Parse the definition."""
+        value: JSONObject = msgspec.json.decode(self.document)
+        return value
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """The first line of a compiled catalog."""
+
+    source: str
+    kinds: tuple[tuple[str, str, str], ...]
+    definitions: tuple[CompiledDefinition, ...] = ()
 
 
 def read_compiled(data: bytes, *, version: str = "") -> Catalog:
@@ -392,23 +436,36 @@ def read_compiled(data: bytes, *, version: str = "") -> Catalog:
 
     Raises SchemaError for any other bytes.
     """
+    catalog, _definitions = read_compiled_definitions(data, version=version)
+    return catalog
+
+
+def read_compiled_definitions(
+    data: bytes, *, version: str = ""
+) -> tuple[Catalog, tuple[CompiledDefinition, ...]]:
+    """Read the same bytes, and what they have of definitions beside the types.
+
+    Raises SchemaError.
+    """
     try:
         # The types stay text until they are asked for: most commands need a few.
-        header, *lines = zlib.decompress(data).decode().split("\n")
+        first, *lines = zlib.decompress(data).decode().split("\n")
         texts = dict(line.split("\t", 1) for line in lines)
-        index = msgspec.json.decode(header)
-        source = index["source"]
-        definitions = index.get("definitions", 0)
-        kinds = {
-            (api_version, kind): name for api_version, kind, name in index["kinds"]
-        }
-    except (zlib.error, msgspec.DecodeError, ValueError, KeyError, TypeError) as error:
+        header = msgspec.json.decode(first, type=_Header)
+    except (zlib.error, msgspec.DecodeError, ValueError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
-
+    kinds = {(api_version, kind): name for api_version, kind, name in header.kinds}
     load: Loader = partial(_load_text, texts)
-    if definitions:
+    if header.definitions:
         load = _chained(load, _load_metadata)
-    return Catalog(kinds, load, source=source, version=version, definitions=definitions)
+    catalog = Catalog(
+        kinds,
+        load,
+        source=header.source,
+        version=version,
+        definitions=len(header.definitions),
+    )
+    return catalog, header.definitions
 
 
 def _load_text(texts: Mapping[str, str], name: str) -> TypeDocument | None:

@@ -225,3 +225,157 @@ def test_the_defaults_of_a_definition_are_filled_in() -> None:
         [stored] = values(ran.stdout)
         assert isinstance(stored, dict)
         assert stored["spec"]["color"] == "red"
+
+
+DEFAULTING = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Gadget, plural: gadgets, shortNames: [gg]}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        description: A gadget.
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            properties:
+              color: {type: string, default: red}
+              note: {type: string, nullable: true}
+              ports:
+                type: array
+                items:
+                  type: object
+                  properties:
+                    protocol: {type: string, default: TCP}
+                    port: {type: integer}
+              labels:
+                type: object
+                additionalProperties:
+                  type: object
+                  properties: {weight: {type: integer, default: 1}}
+  - name: v2
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
+"""
+GADGETS = """\
+apiVersion: example.com/v1
+kind: Gadget
+metadata: {name: one}
+spec: {note: null, ports: [{port: 1}], labels: {a: {}}}
+---
+apiVersion: example.com/v2
+kind: Gadget
+metadata: {name: two}
+spec: {}
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("apply", "-f", "gadgets.yaml"),
+        ("apply", "-f", "gadgets.yaml", "--live", "gadgets.yaml"),
+        ("apply", "-f", "gadgets.yaml", "-n", "shop"),
+        ("apply", "-f", "gadgets.yaml", "--include-kind", "gg"),
+        ("diff", "gadgets.yaml", "gadgets.yaml", "-o", "json"),
+        ("explain", "gg.spec", "-o", "table"),
+        ("explain", "gadgets", "-o", "table"),
+    ],
+)
+def test_commands_say_the_same_with_definitions_compiled_or_not(
+    command: tuple[str, ...],
+) -> None:
+    widgets()
+    Path("gadget.yaml").write_text(DEFAULTING)
+    Path("gadgets.yaml").write_text(GADGETS)
+    compiling = run("schema", "compile", "crd.yaml", "gadget.yaml", "-o", "both.types")
+    assert compiling.exit_code == 0
+    expected = run(*command, "--crd", "crd.yaml", "--crd", "gadget.yaml")
+    assert expected.exit_code == 0
+    ran = run(*command, "--crd", "both.types")
+    assert (ran.exit_code, ran.output) == (0, expected.output)
+
+
+def test_text_wins_over_what_is_compiled() -> None:
+    Path("gadget.yaml").write_text(DEFAULTING)
+    Path("gadgets.yaml").write_text(GADGETS)
+    assert run("schema", "compile", "gadget.yaml", "-o", "gadget.types").exit_code == 0
+    Path("gadget.yaml").write_text(DEFAULTING.replace("default: red", "default: blue"))
+    apply = ("apply", "-f", "gadgets.yaml", "--crd", "gadget.yaml")
+    expected = run(*apply)
+    assert "color: blue" in expected.stdout
+    assert run(*apply, "--crd", "gadget.types").stdout == expected.stdout
+
+
+BROKEN = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nx: [\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("broken.yaml", BROKEN, "crds/broken.yaml:4:1"),
+        ("two.yaml", f"{{kind: Namespace}}\n---\n{BROKEN}", "crds/two.yaml:6:1"),
+        ("group.yaml", DEFINITION.replace("group: example.com", "group: 5"), ":2\n"),
+        ("text.yaml", "kind: CustomResourceDefinition\nx: \ud800", "crds/text.yaml"),
+    ],
+)
+def test_a_definition_that_cannot_be_parsed_is_reported_once(
+    name: str, text: str, place: str
+) -> None:
+    before, after = widgets()
+    Path("crds").mkdir()
+    Path("crds/widget.yaml").write_text(DEFINITION)
+    Path("crds", name).write_bytes(text.encode(errors="surrogatepass"))
+    for command, code in (
+        (("diff", before, before), 3),
+        (("apply", "-f", after, "-f", before, "--unknown-fields", "merge"), 3),
+        (("patch", before, "-p", "spec: {size: 3}"), 3),
+        (("explain", "example.com/v1", "Widget"), 3),
+    ):
+        expected = run(*command, "--crd", "crd.yaml")
+        ran = run(*command, "--crd", "crds")
+        assert (ran.exit_code, ran.stdout) == (code, expected.stdout), command
+        assert ran.stderr.count("smp: error:") == 1
+        assert place in ran.stderr
+    ran = run("schema", "compile", "crds", "-o", "crds.types")
+    assert (ran.exit_code, ran.stderr.count("smp: error:")) == (3, 1)
+    assert run("diff", before, before, "--crd", "crds.types").exit_code == 0
+    # A path without any definition is of no use.
+    assert run("diff", before, before, "--crd", f"crds/{name}").exit_code == 2
+
+
+def test_a_directory_of_definitions_may_have_other_files() -> None:
+    before, _after = widgets()
+    Path("crds").mkdir()
+    Path("crds/widget.yaml").write_text(DEFINITION)
+    Path("crds/kustomization.yaml").write_text("kind: Kustomization\nresources: []\n")
+    Path("crds/namespace.yaml").write_text("{apiVersion: v1, kind: Namespace}")
+    Path("crds/empty.yaml").write_text("")
+    ran = run("diff", before, before, "--crd", "crds")
+    assert (ran.exit_code, ran.stdout) == (0, "")
+    assert "smp: error:" not in ran.stderr
+    ran = run("diff", before, before, "--crd", "crds/namespace.yaml")
+    assert ran.exit_code == 2
+    assert "the document is not a CustomResourceDefinition" in ran.stderr
+
+
+def test_a_definition_among_the_objects_that_cannot_be_read_leaves_names_alone() -> (
+    None
+):
+    before, _after = widgets()
+    invalid = DEFINITION.replace("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v9")
+    for text in (BROKEN.replace("x: [", "metadata: {name: x}\nx: ["), invalid):
+        Path("all.yaml").write_text(f"{text}---\n{Path(before).read_text()}")
+        ran = run("apply", "-f", "all.yaml", "-n", "shop", "--crd", "crd.yaml")
+        assert "namespace: shop" in ran.stdout
+        assert ran.exit_code == 3

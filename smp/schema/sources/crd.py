@@ -13,7 +13,7 @@ from typing import Final
 
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
-from smp.values import JSON, JSONObject, type_name
+from smp.values import JSON, JSONObject, as_list, as_object, type_name
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -23,6 +23,8 @@ _V1_BETA_1: Final = "apiextensions.k8s.io/v1beta1"
 _API_VERSIONS: Final = ("apiextensions.k8s.io/v1", _V1_BETA_1)
 _SPEC: Final = Path(("spec",))
 _STRING: Final[JSONObject] = {"type": "string"}
+_KEPT_OF_SPEC: Final = ("group", "names", "scope", "version")
+_KEPT_OF_SCHEMA: Final = ("default", "nullable", "required")
 _FREE_FORM: Final[JSONObject] = {
     "type": "object",
     "x-kubernetes-preserve-unknown-fields": True,
@@ -88,6 +90,60 @@ def definitions(documents: JSON) -> Iterator[JSONObject]:
                 f"the document is not a {_KIND}",
                 hint="apiVersion: " + " or ".join(_API_VERSIONS),
             )
+
+
+def condensed(definition: JSONObject) -> JSONObject:
+    """Return a definition with what its types do not hold.
+
+    That are the names and the scope of the resource, and of its schemas the structure
+    with defaults, required fields, and where a null is allowed.
+    """
+    spec = as_object(definition.get("spec"))
+    kept: JSONObject = {name: spec[name] for name in _KEPT_OF_SPEC if name in spec}
+    validation = as_object(spec.get("validation"))
+    if validation:
+        kept["validation"] = _with_structure(validation)
+    if "versions" in spec:
+        versions: list[JSON] = []
+        for version in as_list(spec["versions"]):
+            described = as_object(version)
+            schema = as_object(described.get("schema"))
+            versions.append(
+                {
+                    "name": described.get("name"),
+                    "served": described.get("served"),
+                    "schema": _with_structure(schema),
+                }
+            )
+        kept["versions"] = versions
+    return {
+        "apiVersion": definition.get("apiVersion"),
+        "kind": definition.get("kind"),
+        "spec": kept,
+    }
+
+
+def _with_structure(owner: JSONObject) -> JSONObject:
+    schema = owner.get("openAPIV3Schema")
+    return {"openAPIV3Schema": _structure(schema)} if isinstance(schema, dict) else {}
+
+
+def _structure(schema: JSONObject) -> JSONObject:
+    """Return a schema with what defaulting reads, and the required fields."""
+    kept: JSONObject = {
+        name: schema[name] for name in _KEPT_OF_SCHEMA if name in schema
+    }
+    for keyword in ("items", "additionalProperties"):
+        inner = schema.get(keyword)
+        if isinstance(inner, dict):
+            kept[keyword] = _structure(inner)
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        fields: JSONObject = {}
+        for name, field in properties.items():
+            fields[name] = _structure(field) if isinstance(field, dict) else field
+        kept["properties"] = fields
+    return kept
 
 
 def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
