@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -15,14 +15,18 @@ from smp.cli._outputs import YAML_SEPARATOR, has_colours, yaml_text
 from smp.documents import dump_json
 from smp.values import ABSENT, JSON, JSONObject
 
-# Returns the text of an outcome; the empty text is left out.
-Render: TypeAlias = Callable[[ObjectOutcome], str]
+OutcomeT = TypeVar("OutcomeT")
+# A text and its style.
+Span: TypeAlias = tuple[str, str]
 
 
-class Format(msgspec.Struct, frozen=True):
-    """How the texts of outcomes become one text."""
+class Format(msgspec.Struct, Generic[OutcomeT], frozen=True):
+    """How the texts of outcomes become one text.
 
-    render: Render
+    ``render`` returns the text of an outcome; the empty text is left out.
+    """
+
+    render: Callable[[OutcomeT], str]
     opening: str = ""
     separator: str = ""
     closing: str = ""
@@ -33,7 +37,7 @@ class Format(msgspec.Struct, frozen=True):
     has_summary: bool = False
 
 
-def patch_format(settings: Settings) -> Format:
+def patch_format(settings: Settings) -> Format[ObjectOutcome]:
     """Return the format for a command whose result are patches."""
     if settings.is_for_a_reader:
         return _for_a_reader(settings)
@@ -46,7 +50,7 @@ def patch_format(settings: Settings) -> Format:
             return _OPERATIONS
 
 
-def object_format(settings: Settings) -> Format:
+def object_format(settings: Settings) -> Format[ObjectOutcome]:
     """Return the format for a command whose result are objects."""
     if settings.is_for_a_reader:
         return _for_a_reader(settings)
@@ -63,14 +67,14 @@ def object_format(settings: Settings) -> Format:
             return _OPERATIONS
 
 
-def applied_format(settings: Settings) -> Format:
+def applied_format(settings: Settings) -> Format[ObjectOutcome]:
     """Return the format for a command whose result are applied objects."""
     if settings.output == "json" and not settings.is_for_a_reader:
         return _RECORDS
     return object_format(settings)
 
 
-def _for_a_reader(settings: Settings) -> Format:
+def _for_a_reader(settings: Settings) -> Format[ObjectOutcome]:
     """Return a format that shows the same for a patch and for an object."""
     if settings.quiet:
         return Format(lambda _outcome: "")
@@ -79,15 +83,10 @@ def _for_a_reader(settings: Settings) -> Format:
 
     is_coloured = has_colours(settings.color)
 
-    def formatted(lines: Callable[[ObjectOutcome], Iterable[_report.Line]]) -> Render:
-        def render(outcome: ObjectOutcome) -> str:
-            text = []
-            for line in lines(outcome):
-                spans = [_styled(*span) if is_coloured else span[0] for span in line]
-                text.append("".join(spans) + "\n")
-            return "".join(text)
-
-        return render
+    def formatted(
+        lines: Callable[[ObjectOutcome], Iterable[_report.Line]],
+    ) -> Callable[[ObjectOutcome], str]:
+        return lambda outcome: text_of(lines(outcome), is_coloured=is_coloured)
 
     if settings.summary:
         return Format(formatted(_report.summary), has_summary=True)
@@ -118,13 +117,22 @@ _RENDITIONS: Final = {
 }
 
 
-def _styled(text: str, style: str) -> str:
-    if not text or not style:
-        return text
-    return f"\x1b[{_RENDITIONS[style]}m{text}\x1b[0m"
+def text_of(lines: Iterable[Iterable[Span]], *, is_coloured: bool) -> str:
+    """Return lines of styled text as one text."""
+    text: list[str] = []
+    for line in lines:
+        for span, style in line:
+            is_styled = is_coloured and span and style
+            text.append(
+                f"\x1b[{_RENDITIONS[style]}m{span}\x1b[0m" if is_styled else span
+            )
+        text.append("\n")
+    return "".join(text)
 
 
-_OPERATIONS: Final = Format(lambda outcome: dump_json(outcome.operations) + "\n")
+_OPERATIONS: Final[Format[ObjectOutcome]] = Format(
+    lambda outcome: dump_json(outcome.operations) + "\n"
+)
 
 
 def _yaml_patch(outcome: ObjectOutcome) -> str:

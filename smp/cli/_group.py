@@ -17,6 +17,7 @@ from smp.cli._version import version_line
 # for what the others import.
 _COMMANDS: Final = (
     "apply",
+    "blame",
     "diff",
     "explain",
     "openapi",

@@ -315,6 +315,12 @@ def profile_option() -> Option:
     )
 
 
+def shared_options(*names: str) -> tuple[Option, ...]:
+    """Return some of the options for objects, by the names of their parameters."""
+    options = (*SELECTION_OPTIONS, *MERGE_OPTIONS)
+    return tuple(option for option in options if option.name in names)
+
+
 def output_option(*outputs: str) -> Option:
     """Return the option for the format of the output; the first one is the default."""
     return Option(("-o", "--output"), choices=outputs, default=outputs[0])

@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -23,15 +23,10 @@ from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format
 from smp.cli._identity import Key
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Object, Pairing
 from smp.cli._options import Settings
 from smp.cli._outputs import write
 from smp.errors import DepthError
-
-Verdict: TypeAlias = Literal[
-    "changed", "unchanged", "new", "removed", "renamed", "failed", "unselected"
-]
 
 # The exit codes of all commands that read objects.
 DONE: Final = 0
@@ -65,24 +60,51 @@ class Row(msgspec.Struct, frozen=True):
     is_renamed: bool = False
 
 
+class Outcome(Protocol):
+    """What a command finds out about one object."""
+
+    @property
+    def label(self) -> str:
+        """The object for a reader."""
+
+    @property
+    def verdict(self) -> str:
+        """What happens to the object, in the words of the summary."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should look at."""
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether --strict takes the warnings for failures."""
+
+    @property
+    def kind_note(self) -> str:
+        """What concerns all objects of the kind."""
+
+
+OutcomeT = TypeVar("OutcomeT", bound=Outcome)
+
+
 class Result(msgspec.Struct, frozen=True):
     """What is printed for an object: text, and messages for standard error."""
 
-    verdict: Verdict
+    verdict: str
     text: str = ""
     messages: tuple[str, ...] = ()
     is_faulty: bool = False
     kind_note: str = ""
 
 
-class Work(msgspec.Struct, frozen=True):
+class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
     """What is done with each row: compute an outcome, and print it in a format.
 
     There is no outcome for an object that is not selected.
     """
 
-    compute: Callable[[Row], ObjectOutcome | None]
-    format: Format
+    compute: Callable[[Row], OutcomeT | None]
+    format: Format[OutcomeT]
 
     def result(self, row: Row) -> Result:
         """Return what to print for a row; an error is a result, too."""
@@ -137,7 +159,8 @@ class Totals:
             counts.append(f"{skipped} skipped")
         total = self.verdicts.total()
         plural = "s" if total != 1 else ""
-        return f"{total} object{plural}: {', '.join(counts)}"
+        what = f": {', '.join(counts)}" if counts else ""
+        return f"{total} object{plural}{what}"
 
     def exit_code(self, *, found: bool) -> int:
         """Return the exit code; ``found`` tells that there is what a command reports.
@@ -183,7 +206,9 @@ def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | 
     )
 
 
-def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> Totals:
+def run(
+    rows: Sequence[Row], work: Work[Any], inputs: Inputs, settings: Settings
+) -> Totals:
     """Compute and print all rows in their order, and return what happened."""
     totals = Totals()
     for failure in inputs.problems:
@@ -233,7 +258,7 @@ def run(rows: Sequence[Row], work: Work, inputs: Inputs, settings: Settings) -> 
     return totals
 
 
-def _results(rows: Sequence[Row], work: Work, jobs: int) -> Iterator[Result]:
+def _results(rows: Sequence[Row], work: Work[Any], jobs: int) -> Iterator[Result]:
     if not jobs and hasattr(os, "sched_getaffinity"):
         # The cores that this process may use.
         jobs = len(os.sched_getaffinity(0))
@@ -254,7 +279,7 @@ def _results(rows: Sequence[Row], work: Work, jobs: int) -> Iterator[Result]:
             yield from results
 
 
-_work: Work
+_work: Work[Any]
 
 
 def _results_of_share(rows: list[Row]) -> list[Result]:

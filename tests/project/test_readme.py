@@ -1,4 +1,4 @@
-"""The commands and examples of the README work, and documents lead somewhere."""
+"""The commands and examples of README and docs work, and documents lead somewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.support.paths import DOCS, ROOT, SPEC_CASES
 
 README = (ROOT / "README.md").read_text()
 CONSOLE = re.findall(
-    r"^```console\n\$ (.*?)\n(.*?)^```", README, re.MULTILINE | re.DOTALL
+    r"^```console\n\$ (.*?)\n(.*?)^```",
+    README + (DOCS / "command.md").read_text(),
+    re.MULTILINE | re.DOTALL,
 )
 PYTHON = python_examples(ROOT / "README.md")
 SHELL = re.findall(r"^```sh\n(.*?)\n```", README, re.MULTILINE)

@@ -1,0 +1,181 @@
+"""``smp blame``: who owns which field of an object."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from smp.cli._blamed import (
+    BlameOutcome,
+    Wanted,
+    record,
+    report_lines,
+    selected,
+    selected_absent,
+    yaml_with_owners,
+)
+from smp.cli._commands import Argument, Command, Option
+from smp.cli._errors import UsageError, concerning, report
+from smp.cli._formats import Format, text_of
+from smp.cli._inputs import Inputs
+from smp.cli._options import (
+    Settings,
+    declared,
+    output_option,
+    shared_options,
+)
+from smp.cli._outputs import YAML_SEPARATOR, has_colours
+from smp.cli._patterns import pattern_of
+from smp.cli._run import Row, Work, run
+from smp.cli._secrets import Masks
+from smp.cli._selection import Selection
+from smp.managed_fields import blame
+
+_NO_ENTRIES: Final = (
+    "it has no managedFields; kubectl get prints them with --show-managed-fields"
+)
+
+
+def run_blame(
+    *,
+    targets: tuple[str, ...],
+    paths: tuple[str, ...],
+    managers: tuple[str, ...],
+    unowned: bool,
+    show_managed_fields: bool,
+    settings: Settings,
+) -> int:
+    """Print each object with the managers that own its fields.
+
+    The owners come from metadata.managedFields alone; no schema is needed. The objects
+    have to have them: kubectl get -o yaml --show-managed-fields | smp blame -
+
+    Before each line of YAML is the manager that owns it: its name, operation and
+    subresource, and when it last changed something that it owns. Each other owner of
+    the same line has a line of its own, with a plus sign. Where no name stands there
+    are owners of what is below, or a server keeps none, as of a name; a field that
+    could have an owner and has none is marked. At the end are the fields that managers
+    own and that the object does not have: a server drops empty values.
+
+    -o report lists managers and paths, -o json is for programs. The values of Secrets
+    are masked.
+    """
+    inputs = Inputs(settings.max_bytes)
+    try:
+        patterns = tuple(pattern_of(path) for path in paths)
+    except ValueError as error:
+        raise UsageError(f"Invalid value for '--path': {error}") from None
+    wanted = Wanted(patterns, frozenset(managers), unowned=unowned)
+    entries = inputs.entries(targets)
+    selection = Selection(settings, inputs, entries)
+    compute = partial(
+        _outcome,
+        inputs=inputs,
+        selection=selection,
+        settings=settings,
+        wanted=wanted,
+        show_managed_fields=show_managed_fields,
+    )
+    rows = [Row(entry) for entry in selection.of_states(entries)]
+    totals = run(rows, Work(compute, _format(settings)), inputs, settings)
+    if not totals.verdicts:
+        report("smp: note: no field is selected")
+    return totals.exit_code(found=totals.is_failed_by(settings))
+
+
+COMMAND: Final[Command] = declared(
+    run_blame,
+    (
+        Option(
+            ("--path",),
+            "Show only what is at a path, and in it: spec.template.spec.containers, "
+            "spec.containers[name=app].image. Repeatable.",
+            parameter="paths",
+            metavar="PATH",
+            is_repeatable=True,
+        ),
+        Option(
+            ("--manager",),
+            "Show only what a manager owns. Repeatable.",
+            parameter="managers",
+            metavar="NAME",
+            is_repeatable=True,
+        ),
+        Option(
+            ("--unowned",),
+            "Show what no manager owns, and else only what --manager names.",
+            is_flag=True,
+        ),
+        Option(
+            ("--show-managed-fields",),
+            "Print the managedFields as well.",
+            is_flag=True,
+        ),
+        output_option("yaml", "report", "json"),
+        Option(
+            ("-n", "--namespace"),
+            "Take only objects of a namespace, and those without any.",
+            metavar="NAME",
+            default="",
+        ),
+        *shared_options(
+            "selector",
+            "include_kind",
+            "show_secrets",
+            "strict",
+            "max_bytes",
+            "jobs",
+            "color",
+        ),
+    ),
+    arguments=(Argument("targets", metavar="OBJECTS...", is_repeatable=True),),
+    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
+    "3 done in part.\n\n"
+    "\b\nExample:\n  smp blame live.yaml --path spec.template -o report",
+)
+
+
+def _outcome(
+    row: Row,
+    *,
+    inputs: Inputs,
+    selection: Selection,
+    settings: Settings,
+    wanted: Wanted,
+    show_managed_fields: bool,
+) -> BlameOutcome | None:
+    loaded = inputs.load(row.entry)
+    if not selection.has_labels(loaded):
+        return None
+    masks = Masks({"live": loaded.value}, show_secrets=settings.show_secrets)
+    with concerning(loaded.document, loaded.label):
+        found = blame(masks.mask(loaded.value), show_managed_fields=show_managed_fields)
+    warnings = [str(problem) for problem in found.problems]
+    if not found.owners and not warnings:
+        warnings = [_NO_ENTRIES]
+    outcome = BlameOutcome(
+        identity=row.entry.identity,
+        place=row.entry.place,
+        blame=found,
+        selected=selected(found, wanted),
+        absent=selected_absent(found, wanted),
+        warnings=tuple(warnings),
+        is_faulty=bool(found.problems),
+    )
+    return None if outcome.is_empty else outcome
+
+
+def _format(settings: Settings) -> Format[BlameOutcome]:
+    if settings.output == "json":
+        return Format(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
+    is_coloured = has_colours(settings.color)
+    if settings.output == "report":
+        return Format(
+            lambda outcome: text_of(report_lines(outcome), is_coloured=is_coloured),
+            has_warnings=True,
+            has_summary=True,
+        )
+    return Format(
+        lambda outcome: text_of(yaml_with_owners(outcome), is_coloured=is_coloured),
+        separator=YAML_SEPARATOR,
+    )
