@@ -17,7 +17,7 @@ NEWER = {
     # Its gate MaxUnavailableStatefulSet is on.
     "maxUnavailable of a StatefulSet": 8,
     "generation of a HorizontalPodAutoscaler": 6,
-    # kubernetes#136949: a write that cannot be tracked leaves managedFields as they are.
+    # kubernetes#136949: a write that cannot be tracked keeps managedFields.
     "managedFields kept": 1,
     # More of it is declarative: other texts, other fields, no second cause.
     "validation": 12,

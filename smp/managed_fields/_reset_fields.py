@@ -1,0 +1,97 @@
+"""What a write never owns: the fields that a server resets before it stores an object.
+
+A write through the main resource cannot change the status, one through ``/status``
+nothing but the status, so that neither may own what it cannot change. Go: the
+GetResetFields of the strategies in k8s.io/kubernetes, pkg/registry, in kube-aggregator
+and in apiextensions-apiserver.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.paths import Path
+from smp.schema.model import Schema
+
+_METADATA: Final = FieldSet.of(Path(("metadata",)))
+_SPEC: Final = FieldSet.of(Path(("spec",)))
+_STATUS: Final = FieldSet.of(Path(("status",)))
+
+# Older kinds, whose metadata can be written through the status.
+_SPEC_ALONE: Final = frozenset(
+    {
+        ("", "Namespace"),
+        ("", "Node"),
+        ("", "PersistentVolume"),
+        ("", "PersistentVolumeClaim"),
+        ("", "ReplicationController"),
+        ("", "ResourceQuota"),
+        ("", "Service"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("apps", "DaemonSet"),
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("autoscaling", "HorizontalPodAutoscaler"),
+        ("batch", "CronJob"),
+        ("batch", "Job"),
+        ("networking.k8s.io", "Ingress"),
+        ("policy", "PodDisruptionBudget"),
+    }
+)
+
+# By group, kind and subresource: what has a rule of its own.
+_OWN_RULES: Final = {
+    ("", "Pod", "status"): _SPEC.union(
+        FieldSet.of(
+            Path(("metadata", "deletionTimestamp")),
+            Path(("metadata", "ownerReferences")),
+        )
+    ),
+    ("", "Namespace", "finalize"): _STATUS,
+    ("apps", "Deployment", "status"): _SPEC.union(
+        FieldSet.of(Path(("metadata", "labels")))
+    ),
+    # Its spec is written once, by its creation, and belongs to no manager.
+    ("certificates.k8s.io", "CertificateSigningRequest", ""): _SPEC.union(_STATUS),
+    ("certificates.k8s.io", "CertificateSigningRequest", "status"): _SPEC.union(
+        FieldSet.of(Path(("status", "conditions")))
+    ),
+    ("certificates.k8s.io", "CertificateSigningRequest", "approval"): _SPEC.union(
+        FieldSet.of(Path(("status", "certificate")))
+    ),
+}
+# In Kubernetes 1.36, which alone has this version, its main storage has no strategy of
+# reset fields.
+_WITH_STATUS: Final = frozenset({("scheduling.k8s.io/v1alpha2", "PodGroup")})
+
+
+def reset_fields(
+    schema: Schema, subresource: str = "", *, has_status: bool = True
+) -> FieldSet:
+    """Return the fields that a write through a subresource resets, and all below them.
+
+    ``subresource`` is empty for the main resource. A custom resource whose definition
+    does not declare the subresource ``status`` has no reset fields (``has_status``).
+    The answer is that of Kubernetes 1.37; 1.36 differs for a PodCertificateRequest,
+    whose metadata can be written through the status, and whose status through the main
+    resource. The filters of a Pod's ``ephemeralcontainers`` and ``resize``, which name
+    what is owned, are no such sets.
+    """
+    if not has_status:
+        return EMPTY
+    return _reset_fields(schema.api_version, schema.kind, subresource)
+
+
+@cache
+def _reset_fields(api_version: str, kind: str, subresource: str) -> FieldSet:
+    group = api_version.rpartition("/")[0]
+    own_rule = _OWN_RULES.get((group, kind, subresource))
+    if own_rule is not None:
+        return own_rule
+    if subresource == "":
+        return EMPTY if (api_version, kind) in _WITH_STATUS else _STATUS
+    if subresource != "status":
+        return EMPTY
+    return _SPEC if (group, kind) in _SPEC_ALONE else _SPEC.union(_METADATA)
