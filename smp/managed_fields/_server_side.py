@@ -12,7 +12,8 @@ Theory of operation. An apply goes through the same steps as in a Kubernetes API
 4. The unions of the result are normalized by a profile. No server does this, it is
    what KEP-1027 and its predecessor of 2019 ask for.
 5. What the apply changes is compared with what other managers own: conflicts.
-6. The entries of managedFields are written. An apply that changes nothing but times
+6. The result is decoded and defaulted as a server does it.
+7. The entries of managedFields are written. An apply that changes nothing but times
    changes nothing at all.
 """
 
@@ -24,6 +25,7 @@ from typing import Final
 import msgspec
 
 from smp.codec import decode_object
+from smp.defaults import with_defaults
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.immutable import changed_immutable_fields
 from smp.last_applied import LAST_APPLIED, configuration_text
@@ -39,7 +41,7 @@ from smp.managed_fields._typed import type_problems
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.typed_storage import stored
-from smp.unions import Change, profile_named
+from smp.unions import Change, profile_named, without_unchosen_defaults
 from smp.update import Update, updated
 from smp.values import ABSENT, JSONObject, as_object, as_text
 from smp.violations import Violation
@@ -118,7 +120,11 @@ def server_side_apply(
             normalize=unions.normalized,
         )
         # A server decodes what was merged: zero values are dropped, and stay owned.
-        return entries.written_to(stored(new, schema, old))
+        # What it fills in then has no owner.
+        decoded = stored(new, schema, old)
+        defaulted = with_defaults(decoded, schema, old=old)
+        new = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
+        return entries.written_to(new)
 
     # An attempt that fails leaves the entries changed.
     entries = managed.copy()
