@@ -59,8 +59,8 @@ from smp.managed_fields._owners import (
     owners_of_fields,
     rename,
 )
-<<<<<<< HEAD
 from smp.managed_fields._release import release
+from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._server_side import ServerSideApplyResult, server_side_apply
 from smp.managed_fields._simulate import (
     Fight,
@@ -71,11 +71,6 @@ from smp.managed_fields._simulate import (
     simulate,
 )
 from smp.managed_fields._track import track
-=======
-from smp.managed_fields._reset_fields import reset_fields
-from smp.managed_fields._track import record_update, track, with_former_times
-from smp.managed_fields._typed import type_problems
->>>>>>> 3c60194 (Know which fields a write through a subresource never owns)
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
 
 __all__ = [
@@ -103,12 +98,9 @@ __all__ = [
     "release",
     "removed",
     "rename",
-<<<<<<< HEAD
+    "reset_fields",
     "server_side_apply",
     "simulate",
-=======
-    "reset_fields",
->>>>>>> 3c60194 (Know which fields a write through a subresource never owns)
     "track",
     "upgrade",
     "upgrade_patch",

@@ -119,16 +119,18 @@ class FieldSet(msgspec.Struct, frozen=True):
         return elements[-1] in node.members
 
     def paths(self) -> Iterator[Path]:
-        """Yield the paths in the set, in Go's order, each before those below it."""
+        """Yield the paths in the set: those of a node, then those below it.
+
+        Go: fieldpath.Set.Iterate.
+        """
         return self._paths(Path())
 
     def _paths(self, prefix: Path) -> Iterator[Path]:
-        for element in in_order({*self.members, *self.children}):
+        for element in in_order(self.members):
+            yield prefix / step_of(element)
+        for element in in_order(self.children):
             path = prefix / step_of(element)
-            if element in self.members:
-                yield path
-            if element in self.children:
-                yield from self.children[element]._paths(path)  # noqa: SLF001  # a set as well
+            yield from self.children[element]._paths(path)  # noqa: SLF001  # a set as well
 
     def at(self, path: Path) -> FieldSet:
         """Return the set of what is in this set below a path, as seen from there."""

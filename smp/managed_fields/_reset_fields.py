@@ -12,8 +12,9 @@ from functools import cache
 from typing import Final
 
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.paths import Path
+from smp.paths import Path, Step
 from smp.schema.model import Schema
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 
 _METADATA: Final = FieldSet.of(Path(("metadata",)))
 _SPEC: Final = FieldSet.of(Path(("spec",)))
@@ -95,3 +96,28 @@ def _reset_fields(api_version: str, kind: str, subresource: str) -> FieldSet:
     if subresource != "status":
         return EMPTY
     return _SPEC if (group, kind) in _SPEC_ALONE else _SPEC.union(_METADATA)
+
+
+def with_reset(new: JSONObject, old: JSONObject, fields: FieldSet) -> JSONObject:
+    """Return an object with reset fields as they were before, absent on create.
+
+    Both objects are without managedFields.
+    """
+    result = new
+    for path in fields.paths():
+        result = _reset(result, old, path.steps)
+    return result
+
+
+def _reset(new: JSONObject, old: JSONObject, steps: tuple[Step, ...]) -> JSONObject:
+    name = str(steps[0])
+    before: JSON | Absent = old.get(name, ABSENT)
+    if len(steps) > 1 and name in new:
+        before = _reset(as_object(new[name]), as_object(old.get(name)), steps[1:])
+    if before is not ABSENT:
+        return {**new, name: before}
+    if name not in new:
+        return new
+    rest = {**new}
+    del rest[name]
+    return rest

@@ -36,6 +36,7 @@ from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._entries import ManagedFields, Write, bare
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._reset_fields import reset_fields, with_reset
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import type_problems
 from smp.plain import over_json
@@ -92,9 +93,10 @@ def server_side_apply(
     sets two members of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
-    _require_applicable(applied, schema)
+    _require_kind(applied, schema)
     old = bare(live or {})
     managed = ManagedFields.of(live or {})
+    reset = reset_fields(schema, subresource)
     if live is not None and not managed.owners:
         first = Write.of(
             live,
@@ -102,23 +104,42 @@ def server_side_apply(
             operation="Update",
             subresource=subresource,
             now=now,
+            reset=reset,
         )
-        record_update(managed, {}, live, schema, first)
+        try:
+            record_update(managed, {}, live, schema, first)
+        except SmpError as error:
+            message = (
+                "failed to create manager for existing fields: "
+                "failed to convert new object ({}) to smd typed"
+            )
+            raise _untyped(message, live, schema) or error from None
+    _require_applicable(applied, schema)
     write = Write.of(
-        applied, manager=manager, operation="Apply", subresource=subresource, now=now
+        applied,
+        manager=manager,
+        operation="Apply",
+        subresource=subresource,
+        now=now,
+        reset=reset,
     )
     unions = _Unions(live if live is None else old, applied, schema, profile)
 
     def attempt(entries: ManagedFields, *, force: bool) -> JSONObject:
-        new = apply_configuration(
-            old,
-            applied,
-            schema,
-            entries,
-            write,
-            force=force,
-            normalize=unions.normalized,
-        )
+        try:
+            new = apply_configuration(
+                old,
+                applied,
+                schema,
+                entries,
+                write,
+                force=force,
+                normalize=unions.normalized,
+            )
+        except ObjectError as error:
+            message = "failed to create typed live object ({})"
+            raise _untyped(message, old, schema) or error from None
+        new = with_reset(new, old, reset)
         # A server decodes what was merged: zero values are dropped, and stay owned.
         # What it fills in then has no owner.
         decoded = stored(new, schema, old)
@@ -131,8 +152,12 @@ def server_side_apply(
     try:
         new = attempt(entries, force=force)
     except ApplyConflictError as error:
-        if manager != _KUBECTL or not _all_last_applied(error, old, schema):
+        if manager != _KUBECTL:
             raise
+        allowed = _last_applied_fields(old, schema)
+        conflicts = [each for each in error.conflicts if not allowed.has(each.path)]
+        if conflicts:
+            raise ApplyConflictError(tuple(conflicts)) from None
         new = attempt(managed, force=True)
     if manager == _KUBECTL:
         new = _with_last_applied(new, applied)
@@ -147,35 +172,47 @@ def server_side_apply(
     )
 
 
-def _require_applicable(applied: JSONObject, schema: Schema) -> None:
-    """Raise ObjectError for a configuration that a server does not apply."""
+def _require_kind(applied: JSONObject, schema: Schema) -> None:
+    """Raise ObjectError for another kind (Go: versionCheckManager)."""
     api_version = as_text(applied.get("apiVersion"))
     kind = as_text(applied.get("kind"))
     if schema.kind and (api_version, kind) != (schema.api_version, schema.kind):
-        # Go: versionCheckManager.
         raise ObjectError(
             f"invalid object type: {_kind_text(api_version, kind)}",
             code="other-kind-applied",
         )
-    metadata = as_object(applied.get("metadata"))
+
+
+def _require_applicable(applied: JSONObject, schema: Schema) -> None:
+    """Raise ObjectError for a configuration that a server does not apply."""
     # What is no list has a wrong type, see below.
-    if isinstance(metadata.get("managedFields"), list):
+    if isinstance(as_object(applied.get("metadata")).get("managedFields"), list):
         # Go: structuredMergeManager.Apply.
         raise ObjectError(
             "metadata.managedFields must be nil", code="managed-fields-applied"
         )
     problems = type_problems(applied, schema)
     if problems:
-        # Go: typed.ValidationErrors.Error.
-        listing = problems[0]
-        if len(problems) > 1:
-            listing = "errors:\n  " + "\n  ".join(problems)
-        name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
-        raise ObjectError(
-            "failed to create typed patch object"
-            f" ({name}; {_kind_text(api_version, kind)}): {listing}",
-            code="invalid-applied",
-        )
+        message = "failed to create typed patch object ({})"
+        raise _type_error(message, applied, problems)
+
+
+def _untyped(message: str, live: JSONObject, schema: Schema) -> ObjectError | None:
+    """Return an error for a live object that is not of its schema, None if it is."""
+    problems = type_problems(live, schema, allow_duplicates=True)
+    return _type_error(message, live, problems) if problems else None
+
+
+def _type_error(message: str, obj: JSONObject, problems: list[str]) -> ObjectError:
+    """Return an error in the words of a server (Go: typed.ValidationErrors.Error)."""
+    listing = problems[0]
+    if len(problems) > 1:
+        listing = "errors:\n  " + "\n  ".join(problems)
+    metadata = as_object(obj.get("metadata"))
+    name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
+    kind = _kind_text(as_text(obj.get("apiVersion")), as_text(obj.get("kind")))
+    text = message.format(f"{name}; {kind}")
+    return ObjectError(f"{text}: {listing}", code="invalid-applied")
 
 
 def _kind_text(api_version: str, kind: str) -> str:
@@ -224,30 +261,27 @@ class _Unions:
         return new, FieldSet.of(*written)
 
 
-def _all_last_applied(
-    error: ApplyConflictError, live: JSONObject, schema: Schema
-) -> bool:
-    """Tell whether all conflicts are about what kubectl apply has applied before.
+def _last_applied_fields(live: JSONObject, schema: Schema) -> FieldSet:
+    """Return the fields that are as kubectl apply has applied them before.
 
-    A field that is as the last-applied configuration has it belongs to the user, who
-    changes from client-side to server-side apply (Go: lastAppliedManager).
+    They belong to the user, who changes from client-side to server-side apply: over
+    them there are no conflicts (Go: lastAppliedManager).
     """
     annotations = as_object(as_object(live.get("metadata")).get("annotations"))
     text = as_text(annotations.get(LAST_APPLIED))
     try:
         last_applied = decode_object(text)
         if last_applied.get("apiVersion") != schema.api_version:
-            return False
-        allowed = fieldset_of(last_applied, schema)
+            return FieldSet()
+        fields = fieldset_of(last_applied, schema)
         comparison = compare(last_applied, live, schema)
     except SmpError:
-        return False
-    allowed = (
-        allowed.difference(comparison.modified)
+        return FieldSet()
+    return (
+        fields.difference(comparison.modified)
         .difference(comparison.added)
         .difference(comparison.removed)
     )
-    return all(allowed.has(conflict.path) for conflict in error.conflicts)
 
 
 def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:

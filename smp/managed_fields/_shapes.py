@@ -136,18 +136,21 @@ class Shape:
         if not self.keys:
             if isinstance(value, dict):
                 raise _no_element(
-                    "associative list without keys has a map as an element"
+                    "associative list without keys has an element that's a map type"
                 )
             if isinstance(value, list):
                 raise _no_element(
-                    "associative list without keys has a list as an element"
+                    "not supported: associative list with lists as elements"
                 )
             if value is None:
-                raise _no_element("associative list without keys has a null element")
+                raise _no_element(
+                    "associative list without keys has an element that's an explicit "
+                    "null"
+                )
             return value_element(value)
         # Go: typed.keyedAssociativeListItemToPathElement.
         if value is None:
-            raise _no_element("associative list with keys has a null element")
+            raise _no_element("associative list with keys may not have a null element")
         if not isinstance(value, dict):
             raise _no_element(
                 "associative list with keys may not have non-map elements"

@@ -28,6 +28,8 @@ from smp.managed_fields._ownership import (
     take_over,
     updated_set,
 )
+from smp.managed_fields._reset_fields import reset_fields
+from smp.managed_fields._scale import SCALE, record_scale
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.typed_storage import stored
@@ -65,10 +67,18 @@ def track(
         if not managed.owners and old is not None:
             # Go: skipNonAppliedManager. It is tracked from its first apply on.
             return bare(new)
-        write = Write.of(
-            new, manager=manager, operation=operation, subresource=subresource, now=now
-        )
-        record_update(managed, old or {}, new, schema, write)
+        if subresource == SCALE:
+            record_scale(managed, old or {}, new, manager)
+        else:
+            write = Write.of(
+                new,
+                manager=manager,
+                operation=operation,
+                subresource=subresource,
+                now=now,
+                reset=reset_fields(schema, subresource),
+            )
+            record_update(managed, old or {}, new, schema, write)
     except SmpError:
         return bare(new)
     tracked = managed.written_to(new)
