@@ -275,9 +275,13 @@ def _record() -> None:
         for definition in DEFINITIONS:
             assert server.request("POST", group, definition).code == httpx.codes.CREATED
         deadline = time.monotonic() + _PATIENCE
-        for resource in ("widgets", "gadgets"):
-            path = f"/apis/example.com/v1/{resource}"
-            while server.request("GET", path).code != httpx.codes.OK:
+        # The group is served as soon as it has one kind.
+        for path, name in (
+            ("/apis", "example.com"),
+            ("/apis/example.com/v1", "widgets"),
+            ("/apis/example.com/v1", "gadgets"),
+        ):
+            while name not in str(server.request("GET", path).body):
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
         for api_version, kind, resource, subresources, spec, status in OBJECTS:
