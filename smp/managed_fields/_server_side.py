@@ -145,7 +145,7 @@ def server_side_apply(
         decoded = stored(new, schema, old)
         defaulted = with_defaults(decoded, schema, old=old)
         new = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
-        return entries.written_to(new)
+        return entries.written_to(stored(new, schema, old, at_rest=True))
 
     # An attempt that fails leaves the entries changed.
     entries = managed.copy()

@@ -55,15 +55,15 @@ def track(
 
     It is what they become on POST, PUT and every PATCH that is no apply. ``old`` is the
     stored object, None on create; ``new`` is what will be stored, with the
-    managedFields that the client sent: ``[{}]`` and ``[]`` reset them, and without any,
-    or with broken ones, those of the stored object count. Through a subresource they
-    always do.
+    managedFields that the client sent: ``[{}]`` resets them, and ``[]`` those of a
+    built-in kind; without any, or with broken ones, those of the stored object count.
+    Through a subresource they always do.
     ``now`` is the time of the write. An object that exists without managedFields is not
     tracked. Where fields cannot be tracked, the object loses its managedFields, but no
     write fails for that (Go: FieldManager.UpdateNoErrors).
     """
     try:
-        managed = _sent_or_stored(old, new, is_subresource=bool(subresource))
+        managed = _sent_or_stored(old, new, schema, is_subresource=bool(subresource))
         if not managed.owners and old is not None:
             # Go: skipNonAppliedManager. It is tracked from its first apply on.
             return bare(new)
@@ -86,14 +86,15 @@ def track(
 
 
 def _sent_or_stored(
-    old: JSONObject | None, new: JSONObject, *, is_subresource: bool
+    old: JSONObject | None, new: JSONObject, schema: Schema, *, is_subresource: bool
 ) -> ManagedFields:
     """Return the entries to start from (Go: decodeLiveOrNew)."""
-    stored: JSONObject = old or {}
     if not is_subresource:
         sent = as_object(new.get("metadata")).get("managedFields")
-        # Go: isResetManagedFields. A list without entries is one as well.
-        if isinstance(sent, list) and sent in ([], [{}]):
+        # Go: isResetManagedFields. A list without entries is one as well, but not in
+        # a custom resource: unstructured content has none then.
+        is_reset = sent == [{}] or (sent == [] and bool(stored({}, schema)))
+        if isinstance(sent, list) and is_reset:
             return ManagedFields()
         try:
             managed = ManagedFields.of(new)
@@ -103,7 +104,7 @@ def _sent_or_stored(
             if managed.owners:
                 return managed
     try:
-        return ManagedFields.of(stored)
+        return ManagedFields.of(old or {})
     except ObjectError:
         return ManagedFields()
 
