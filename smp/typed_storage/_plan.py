@@ -21,6 +21,8 @@ from smp.values import JSON, JSONObject
 
 _FILE: Final = f"{smp.schema.__path__[0]}/bundled/typed_storage.json"
 _METADATA: Final = "metadata"
+# A server writes CustomResourceDefinitions as JSON.
+_STORED_AS_JSON: Final = "io.k8s.apiextensions-apiserver."
 
 # The names of fields by what happens to them, separated by spaces.
 _Facts: TypeAlias = "dict[str, str]"
@@ -72,6 +74,7 @@ EMPTY_TYPES: Final[dict[int, type]] = {
     BOOLEAN: bool,
     LIST: list,
     MAP: dict,
+    EITHER: list,
 }
 # What is printed of a zero value; null for all other forms but a struct.
 _ZEROS: Final[dict[int, JSON]] = {
@@ -167,7 +170,8 @@ class Struct:
             presence = ALWAYS
         elif "null" in facts:
             presence = AS_NULL
-            if self.plan.at_rest and type_.form in (LIST, MAP):
+            is_protobuf = not self.type.name.startswith(_STORED_AS_JSON)
+            if self.plan.at_rest and is_protobuf and type_.form in (LIST, MAP):
                 # Protobuf does not tell an empty list from none.
                 presence = AS_NULL_IF_EMPTY
         elif "omitZero" in facts:
@@ -210,7 +214,7 @@ class CustomObject(Struct):
 class StoragePlan:
     """What typed storage makes of the types of a catalog, which are linked lazily.
 
-    ``at_rest``: what it makes of them after they were written as protobuf.
+    ``at_rest``: what it makes of them after they were written to etcd.
     """
 
     def __init__(self, types: Types, *, at_rest: bool) -> None:

@@ -64,8 +64,9 @@ def stored(
     is printed of an empty object.
 
     With ``at_rest`` it is what the server reads from etcd, where empty lists that are
-    always printed become null: field managers compare the object before that. Raises
-    DepthError (Go: encoding/json, the marshallers of apimachinery, and gogo/protobuf).
+    always printed become null, but for those of a CustomResourceDefinition: field
+    managers compare the object before that. Raises DepthError (Go: encoding/json, the
+    marshallers of apimachinery, and gogo/protobuf).
     """
     name = _PLAN_AT_REST if at_rest else _PLAN
     plan = schema.types.plans.get(name)

@@ -47,6 +47,13 @@ _BASE64: Final = ("", "YQ==", "YWI=", "YWJj", "YW\nJj", "YR==")
 _TEXTS: Final = ("", "", "a", "b", "app.kubernetes.io/name", "<&>", "é")
 _INTEGERS: Final = (0, 0, 1, 80, -3)
 _DOUBLES: Final = (0, 1, 1.0, 0.5, 1e21, 1e-7, -2.0, 9007199254740993)
+# Any JSON, by the name of its type.
+_FREE: Final[dict[str, tuple[JSON, ...]]] = {
+    "JSON": ("", "a", 0, False, [], {}, {"a": None, "b": ""}, [None, ""]),
+    "RawExtension": ({}, {"a": None, "b": {"c": ""}}),
+    "FieldsV1": ({}, {"f:spec": {"f:a": {}}}),
+}
+_SCHEMA_OR: Final = "JSONSchemaPropsOr"
 
 
 @cache
@@ -77,6 +84,18 @@ def kinds() -> tuple[tuple[str, str], ...]:
         if field is not None and field.reference.endswith(".ObjectMeta"):
             found.append((api_version, kind))
     return tuple(found)
+
+
+@cache
+def _schema_type() -> ObjectType:
+    definition = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    field = smp.kubernetes(VERSION).schema(*definition).descend("spec", "versions")
+    versions = field.type.items.field("schema")
+    assert versions is not None
+    root = versions.type.field("openAPIV3Schema")
+    assert root is not None
+    assert isinstance(root.type, ObjectType)
+    return root.type
 
 
 def objects(seed: int, count: int) -> list[JSONObject]:
@@ -174,6 +193,17 @@ def _value(random: Random, type_: Type, reference: str, depth: int) -> JSON:
         return made
     if not isinstance(type_, ObjectType) or depth > _DEEPEST:
         return {}
+    simple_name = type_.name.rpartition(".")[2]
+    if simple_name in _FREE:
+        return random.choice(_FREE[simple_name])
+    if simple_name.startswith(_SCHEMA_OR):
+        schema = _object(random, _schema_type(), depth + 1)
+        others: dict[str, list[JSON]] = {
+            "Bool": [True, False],
+            "Array": [[schema], [schema, {}]],
+            "StringArray": [["a"], ["a", "b"]],
+        }
+        return random.choice([schema, *others[simple_name.removeprefix(_SCHEMA_OR)]])
     if not type_.name and type_.others is not None:
         names = random.sample(("a", "b", "cpu", "memory"), random.choice((0, 1, 2)))
         return {name: _field(random, type_.others, depth) for name in names}

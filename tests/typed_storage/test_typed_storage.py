@@ -295,6 +295,19 @@ def test_a_server_reads_null_for_an_empty_list_that_is_always_printed() -> None:
     assert stored(role, schema, at_rest=True) == {"metadata": {}, "rules": None}
 
 
+def test_a_server_keeps_an_empty_list_of_a_definition() -> None:
+    schema = CATALOG.schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    # As kube-apiserver 1.36.3 answered a PUT of the status, and a GET after it.
+    names: JSONObject = {"kind": "Foo", "plural": "foos"}
+    status: JSONObject = {
+        "acceptedNames": names,
+        "conditions": [],
+        "storedVersions": ["v1"],
+    }
+    found = stored({"status": status}, schema, at_rest=True)
+    assert found["status"] is status
+
+
 def test_an_object_that_is_too_deep_is_refused() -> None:
     definition: JSONObject = {"type": "object"}
     for _ in range(5000):
