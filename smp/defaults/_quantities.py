@@ -20,16 +20,23 @@ _BINARY: Final = " KMGTPE"
 _KIBI: Final = 1024
 _NANO: Final = -9
 _MILLI: Final = -3
+_MAX: Final = 2**63 - 1
 
 
 class _Quantity(msgspec.Struct, frozen=True):
-    """An amount in billionths, rounded up, and the notation in which it was written."""
+    """An amount in billionths, rounded up, and the notation in which it was written.
+
+    ``written`` is its text, unless the amount was computed.
+    """
 
     nano: int
     notation: str
+    written: str = ""
 
     def text(self) -> str:
-        """Return the canonical text (Go: Quantity.CanonicalizeBytes)."""
+        """Return the text, or the canonical one (Go: Quantity.CanonicalizeBytes)."""
+        if self.written:
+            return self.written
         amount, rest = divmod(self.nano, 10**-_NANO)
         if self.notation == "binary" and not rest and abs(amount) >= _KIBI:
             power = 0
@@ -49,9 +56,10 @@ class _Quantity(msgspec.Struct, frozen=True):
 
 def _parsed(value: JSON) -> _Quantity | None:
     """Read a quantity; None for what is none."""
+    written = value if isinstance(value, str) else ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = repr(value)
-    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+        written = repr(value)
+    match = _QUANTITY.fullmatch(written.strip())
     if match is None:
         return None
     sign, number, fraction, suffix, exponent = match.groups(default="")
@@ -68,7 +76,10 @@ def _parsed(value: JSON) -> _Quantity | None:
         power += int(exponent)
     nano = _divided_up(digits, 10 ** max(_NANO - power, 0))
     nano *= 10 ** max(power - _NANO, 0)
-    return _Quantity(-nano if sign == "-" else nano, notation)
+    if notation == "binary":
+        # Go: a larger one is cut off.
+        nano = min(nano, _MAX * 10**-_NANO)
+    return _Quantity(-nano if sign == "-" else nano, notation, written)
 
 
 def _divided_up(amount: int, by: int) -> int:

@@ -297,6 +297,38 @@ def replication_controller_labels(obj: JSONObject) -> JSONObject:
 # --- apps, batch ---
 
 
+def deployment_strategy(strategy: JSONObject) -> JSONObject:
+    """Replace a quarter of the Pods at a time (Go: SetDefaults_Deployment)."""
+    return _with_rolling_update(strategy, max_unavailable="25%", max_surge="25%")
+
+
+def daemon_set_update_strategy(strategy: JSONObject) -> JSONObject:
+    """Replace one Pod at a time (Go: SetDefaults_DaemonSet)."""
+    return _with_rolling_update(strategy, max_unavailable=1, max_surge=0)
+
+
+def _with_rolling_update(
+    strategy: JSONObject, *, max_unavailable: JSON, max_surge: JSON
+) -> JSONObject:
+    parameters = strategy.get("rollingUpdate")
+    if as_text(strategy.get("type")) != "RollingUpdate":
+        if parameters is None:
+            return strategy
+        # The internal types have values here, so that a conversion writes the zero
+        # value (Go: Convert_apps_RollingUpdateDeployment_To_v1_RollingUpdateDeployment
+        # and its counterpart for DaemonSets).
+        max_unavailable = max_surge = 0
+    filled = as_object(parameters)
+    added: JSONObject = {}
+    if filled.get("maxUnavailable") is None:
+        added["maxUnavailable"] = max_unavailable
+    if filled.get("maxSurge") is None:
+        added["maxSurge"] = max_surge
+    if not added:
+        return strategy
+    return {**strategy, "rollingUpdate": {**filled, **added}}
+
+
 def stateful_set_update_strategy(strategy: JSONObject) -> JSONObject:
     """Update by rolling; only then there are parameters (Go: SetDefaults_StatefulSet).
 
@@ -461,8 +493,10 @@ def device_request_count(request: JSONObject) -> JSONObject:
 RULES: Final[dict[str, Named]] = {
     "allocatable-from-capacity": allocatable_from_capacity,
     "cpu-utilization": cpu_utilization,
+    "daemon-set-update-strategy": daemon_set_update_strategy,
     "definition-names": definition_names,
     "definition-stored-versions": definition_stored_versions,
+    "deployment-strategy": deployment_strategy,
     "device-request-count": device_request_count,
     "empty-dir-volume": empty_dir_volume,
     "host-network-ports": host_network_ports,

@@ -79,9 +79,9 @@ class Answer(NamedTuple):
 class ApiServer:
     """A running kube-apiserver, and a client of it with all rights."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str = _TOKEN) -> None:
         self.url = url
-        self.headers: Final = {"Authorization": f"Bearer {_TOKEN}"}
+        self.headers: Final = {"Authorization": f"Bearer {token}"}
         # Its certificate is its own, and it listens on loopback only.
         self._client = httpx.Client(
             base_url=url,
