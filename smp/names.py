@@ -16,9 +16,15 @@ Rule: TypeAlias = Callable[[str], str]
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
-def _matching(pattern: str, longest: int, detail: str) -> Rule:
-    """Make the rule that a string matches a pattern and is not too long."""
+def _matching(pattern: str, longest: int, detail: str, *examples: str) -> Rule:
+    """Make the rule that a string matches a pattern and is not too long.
+
+    The message ends with examples and the pattern (Go: validation.RegexError).
+    """
     compiled = re.compile(pattern)
+    if examples:
+        listing = " or ".join([f"'{example}', " for example in examples])
+        detail += f" (e.g. {listing}regex used for validation is '{pattern}')"
 
     def check(text: str) -> str:
         if len(text) > longest:
@@ -34,6 +40,7 @@ subdomain: Final = _matching(
     253,
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
     "characters, '-' or '.', and must start and end with an alphanumeric character",
+    "example.com",
 )
 # Names that are one part of a host name (Go: content.IsDNS1123Label).
 label: Final = _matching(
@@ -41,6 +48,8 @@ label: Final = _matching(
     63,
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters "
     "or '-', and must start and end with an alphanumeric character",
+    "my-name",
+    "123-abc",
 )
 # The older rule, of DNS servers that refuse a digit first (Go: IsDNS1035Label).
 rfc1035_label: Final = _matching(
@@ -48,6 +57,8 @@ rfc1035_label: Final = _matching(
     63,
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
     "start with an alphabetic character, and end with an alphanumeric character",
+    "my-name",
+    "abc-123",
 )
 # Go: validation.IsQualifiedName, the part after the slash.
 _unprefixed_key: Final = _matching(

@@ -272,6 +272,40 @@ def printed(value: JSON) -> str:
     return number_text(value) if isinstance(value, int) else str(value)
 
 
+# Go: strconv.Quote: what is escaped by a letter.
+_ESCAPES: Final = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        '"': '\\"',
+        "\\": "\\\\",
+    }
+)
+
+
+def quoted(text: str) -> str:
+    """Print a text as Go's ``%q`` does: what cannot be printed is escaped."""
+    escaped = text.translate(_ESCAPES)
+    if not escaped.isprintable():
+        escaped = "".join([_escaped(character) for character in escaped])
+    return f'"{escaped}"'
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    # Go: strconv.appendEscapedRune.
+    if code < 0x80:  # noqa: PLR2004  (the first character that is not ASCII)
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004
+
+
 def number_text(value: int) -> str:
     """Print an integer of any size, in hexadecimal where Python limits decimals.
 

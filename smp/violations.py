@@ -86,7 +86,7 @@ def _quoted(value: JSON) -> str:
     import json  # noqa: PLC0415  # most objects have no violation to print
 
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (RecursionError, TypeError, ValueError):
         # An integer of thousands of digits, a set.
         return shown(value)

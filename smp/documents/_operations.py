@@ -27,6 +27,13 @@ class Document(msgspec.Struct, frozen=True):
     line: int
 
 
+class FirstDocument(msgspec.Struct, frozen=True):
+    """The first value of a text, and a text for each key that an object has twice."""
+
+    value: JSON
+    duplicates: tuple[str, ...] = ()
+
+
 def read(
     data: bytes | str, *, source: str = "<input>", max_bytes: int = MAX_BYTES
 ) -> list[Document]:
@@ -101,6 +108,25 @@ def read_one(
             line=documents[1].line,
         )
     return documents[0]
+
+
+def read_first(data: bytes) -> FirstDocument:
+    """Read the first document of a text, as a server reads the body of an apply.
+
+    Without a document it is null. An integral float becomes an integer, the last value
+    of a key counts, what follows the first document is not looked at. Raises
+    DocumentError, worded as go-yaml words it (Go: sigs.k8s.io/yaml, Unmarshal).
+    """
+    try:
+        documents = values_of(Text(data, ""))
+    except DocumentError:
+        documents = []
+    # The usual body is read without the library, and without its words for errors.
+    if len(documents) == 1:
+        return FirstDocument(documents[0][0])
+    from smp.documents import _yaml_reader  # noqa: PLC0415  # see above
+
+    return FirstDocument(*_yaml_reader.parse_first(Text(data, "")))
 
 
 def dump_yaml(values: Iterable[JSON]) -> str:

@@ -22,11 +22,14 @@ another form.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from math import isfinite
 from typing import Final, Protocol
 
 import yaml
+from yaml.reader import ReaderError
+from yaml.scanner import ScannerError
 
 from smp.documents._nodes import (
     CollectionNode,
@@ -46,6 +49,12 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _EXPANSION: Final = 2**20
 _EXPANSION_PER_BYTE: Final = 10
 _MERGE: Final = f"{TAGS}merge"
+# Go: go-yaml's decode.go, and encoding/json's UnsupportedValueError.
+_GO_WORDS: Final = {
+    "recursive-alias": "anchor '{anchor}' value contains itself",
+    "too-large-expansion": "document contains excessive aliasing",
+    "undefined-alias": "unknown anchor '{anchor}' referenced",
+}
 
 
 def parse_documents(text: Text) -> list[tuple[JSON, int]]:
@@ -69,6 +78,64 @@ def parse_documents(text: Text) -> list[tuple[JSON, int]]:
         first_line = str(error).partition("\n")[0]
         raise text.error("invalid-yaml", f"not YAML: {first_line}") from None
     return builder.documents
+
+
+def parse_first(text: Text) -> tuple[JSON, tuple[str, ...]]:
+    """Return the first document of a YAML text, and the keys that it has twice.
+
+    The last value of such a key counts. Raises DocumentError in the words of go-yaml.
+    """
+    builder = _Builder(len(text.data))
+    duplicates: list[str] = []
+    duplicate = ""
+    try:
+        for event in yaml.parse(text.data, Loader=_LOADER):
+            if duplicate:
+                # Go: go-yaml's setMapIndex, which has the line of the value.
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                duplicates.append(f"line {line}: key {duplicate} already set in map")
+                duplicate = ""
+            handle = _HANDLERS.get(type(event))
+            if handle is None:
+                continue
+            try:
+                handle(builder, event)
+            except DocumentError as error:
+                if error.code != "duplicate-key":
+                    raise _worded(error, getattr(event, "anchor", "")) from None
+                if isinstance(event, yaml.ScalarEvent):
+                    duplicate = json.dumps(_scalar_value(event), ensure_ascii=False)
+            if builder.documents:
+                break
+    except yaml.MarkedYAMLError as error:
+        raise DocumentError(_go_problem(error), code="invalid-yaml") from None
+    except ReaderError as error:
+        raise DocumentError(f"{error.reason}", code="invalid-yaml") from None
+    return builder.root, tuple(duplicates)
+
+
+def _go_problem(error: yaml.MarkedYAMLError) -> str:
+    """Word an error of the parser, which is libyaml in both (Go: parser.fail)."""
+    line = 0
+    if error.problem_mark and error.problem_mark.line:
+        line = error.problem_mark.line
+        # Go: scanner errors don't iterate the line before they are returned.
+        if isinstance(error, ScannerError):
+            line += 1
+    elif error.context_mark:
+        line = error.context_mark.line
+    problem = error.problem or error.context
+    return f"line {line}: {problem}" if line else f"{problem}"
+
+
+def _worded(error: DocumentError, anchor: str) -> DocumentError:
+    """Word an error of a value as go-yaml does, where it has a text for it."""
+    wording = _GO_WORDS.get(error.code)
+    if "not base64" in error.problem:
+        wording = "!!binary value contains invalid base64 data"
+    if wording is None:
+        return error
+    return DocumentError(wording.format(anchor=anchor), code=error.code)
 
 
 class _Builder:

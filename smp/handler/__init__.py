@@ -8,6 +8,7 @@ sends leads to one of them; nothing is read, written or changed in place.
 
 from __future__ import annotations
 
+from smp.handler._field_managers import manager_of
 from smp.handler._options import (
     APPLY,
     JSON_PATCH,
@@ -25,6 +26,7 @@ from smp.handler._status import (
     AlreadyExistsError,
     ForbiddenError,
     InvalidError,
+    InvalidOptionsError,
     MethodNotAllowedError,
     ModifiedError,
     NotFoundError,
@@ -49,6 +51,7 @@ __all__ = [
     "FieldValidation",
     "ForbiddenError",
     "InvalidError",
+    "InvalidOptionsError",
     "Limits",
     "MethodNotAllowedError",
     "ModifiedError",
@@ -61,6 +64,7 @@ __all__ = [
     "UnsupportedMediaTypeError",
     "aretry",
     "create",
+    "manager_of",
     "patch",
     "replace",
     "requested",

@@ -7,20 +7,26 @@ PATCH and PUT differ there, PATCH counts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from smp.handler._status import ModifiedError, StatusError
+from smp.handler._field_managers import manager_problems
+from smp.handler._status import InvalidError, ModifiedError, StatusError
+from smp.paths import Path
 from smp.values import (
     ABSENT,
     JSON,
     Absent,
     JSONObject,
+    as_list,
     as_object,
     as_text,
+    quoted,
     same,
     shown,
     type_name,
 )
+from smp.violations import Violation
 
 _KEPT_WHERE_ABSENT: Final = ("namespace", "uid", "resourceVersion", "managedFields")
 _KEPT: Final = (
@@ -72,13 +78,16 @@ def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
     )
 
 
-def with_server_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
+def with_server_metadata(
+    new: JSONObject, old: JSONObject, *, partial: bool = False, is_apply: bool = False
+) -> JSONObject:
     """Return the new object with the old one's identity, and what only a server sets.
 
     A name or a namespace that differ are a StatusError (400); a uid or a
     resourceVersion that differ mean another object, or another state of it:
-    ModifiedError (409). Absent and empty, the last three are the old object's, and so
-    are managedFields.
+    ModifiedError (409), but InvalidError for the uid of a patch (``partial``). Absent
+    and empty, the last three are the old object's, and so are managedFields, unless an
+    apply has written them.
     """
     if new.get("metadata", ABSENT) is old.get("metadata", ABSENT):
         return new
@@ -90,19 +99,20 @@ def with_server_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
             merged.pop(name, None)
     # Go: rest.BeforeUpdate fills in what the client left out.
     for name in _KEPT_WHERE_ABSENT:
-        if name in before and after.get(name) in (None, ""):
+        is_kept = name in before and after.get(name) in (None, "")
+        if is_kept and not (is_apply and name == "managedFields"):
             merged[name] = before[name]
     # Only the server sets these; the values of the client are ignored.
     for name in _KEPT:
         if name in before:
             merged[name] = before[name]
-    _check(merged, before)
+    _check(merged, before, partial=partial)
     if same(merged, after):
         return new
     return {**new, "metadata": merged}
 
 
-def _check(new: JSONObject, old: JSONObject) -> None:
+def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
     # Go: endpoints/handlers/rest.go, checkName.
     name = old.get("name", "")
     if not same(new.get("name", ""), name):
@@ -112,8 +122,15 @@ def _check(new: JSONObject, old: JSONObject) -> None:
             "the namespace of the provided object does not match the namespace sent on"
             " the request"
         )
-    # Go: registry/rest, Preconditions.Check.
     uid, former = new.get("uid", ""), old.get("uid", "")
+    if partial and not same(uid, former):
+        # A patch has no preconditions (Go: ValidateObjectMetaAccessorUpdate).
+        message = f"Invalid value: {quoted(_printed(uid))}: field is immutable"
+        path = Path(("metadata", "uid"))
+        raise InvalidError(
+            [Violation("immutable", path, "FieldValueInvalid", message, uid)]
+        )
+    # Go: registry/rest, Preconditions.Check.
     if not same(uid, former):
         raise ModifiedError(
             f"Precondition failed: UID in precondition: {_printed(uid)},"
@@ -139,6 +156,22 @@ def _misnamed(name: JSON, expected: JSON) -> str:
 def _printed(value: JSON) -> str:
     """Print a name, which may be any JSON in what a client sends or a store has."""
     return value if isinstance(value, str) else shown(value)
+
+
+def managed_fields_violations(
+    new: JSONObject, old: JSONObject | None
+) -> Iterator[Violation]:
+    """Yield what is wrong with the managers that a client wrote into managedFields.
+
+    Go: k8s.io/apimachinery, meta/v1/validation, ValidateManagedFields. What else it
+    checks cannot be read, and was left out before.
+    """
+    entries = metadata_of(new).get("managedFields")
+    if old is not None and entries is metadata_of(old).get("managedFields"):
+        return
+    for index, entry in enumerate(as_list(entries)):
+        path = Path(("metadata", "managedFields", index, "manager"))
+        yield from manager_problems(as_text(as_object(entry).get("manager")), path)
 
 
 def metadata_of(obj: JSONObject) -> JSONObject:

@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from smp.errors import SmpError
-from smp.handler._status import InvalidError
+from smp.handler._field_managers import manager_problems
+from smp.handler._status import InvalidOptionsError
 from smp.json_patch import MAX_OPERATIONS
 from smp.paths import Path
 from smp.unions import OnConflict
@@ -22,8 +23,10 @@ MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
+
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 Operation: TypeAlias = Literal["CREATE", "UPDATE"]
+Prepare: TypeAlias = Callable[[JSONObject | None, JSONObject], JSONObject]
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -79,6 +82,18 @@ class Options(msgspec.Struct, frozen=True):
     ``strategic`` says otherwise. ``resource`` is the plural name that messages use,
     ``deployments.apps``; without it, it is guessed from the kind.
 
+    ``manager`` is the field manager of the request: what it writes is noted in
+    metadata.managedFields (smp.managed_fields.track), through the ``subresource``. None
+    notes nothing; an apply needs one. ``force`` takes over fields with conflicts, and
+    is for an apply only: None says that the request has no word about it. Without
+    ``has_status`` the status is a field like any other, as for a custom resource that
+    does not declare the subresource.
+
+    The hook ``prepare(old, new)`` returns the new object with what the endpoint does
+    not write as it was: the status, where it is a subresource. ``old`` is None for a
+    create. It is called before managed fields are noted, and for the configuration of
+    an apply, too.
+
     The hooks ``default`` and ``admit`` return the object to go on with, and never
     change the one they get, which shares its parts with the stored one. What they raise
     is answered if it is a SmpError, and else the caller's.
@@ -93,6 +108,11 @@ class Options(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     default: Callable[[JSONObject], JSONObject] | None = None
     admit: Callable[[Admission], JSONObject] | None = None
+    prepare: Prepare | None = None
+    manager: str | None = None
+    force: bool | None = None
+    subresource: str = ""
+    has_status: bool = True
     prune: bool = True
     custom: bool = False
     strategic: bool | None = None
@@ -103,13 +123,17 @@ class Options(msgspec.Struct, frozen=True):
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise _invalid_option(name, " or ".join(choices))
-        for name in ("profile", "resource"):
+        for name in ("profile", "resource", "subresource"):
             if not isinstance(getattr(self, name), str):
                 raise _invalid_option(name, "a string")
-        for name in ("ratchet", "dry_run", "prune", "custom"):
+        for name in ("ratchet", "dry_run", "prune", "custom", "has_status"):
             if not isinstance(getattr(self, name), bool):
                 raise _invalid_option(name, "true or false")
-        for name in ("default", "admit"):
+        if not isinstance(self.manager, str | None):
+            raise _invalid_option("manager", "a string or None")
+        if not isinstance(self.force, bool | None):
+            raise _invalid_option("force", "true, false or None")
+        for name in ("default", "admit", "prepare"):
             hook = getattr(self, name)
             if hook is not None and not callable(hook):
                 raise _invalid_option(name, "a function")
@@ -117,11 +141,9 @@ class Options(msgspec.Struct, frozen=True):
     def media_types(self, *, has_schema: bool) -> tuple[str, ...]:
         """Return the media types of the patches that are accepted."""
         strategic = not self.custom if self.strategic is None else self.strategic
-        return (
-            (JSON_PATCH, MERGE, STRATEGIC)
-            if strategic and has_schema
-            else (JSON_PATCH, MERGE)
-        )
+        if strategic and has_schema:
+            return (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+        return (JSON_PATCH, MERGE, APPLY)
 
 
 DEFAULT: Final = Options()
@@ -133,23 +155,62 @@ _VALIDATIONS: Final[Mapping[str, FieldValidation]] = {
 }
 
 
-def requested(options: Options, query: str) -> Options:
-    """Return the options as ``dryRun`` and ``fieldValidation`` of a query change them.
+# What the options of each method are called in a Status (Go: metav1.PatchOptions).
+_KINDS: Final = {
+    "PATCH": "PatchOptions",
+    "POST": "CreateOptions",
+    "PUT": "UpdateOptions",
+}
+# Go: metav1's conversion of a query, Convert_Slice_string_To_bool.
+_FALSE: Final = ("false", "0")
+MANAGER: Final = Path(("fieldManager",))
+MANAGER_REQUIRED: Final = Violation(
+    "required-value",
+    MANAGER,
+    "FieldValueRequired",
+    "Required value: is required for apply patch",
+)
+FORCE_FORBIDDEN: Final = Violation(
+    "forbidden-value",
+    Path(("force",)),
+    "FieldValueForbidden",
+    "Forbidden: may not be specified for non-apply patch",
+)
 
-    Raises InvalidError. Go: k8s.io/apimachinery, meta/v1/validation,
-    ValidatePatchOptions.
+
+def requested(
+    options: Options, query: str, *, method: str = "PATCH", media_type: str = ""
+) -> Options:
+    """Return the options as the query of a request changes them.
+
+    These are ``dryRun``, ``fieldValidation``, ``fieldManager`` and ``force``;
+    ``media_type`` is that of a PATCH: only an apply can be forced, and it has to name
+    its manager. Raises InvalidOptionsError. Go: k8s.io/apimachinery,
+    meta/v1/validation, ValidatePatchOptions.
     """
     parameters = parse_qs(query, keep_blank_values=True)
     dry_run = parameters.get("dryRun", [])
-    validation = parameters.get("fieldValidation", [""])[-1]
+    validation = parameters.get("fieldValidation", [""])[0]
+    manager = parameters.get("fieldManager", [""])[0]
+    is_apply = media_type.partition(";")[0].strip() == APPLY
     problems: list[Violation] = []
+    if method == "PATCH" and is_apply and not manager:
+        problems.append(MANAGER_REQUIRED)
+    elif method == "PATCH" and not is_apply and "force" in parameters:
+        problems.append(FORCE_FORBIDDEN)
+    problems += manager_problems(manager, MANAGER)
     if not set(dry_run) <= {"All"}:
         problems.append(unsupported(Path(("dryRun",)), [*dry_run], ["All"]))
     if validation not in _VALIDATIONS:
         path = Path(("fieldValidation",))
         problems.append(unsupported(path, validation, _VALIDATIONS))
     if problems:
-        raise InvalidError(problems)
+        raise InvalidOptionsError(problems, _KINDS[method])
     if "fieldValidation" in parameters:
         options = replace(options, field_validation=_VALIDATIONS[validation])
+    if manager:
+        options = replace(options, manager=manager)
+    if is_apply and "force" in parameters:
+        force = parameters["force"][0].lower() not in _FALSE
+        options = replace(options, force=force)
     return replace(options, dry_run=True) if dry_run else options

@@ -8,14 +8,22 @@ endpoints/handlers/patch.go; KEP-1027, Normalization and Validation).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 from msgspec.structs import replace
 
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import SmpError, bounded
+from smp.handler._apply import applied
 from smp.handler._body import MAX_REPORTED
-from smp.handler._identity import of_kind, status_details, with_server_metadata
-from smp.handler._options import Admission, Operation, Options
+from smp.handler._identity import (
+    managed_fields_violations,
+    of_kind,
+    status_details,
+    with_server_metadata,
+)
+from smp.handler._options import APPLY, Admission, Operation, Options
 from smp.handler._request import COMMON, Draft, patched, stored_object, whole
 from smp.handler._shape import share_object
 from smp.handler._status import (
@@ -26,9 +34,10 @@ from smp.handler._status import (
     to_status,
 )
 from smp.immutable import changed_immutable_fields
+from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
-from smp.unions import Change, acts_unasked, without_unchosen_defaults
+from smp.unions import acts_unasked, without_unchosen_defaults
 from smp.update import updated
 from smp.values import ABSENT, JSONObject, NotPlainError, as_text, same
 from smp.violations import Violation
@@ -45,15 +54,22 @@ def patch_outcome(
     schema: Schema | None,
     options: Options,
 ) -> Outcome:
-    """Return what a PATCH of a stored object leads to."""
+    """Return what a PATCH leads to; ``stored`` is None where there is no object."""
     schema = COMMON if schema is None else schema
+    if media_type.partition(";")[0].strip().lower() == APPLY:
+        live = None if stored is None else stored_object(stored)
+
+        def draft() -> Draft:
+            return applied(live, body, schema, options)
+
+        return _outcome(draft, live, schema, options)
     long = isinstance(stored, bytes) and len(stored) >= _MIN_STORED
     if long and _may_stay_undecoded(schema, options):
         outcome = _patched(stored, body, media_type, schema, options, undecoded=True)
         if isinstance(outcome, Accepted):
             return outcome
         # The reason is worded from the whole object.
-    old = stored_object(stored)
+    old = None if stored is None else stored_object(stored)
     return _patched(old, body, media_type, schema, options, undecoded=False)
 
 
@@ -86,6 +102,9 @@ def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
     """
     if options.default or options.admit or options.custom or not options.ratchet:
         return False
+    # Managed fields are compared with the whole object.
+    if options.prepare or options.manager is not None:
+        return False
     return not acts_unasked(schema, options.profile)
 
 
@@ -113,11 +132,12 @@ def _outcome(
 ) -> Outcome:
     """Return what a request leads to; ``stored`` is the stored object, if any."""
     warnings: list[str] = []
-    subject = stored or {}
+    subject = stored or {"apiVersion": schema.api_version, "kind": schema.kind}
     try:
         draft = make()
         old = draft.old
         subject = draft.new if old is None else old
+        warnings.extend(draft.remarks)
         new = _decoded(draft, schema, options, warnings)
         # Hooks are called here, where a RecursionError of theirs is their own.
         if options.default:
@@ -125,6 +145,10 @@ def _outcome(
             new = without_unchosen_defaults(
                 new, defaulted, schema, profile=options.profile
             )
+        if options.prepare and not draft.is_apply:
+            new = _object_of(partial(options.prepare, old), new)
+        # Go: before admission, so that nobody owns what a hook changes.
+        new = _tracked(draft, new, schema, options)
         if options.admit:
             operation: Operation = "CREATE" if old is None else "UPDATE"
             admission = Admission(operation, old, new, options.dry_run)
@@ -140,6 +164,36 @@ def _outcome(
     except SmpError as error:
         details = status_details(subject, options.resource)
         return to_status(error, **details, warnings=warnings)
+
+
+def _tracked(
+    draft: Draft, new: JSONObject, schema: Schema, options: Options
+) -> JSONObject:
+    """Return the new object with what the manager of the request owns now.
+
+    An apply has noted it already, and what changes nothing owns nothing.
+    """
+    if options.manager is None or draft.is_apply or new is draft.old:
+        return new
+    return _noted(draft.old, new, schema, options)
+
+
+def _noted(
+    old: JSONObject | None,
+    new: JSONObject,
+    schema: Schema,
+    options: Options,
+    operation: Literal["Apply", "Update"] = "Update",
+) -> JSONObject:
+    return track(
+        old,
+        new,
+        schema,
+        manager=options.manager or "",
+        operation=operation,
+        subresource=options.subresource,
+        has_status=options.has_status,
+    )
 
 
 def _object_of(hook: Callable[..., object], argument: object) -> JSONObject:
@@ -183,7 +237,11 @@ def _decoded(
         raise StatusError(problem, code="strict-decoding")
     if options.field_validation == "Warn":
         warnings.extend(faults)
-    return new if old is None else with_server_metadata(new, old)
+    if old is None:
+        return new
+    return with_server_metadata(
+        new, old, partial=draft.partial, is_apply=draft.is_apply
+    )
 
 
 def _cannot_be_handled(obj: JSONObject) -> str:
@@ -227,7 +285,7 @@ def _judged(
     api/validate (ratcheting).
     """
     old = draft.old
-    changes: tuple[Change, ...] = ()
+    changes = draft.changes
     # A request that changes nothing is not judged: what is stored was accepted. The
     # naive rule of KEP-1027 fails "all modifying requests" while it is invalid.
     if new is not old or not options.ratchet:
@@ -240,8 +298,19 @@ def _judged(
             patch=draft.patch,
             on_conflict=options.on_conflict,
         )
-        new = update.object
-        changes = update.changes
+        if update.object is not new and options.manager is not None:
+            # What the normalization clears nobody owns, and what it writes belongs to
+            # the manager whose request was the reason.
+            new = _noted(
+                new,
+                update.object,
+                schema,
+                options,
+                "Apply" if draft.is_apply else "Update",
+            )
+        else:
+            new = update.object
+        changes = (*changes, *update.changes)
         if draft.undecoded:
             # Those who read a change need its values decoded.
             changes = tuple(
@@ -253,6 +322,7 @@ def _judged(
         violations = update.violations
         if old is not None and options.immutable_fields:
             violations = (*violations, *changed_immutable_fields(old, new, schema))
+        violations = (*violations, *managed_fields_violations(new, old))
         if violations:
             raise InvalidError(violations)
         # They are about a normalization, so a refused request has none of them.
@@ -266,6 +336,8 @@ def _judged(
             dry_run=options.dry_run,
             code=201,
         )
+    if options.manager is not None:
+        new = with_former_times(old, new)
     changed = not same(new, old)
     accepted = Accepted.undecoded if draft.undecoded else Accepted
     return accepted(

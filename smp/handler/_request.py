@@ -9,10 +9,23 @@ import msgspec
 from smp import codec, json_patch, merge_patch, strategic
 from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
-from smp.handler._options import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
-from smp.handler._status import StatusError, TooLargeError, UnsupportedMediaTypeError
+from smp.handler._options import (
+    FORCE_FORBIDDEN,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Options,
+)
+from smp.handler._status import (
+    InvalidOptionsError,
+    NotFoundError,
+    StatusError,
+    TooLargeError,
+    UnsupportedMediaTypeError,
+)
 from smp.plain import not_an_object
 from smp.schema.model import Schema
+from smp.unions import Change
 from smp.values import JSON, JSONObject, as_object, type_name
 from smp.wire.partial import decoded_for
 
@@ -22,7 +35,9 @@ class Draft(msgspec.Struct, frozen=True):
 
     ``partial``: the body was a patch, not a whole object. ``faults`` are the fields of
     the body to warn of, ``patch`` is the body of a strategic merge patch.
-    ``undecoded``: both objects are decoded only where the patch goes.
+    ``undecoded``: both objects are decoded only where the patch goes. ``is_apply``: the
+    new object has its managedFields; ``changes`` are what its unions needed, and
+    ``remarks`` are texts for the client.
     """
 
     old: JSONObject | None
@@ -31,6 +46,9 @@ class Draft(msgspec.Struct, frozen=True):
     partial: bool = True
     patch: JSONObject | None = None
     undecoded: bool = False
+    is_apply: bool = False
+    changes: tuple[Change, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 # What all objects share: the schema of kinds without one of their own (Kubernetes
@@ -79,6 +97,12 @@ def patched(
     """
     accepted = options.media_types(has_schema=schema is not COMMON)
     chosen = _accepted(media_type, accepted)
+    # Go: ValidatePatchOptions.
+    if options.force is not None:
+        raise InvalidOptionsError([FORCE_FORBIDDEN], "PatchOptions")
+    if stored is None:
+        # Go: patch.go, createNewObject: only an apply creates an object.
+        raise NotFoundError("object not found")
     value = decode(body, options.limits)
     faults = _faults(body, value, options, operations=chosen == JSON_PATCH)
     if chosen == STRATEGIC:
@@ -152,12 +176,9 @@ def _accepted(media_type: str, accepted: tuple[str, ...]) -> str:
         chosen = media_type.partition(";")[0].strip().lower()
     if chosen in accepted:
         return chosen
-    format_ = "an unknown format"
-    if chosen == APPLY:
-        format_ = f"the server-side apply format {APPLY}"
     raise UnsupportedMediaTypeError(
-        f"the body of the request was in {format_} - accepted media types include:"
-        f" {', '.join(accepted)}"
+        "the body of the request was in an unknown format - accepted media types"
+        f" include: {', '.join(accepted)}"
     )
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from smp import codec
 from smp.errors import SmpError, UnionError
+from smp.managed_fields import ApplyConflictError
 from smp.unions import Change
 from smp.values import JSONObject, as_object
 from smp.violations import Violation
@@ -116,6 +117,28 @@ class InvalidError(StatusError):
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)
         super().__init__("; ".join([str(violation) for violation in self.violations]))
+
+
+class InvalidOptionsError(InvalidError):
+    """A request whose query has values that are not allowed.
+
+    ``options`` is what its Status calls them: ``PatchOptions``.
+    """
+
+    def __init__(self, violations: Iterable[Violation], options: str) -> None:
+        super().__init__(violations)
+        self.options = options
+
+
+class NotTypedError(StatusError):
+    """A configuration to apply that is not what its schema says.
+
+    An API server answers it without a reason, as any error that it has no Status for.
+    """
+
+    default_code = "not-typed"
+    status = 500
+    reason = ""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -259,12 +282,17 @@ def to_status(
     with the reason Invalid always has causes.
     """
     error = problem if isinstance(problem, SmpError) else InvalidError(problem)
+    if isinstance(error, ApplyConflictError):
+        return _apply_conflict(error, warnings)
     # kubectl prints an Invalid by its causes, and most others by their message.
     if isinstance(error, StatusError):
         reason, form = error.reason, error.form
     else:
         reason = _REASONS.get(error.status, "Unknown")
         form = _FORMS.get(error.status, "{problem}")
+    if isinstance(error, InvalidOptionsError):
+        # What is invalid is not the object (Go: metav1.GroupName).
+        name, group, kind = "", "meta.k8s.io", error.options
     names_resource = reason in _NAMES_A_RESOURCE
     causes = _causes(error) if reason == "Invalid" else []
     if causes:
@@ -292,8 +320,9 @@ def to_status(
         "metadata": {},
         "status": "Failure",
         "message": message,
-        "reason": reason,
     }
+    if reason:
+        status["reason"] = reason
     if details_kind or causes:
         details: JSONObject = {
             "name": name,
@@ -306,6 +335,21 @@ def to_status(
         if details:
             status["details"] = details
     status["code"] = error.status
+    return Refused(status, error.status, tuple(warnings))
+
+
+def _apply_conflict(error: ApplyConflictError, warnings: Iterable[str]) -> Refused:
+    """Word conflicts of an apply (Go: apierrors.NewApplyConflict)."""
+    status: JSONObject = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": error.problem,
+        "reason": ModifiedError.reason,
+        "details": {"causes": [conflict.cause for conflict in error.conflicts]},
+        "code": error.status,
+    }
     return Refused(status, error.status, tuple(warnings))
 
 

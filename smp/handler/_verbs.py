@@ -23,13 +23,13 @@ Stored: TypeAlias = bytes | bytearray | memoryview | JSONObject
 
 
 def patch(
-    stored: Stored,
+    stored: Stored | None,
     body: Text,
     media_type: str | None,
     schema: Schema | None,
     options: Options = DEFAULT,
 ) -> Outcome:
-    """Patch a stored object.
+    """Patch a stored object; an apply creates it where there is none (None).
 
     ``media_type`` is the Content-Type of the body, None where a request has none;
     ``schema`` is that of the stored object. Without a schema (None: a kind that is not
@@ -69,8 +69,10 @@ def create(body: Text, schema: Schema | None, options: Options = DEFAULT) -> Out
     return create_outcome(as_bytes(body), schema, options)
 
 
-def _of_plain(outcome: Callable[[object], Outcome], stored: Stored) -> Outcome:
+def _of_plain(outcome: Callable[[object], Outcome], stored: Stored | None) -> Outcome:
     """Return an outcome, of a stored object that may not be plain JSON."""
+    if stored is None:
+        return outcome(None)
     if isinstance(stored, bytes | bytearray | memoryview):
         return outcome(as_bytes(stored))
     try:

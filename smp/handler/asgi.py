@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
-from smp.errors import ObjectError, SmpError, UnknownKindError
-from smp.handler._options import DEFAULT, Options, requested
+from smp.documents import read_first
+from smp.errors import DocumentError, ObjectError, SmpError, UnknownKindError
+from smp.handler._field_managers import manager_of
+from smp.handler._options import APPLY, DEFAULT, Options, requested
 from smp.handler._retries import ATTEMPTS, aretry
 from smp.handler._status import (
     InvalidError,
@@ -24,7 +27,7 @@ from smp.handler._status import (
 from smp.handler._verbs import patch
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
-from smp.values import JSONObject
+from smp.values import JSONObject, as_object
 
 # The types of the ASGI specification, version 3.
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -35,6 +38,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Loaded: TypeAlias = bytes | JSONObject
 Load: TypeAlias = Callable[[Scope], Awaitable[Loaded | None]]
 Save: TypeAlias = Callable[[Scope, Any, JSONObject], Awaitable[JSONObject | None]]
+Create: TypeAlias = Callable[[Scope, JSONObject], Awaitable[JSONObject | None]]
 
 
 class PatchEndpoint:
@@ -44,8 +48,12 @@ class PatchEndpoint:
     None where there is none. ``save(scope, loaded, new)`` stores the new object if what
     was loaded still is what is stored, and returns it as stored; None says that another
     writer was faster: the patch is then applied to what is loaded again. It is not
-    called where nothing changed, nor for a dry run. A SmpError that either raises is
-    answered, as those of hooks are.
+    called where nothing changed, nor for a dry run. ``create(scope, new)`` stores the
+    new object of an apply where ``load`` found none, and returns it as stored; None
+    says that it exists meanwhile. Without it the answer is 404. A SmpError that any of
+    them raises is answered, as those of hooks are.
+
+    The field manager is that of the query, else of the User-Agent.
 
     Go: k8s.io/apiserver, endpoints/handlers/patch.go.
     """
@@ -57,12 +65,14 @@ class PatchEndpoint:
         catalog: Catalog,
         options: Options = DEFAULT,
         *,
+        create: Create | None = None,
         attempts: int = ATTEMPTS,
     ) -> None:
         self._load = load
         self._save = save
         self._catalog = catalog
         self._options = options
+        self._create = create
         self._attempts = attempts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,9 +100,9 @@ class PatchEndpoint:
 
     async def _outcome(self, scope: Scope, receive: Receive) -> Outcome:
         try:
-            options = requested(self._options, scope["query_string"].decode("latin-1"))
+            options = self._requested(scope)
         except InvalidError as error:
-            return to_status(error, kind="PatchOptions", group="meta.k8s.io")
+            return to_status(error)
         try:
             if scope["method"] != "PATCH":
                 raise MethodNotAllowedError(
@@ -110,26 +120,37 @@ class PatchEndpoint:
                 resource=resource,
             )
 
+    def _requested(self, scope: Scope) -> Options:
+        """Return the options as the request changes them. Raises InvalidError."""
+        manager = manager_of(_header(scope, b"user-agent"))
+        return requested(
+            replace(self._options, manager=manager),
+            scope["query_string"].decode("latin-1"),
+            media_type=_header(scope, b"content-type"),
+        )
+
     async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
-        async def read() -> Loaded:
+        media_type = _header(scope, b"content-type")
+        is_apply = media_type.partition(";")[0].strip().lower() == APPLY
+        create = self._create if is_apply else None
+
+        async def read() -> Loaded | None:
             loaded = await self._load(scope)
-            if loaded is None:
+            if loaded is None and create is None:
                 raise NotFoundError("object not found")
             return loaded
 
-        media_type = ""
-        for name, value in scope["headers"]:
-            if name == b"content-type":
-                media_type = value.decode("latin-1")
-
-        def compute(loaded: Loaded) -> Outcome:
-            schema = self._schema_of(loaded)
+        def compute(loaded: Loaded | None) -> Outcome:
+            schema = self._schema_of(_applied(body) if loaded is None else loaded)
             return patch(loaded, body, media_type, schema, options)
 
-        async def write(loaded: Loaded, outcome: Outcome) -> Outcome | None:
+        async def write(loaded: Loaded | None, outcome: Outcome) -> Outcome | None:
             if isinstance(outcome, Refused) or not outcome.changed or outcome.dry_run:
                 return outcome
-            saved = await self._save(scope, loaded, outcome.object)
+            if loaded is None and create is not None:
+                saved = await create(scope, outcome.object)
+            else:
+                saved = await self._save(scope, loaded, outcome.object)
             return None if saved is None else outcome.with_object(saved)
 
         return await aretry(read, compute, write, attempts=self._attempts)
@@ -152,6 +173,23 @@ class _TypeMeta(msgspec.Struct):
 
     api_version: str = msgspec.field(name="apiVersion", default="")
     kind: str = ""
+
+
+def _applied(body: bytes) -> JSONObject:
+    """Return the object that is applied; what is none is refused when it is applied."""
+    try:
+        return as_object(read_first(body).value)
+    except DocumentError:
+        return {}
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    """Return the value of a header; empty where the request has none."""
+    for name, value in scope["headers"]:
+        if name == wanted:
+            text: str = value.decode("latin-1")
+            return text
+    return ""
 
 
 async def _body(receive: Receive, limit: int) -> bytes:

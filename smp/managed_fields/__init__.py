@@ -61,6 +61,7 @@ from smp.managed_fields._owners import (
 )
 from smp.managed_fields._release import release
 from smp.managed_fields._reset_fields import reset_fields
+from smp.managed_fields._scale import with_managers_of_scale, with_scale_managers
 from smp.managed_fields._server_side import ServerSideApplyResult, server_side_apply
 from smp.managed_fields._simulate import (
     Fight,
@@ -70,7 +71,7 @@ from smp.managed_fields._simulate import (
     Step,
     simulate,
 )
-from smp.managed_fields._track import track
+from smp.managed_fields._track import track, with_former_times
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
 
 __all__ = [
@@ -104,4 +105,7 @@ __all__ = [
     "track",
     "upgrade",
     "upgrade_patch",
+    "with_former_times",
+    "with_managers_of_scale",
+    "with_scale_managers",
 ]

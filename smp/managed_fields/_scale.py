@@ -9,10 +9,12 @@ entry for them and one for the rest.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from smp.errors import SmpError
 from smp.managed_fields._entries import UPDATE, Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import Path
@@ -20,11 +22,14 @@ from smp.values import JSON, JSONObject, as_object, as_text, same
 
 SCALE: Final = "scale"
 _API_VERSION: Final = "autoscaling/v1"
-# A custom resource may have them elsewhere, but no schema says where.
+# A custom resource may have them elsewhere: its schema does not say where, its
+# definition does.
 _REPLICAS: Final = Path(("spec", "replicas"))
 _FIELDS: Final = FieldSet.of(_REPLICAS)
 
-ScaleEntries = dict[Identity, Owner]
+ScaleEntries: TypeAlias = dict[Identity, Owner]
+# By apiVersion; None in a version without the subresource.
+ReplicasPaths: TypeAlias = Mapping[str, Path | None]
 
 
 def record_scale(
@@ -52,33 +57,88 @@ def record_scale(
     merge_scale_entries(managed, scale, as_text(new.get("apiVersion")))
 
 
-def scale_entries(managed: ManagedFields) -> ScaleEntries:
+def scale_entries(
+    managed: ManagedFields, paths: ReplicasPaths | None = None
+) -> ScaleEntries:
     """Return the entries of a scale (Go: ScaleHandler.ToSubresource)."""
     scale: ScaleEntries = {}
     for owner in managed.owners.values():
-        if owner.fields.has(_REPLICAS):
+        if _owns_replicas(owner, paths):
             of_scale = replace(owner, api_version=_API_VERSION, fields=_FIELDS)
             scale[of_scale.identity] = of_scale
     return scale
 
 
 def merge_scale_entries(
-    managed: ManagedFields, scale: ScaleEntries, api_version: str
+    managed: ManagedFields,
+    scale: ScaleEntries,
+    api_version: str,
+    paths: ReplicasPaths | None = None,
 ) -> None:
     """Merge the entries of a scale into those of its object (Go: ToParent)."""
     merged: dict[Identity, Owner] = {}
     returning = dict(scale)
     for identity, owner in managed.owners.items():
-        if identity in returning or not owner.fields.has(_REPLICAS):
+        # What is of a version that is not served any more is dropped.
+        if paths is not None and owner.api_version not in paths:
+            continue
+        if identity in returning or not _owns_replicas(owner, paths):
             returning.pop(identity, None)
             merged[identity] = owner
             continue
-        rest = owner.fields.difference(_FIELDS)
+        replicas = FieldSet.of(_path_of(owner.api_version, paths) or _REPLICAS)
+        rest = owner.fields.difference(replicas)
         if rest:
             merged[identity] = replace(owner, fields=rest)
+    fields = FieldSet.of(_path_of(api_version, paths) or _REPLICAS)
     for identity, owner in returning.items():
-        merged[identity] = replace(owner, api_version=api_version, time="")
+        if owner.fields.has(_REPLICAS):
+            merged[identity] = replace(
+                owner, api_version=api_version, time="", fields=fields
+            )
     managed.owners = merged
+
+
+def with_scale_managers(
+    scale: JSONObject, obj: JSONObject, paths: ReplicasPaths
+) -> JSONObject:
+    """Return the Scale of an object with the managers of its replicas.
+
+    ``paths`` says where the objects of each apiVersion have their replicas. Managed
+    fields that cannot be read are none.
+    """
+    managed = ManagedFields()
+    managed.owners = scale_entries(_read(obj), paths)
+    return managed.written_to(scale)
+
+
+def with_managers_of_scale(
+    obj: JSONObject, scale: JSONObject, paths: ReplicasPaths
+) -> JSONObject:
+    """Return an object with the managers that its Scale has after a request.
+
+    ``paths`` and what cannot be read are as for ``with_scale_managers``.
+    """
+    managed = _read(obj)
+    api_version = as_text(obj.get("apiVersion"))
+    merge_scale_entries(managed, _read(scale).owners, api_version, paths)
+    return managed.written_to(obj)
+
+
+def _read(obj: JSONObject) -> ManagedFields:
+    try:
+        return ManagedFields.of(obj)
+    except SmpError:
+        return ManagedFields()
+
+
+def _path_of(api_version: str, paths: ReplicasPaths | None) -> Path | None:
+    return _REPLICAS if paths is None else paths.get(api_version)
+
+
+def _owns_replicas(owner: Owner, paths: ReplicasPaths | None) -> bool:
+    path = _path_of(owner.api_version, paths)
+    return path is not None and owner.fields.has(path)
 
 
 def _replicas(obj: JSONObject) -> JSON:

@@ -72,7 +72,7 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
 
 
 @over_json("the object", "live", "applied")
-def server_side_apply(
+def server_side_apply(  # noqa: PLR0913  (what a request says)
     live: JSONObject | None,
     applied: JSONObject,
     schema: Schema,
@@ -81,22 +81,24 @@ def server_side_apply(
     force: bool = False,
     subresource: str = "",
     profile: str = "kep1027",
+    has_status: bool = True,
     now: datetime | None = None,
 ) -> ServerSideApplyResult:
     """Apply a configuration as a field manager, as an API server does.
 
     ``live`` is the stored object with its managedFields, or None; ``applied`` is the
-    configuration. ``force`` takes over what other managers own; ``now`` is the time of
-    the write. Raises ApplyConflictError for what other managers own, ObjectError (codes
-    other-kind-applied, managed-fields-applied, invalid-applied, invalid-managed-fields,
-    no-path-element) for what a server cannot apply, UnionError for a configuration that
-    sets two members of a union, and DepthError.
+    configuration. ``force`` takes over what other managers own; ``has_status`` is that
+    of ``reset_fields``, ``now`` the time of the write. Raises ApplyConflictError for
+    what other managers own, ObjectError (codes other-kind-applied,
+    managed-fields-applied, invalid-applied, invalid-managed-fields, no-path-element)
+    for what a server cannot apply, UnionError for a configuration that sets two members
+    of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
     _require_kind(applied, schema)
     old = bare(live or {})
     managed = ManagedFields.of(live or {})
-    reset = reset_fields(schema, subresource)
+    reset = reset_fields(schema, subresource, has_status=has_status)
     if live is not None and not managed.owners:
         first = Write.of(
             live,

@@ -49,6 +49,7 @@ def track(
     manager: str,
     operation: Operation = "Update",
     subresource: str = "",
+    has_status: bool = True,
     now: datetime | None = None,
 ) -> JSONObject:
     """Return the new object with the managedFields that a server stores for it.
@@ -57,8 +58,8 @@ def track(
     stored object, None on create; ``new`` is what will be stored, with the
     managedFields that the client sent: ``[{}]`` resets them, and ``[]`` those of a
     built-in kind; without any, or with broken ones, those of the stored object count.
-    Through a subresource they always do.
-    ``now`` is the time of the write. An object that exists without managedFields is not
+    Through a subresource they always do. ``has_status`` is that of ``reset_fields``,
+    ``now`` the time of the write. An object that exists without managedFields is not
     tracked. Where fields cannot be tracked, the object loses its managedFields, but no
     write fails for that (Go: FieldManager.UpdateNoErrors).
     """
@@ -76,7 +77,7 @@ def track(
                 operation=operation,
                 subresource=subresource,
                 now=now,
-                reset=reset_fields(schema, subresource),
+                reset=reset_fields(schema, subresource, has_status=has_status),
             )
             record_update(managed, old or {}, new, schema, write)
     except SmpError:

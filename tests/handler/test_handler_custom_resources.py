@@ -7,7 +7,7 @@ from typing import Any, Final
 import yaml
 
 from smp import handler
-from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
+from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import Catalog
 from smp.values import JSONObject
 from tests.support.handler_objects import (
@@ -73,7 +73,8 @@ def test_wrong_types_of_a_custom_resource_are_invalid() -> None:
 
 def test_a_strategic_patch_of_a_custom_resource_is_refused_unless_enabled() -> None:
     message = message_of(patch_tab({}, STRATEGIC))
-    assert message.endswith(f"accepted media types include: {JSON_PATCH}, {MERGE}")
+    media_types = f"{JSON_PATCH}, {MERGE}, {APPLY}"
+    assert message.endswith(f"accepted media types include: {media_types}")
     enabled = Options(custom=True, strategic=True)
     outcome = accepted(patch_tab({"spec": {"replicas": 2}}, STRATEGIC, enabled))
     assert outcome.object["spec"] == {"replicas": 2, "mode": "Odd"}

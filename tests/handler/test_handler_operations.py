@@ -148,8 +148,10 @@ def test_an_invalid_stored_object_is_an_error_of_the_caller() -> None:
 def test_a_query_changes_the_options() -> None:
     query = "fieldManager=kubectl&fieldValidation=Strict&dryRun=All&pretty"
     options = handler.requested(Options(), query)
-    assert options == Options(field_validation="Strict", dry_run=True)
-    assert handler.requested(STRICT, "fieldManager=kubectl") is STRICT
+    assert options == Options(
+        field_validation="Strict", dry_run=True, manager="kubectl"
+    )
+    assert handler.requested(STRICT, "pretty=true") is STRICT
     options = handler.requested(STRICT, "fieldValidation=")
     assert options == Options(field_validation="Warn")
 
@@ -159,7 +161,7 @@ def test_a_query_with_unsupported_values_is_invalid() -> None:
     # ValidateFieldValidation.
     with pytest.raises(handler.InvalidError) as caught:
         handler.requested(Options(), "dryRun=Some&fieldValidation=strict")
-    outcome = handler.to_status(caught.value, kind="PatchOptions", group="meta.k8s.io")
+    outcome = handler.to_status(caught.value)
     dry_run = 'Unsupported value: ["Some"]: supported values: "All"'
     field_validation = (
         'Unsupported value: "strict": supported values: "", "Ignore", "Strict", "Warn"'

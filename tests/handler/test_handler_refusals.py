@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from smp import handler
-from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Limits, Options
+from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Limits, Options
 from smp.schema.catalog import kubernetes
 from smp.values import JSONObject
 from tests.support.handler_objects import (
@@ -44,7 +44,8 @@ def conflict(message: str, body: object, media_type: str = STRATEGIC) -> Refusal
 
 
 def unsupported(message: str, media_type: str) -> Refusal:
-    message += f" - accepted media types include: {JSON_PATCH}, {MERGE}, {STRATEGIC}"
+    accepted = f"{JSON_PATCH}, {MERGE}, {STRATEGIC}, {APPLY}"
+    message += f" - accepted media types include: {accepted}"
     return Refusal(415, "UnsupportedMediaType", message, {}, media_type)
 
 
@@ -81,9 +82,11 @@ REFUSALS: Final[dict[str, Refusal]] = {
     "another kind": bad_request(
         'Pod in version "v1" cannot be handled as a Deployment', {"kind": "Pod"}
     ),
-    "another uid": conflict(
-        'Operation cannot be fulfilled on deployments.apps "web": Precondition '
-        "failed: UID in precondition: ffff, UID in object meta: 0a1b",
+    "another uid": Refusal(
+        422,
+        "Invalid",
+        'Deployment.apps "web" is invalid: metadata.uid: Invalid value: "ffff": field'
+        " is immutable",
         {"metadata": {"uid": "ffff"}},
     ),
     "an old resource version": conflict(
@@ -100,10 +103,9 @@ REFUSALS: Final[dict[str, Refusal]] = {
     "no media type": unsupported(
         "the body of the request was in an unknown format", ""
     ),
-    "server-side apply": unsupported(
-        "the body of the request was in the server-side apply format "
-        "application/apply-patch+yaml",
-        "application/apply-patch+yaml",
+    "an apply in CBOR": unsupported(
+        "the body of the request was in an unknown format",
+        "application/apply-patch+cbor",
     ),
     "too long": too_large("limit is 3145728", b" " * (3 * 1024 * 1024) + b"{}"),
     "too many operations": too_large(

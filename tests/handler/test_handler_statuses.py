@@ -56,9 +56,9 @@ def test_the_plural_is_guessed_as_kubernetes_guesses_it(
     stored: JSONObject = {
         "apiVersion": "v1",
         "kind": kind,
-        "metadata": {"name": "x", "uid": "a"},
+        "metadata": {"name": "x", "resourceVersion": "1"},
     }
-    body = dump({"metadata": {"uid": "b"}})
+    body = dump({"metadata": {"resourceVersion": "2"}})
     guessed = handler.patch(stored, body, MERGE, None)
     assert f" {resource} " in message_of(guessed)
     options = Options(resource="things.example.com")

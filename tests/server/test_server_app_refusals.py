@@ -180,9 +180,9 @@ REFUSED: dict[tuple[int, str], list[Request]] = {
         Request(
             "PATCH",
             EXISTING,
-            "server-side",
+            "application/apply-patch+yaml",
             body=b"{}",
-            content_type="application/apply-patch+yaml",
+            content_type="application/apply-patch+cbor",
         ),
         Request(
             "POST",

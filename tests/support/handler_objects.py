@@ -76,7 +76,6 @@ STATUS: Final[JSONObject] = {
         "metadata",
         "status",
         "message",
-        "reason",
         "code",
     ],
     "additionalProperties": False,
@@ -91,11 +90,12 @@ STATUS: Final[JSONObject] = {
                 "BadRequest",
                 "Conflict",
                 "Invalid",
+                "NotFound",
                 "RequestEntityTooLarge",
                 "UnsupportedMediaType",
             ]
         },
-        "code": {"enum": [400, 409, 413, 415, 422]},
+        "code": {"enum": [400, 404, 409, 413, 415, 422, 500]},
         "details": {
             "type": "object",
             "minProperties": 1,
@@ -113,7 +113,7 @@ STATUS: Final[JSONObject] = {
                         "required": ["reason", "message", "field"],
                         "additionalProperties": False,
                         "properties": {
-                            "reason": {"pattern": "^FieldValue"},
+                            "reason": {"pattern": "^Field(Value|ManagerConflict)"},
                             "message": {"type": "string", "minLength": 1},
                             "field": {"type": "string", "minLength": 1},
                         },

@@ -8,13 +8,15 @@ from typing import Final
 
 from starlette.requests import Request
 
-from smp.handler import Options, requested
+from smp.handler import Options, manager_of, requested
 from smp.schema.structural import with_schema_defaults
 from smp.server.endpoints.negotiation import AnswerFormat, negotiate
 from smp.server.metrics import Labels
+from smp.server.objects import subresources
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
+from smp.values import JSONObject
 
 # The member of the ASGI scope that has the Call of a request about objects.
 CALL: Final = "smp.call"
@@ -59,10 +61,27 @@ class Call:
             ratchet=settings.ratchet,
             limits=settings.limits,
             default=default,
+            prepare=self._prepared,
+            manager=manager_of(self.request.headers.get("user-agent", "")),
+            subresource=self.target.subresource,
+            has_status=self.target.resource.status or defined is None,
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )
-        return requested(options, self.request.url.query)
+        return requested(
+            options,
+            self.request.url.query,
+            method=self.request.method,
+            media_type=self.request.headers.get("content-type", ""),
+        )
+
+    def _prepared(self, old: JSONObject | None, new: JSONObject) -> JSONObject:
+        """Return a new object with what this endpoint does not write as it was."""
+        if self.target.subresource == "status":
+            return subresources.on_status_update(old or {}, new)
+        if old is None:
+            return subresources.on_create(new, self.target.resource)
+        return subresources.on_update(old, new, self.target.resource)
 
     @property
     def query(self) -> Mapping[str, str]:

@@ -10,7 +10,13 @@ from starlette.responses import Response
 
 from smp import codec, handler
 from smp.errors import SmpError
-from smp.handler import AlreadyExistsError, NotFoundError, Refused, to_status
+from smp.handler import (
+    AlreadyExistsError,
+    NotFoundError,
+    Outcome,
+    Refused,
+    to_status,
+)
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.rendering import object_response
@@ -54,7 +60,7 @@ def subresource_body(call: Call, stored: Stored) -> bytes:
     return served(stored, resource)
 
 
-class _NewObject(msgspec.Struct, frozen=True):
+class NewObject(msgspec.Struct, frozen=True):
     """A new object that is admitted."""
 
     object: JSONObject
@@ -67,29 +73,23 @@ async def create(call: Call) -> Response:
 
     A generateName gets another suffix where the name exists already.
     """
+    options = call.options
     body = await read_object(call.request, call.state.settings)
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
     await require_parents(call.state, call.target)
+
+    def new_object() -> NewObject | Refused:
+        return admitted(call, handler.create(body, call.kind.schema, options))
+
     for _ in range(_MAX_ATTEMPTS):
-        new = await offload(len(body), _admit, call, body)
+        new = await offload(len(body), new_object)
         if isinstance(new, Refused):
             return status_response(new)
         target = call.target.named(_name(new.object))
-        stored: Stored | None = None
-        if not call.options.dry_run:
-            stored = await _insert(call, target, new.object)
-        elif await call.state.store.get(target.key) is None:
-            # A dry run answers the object without a resourceVersion (revision 0).
-            value = pack_within_limit(call.state, target, new.object)
-            stored = Stored(target.key, value, 0)
+        stored = await insert_new(call, target, new)
         if stored:
-            return object_response(
-                call,
-                served(stored, target.resource),
-                code=_CREATED,
-                warnings=new.warnings,
-            )
+            return created(call, stored, new)
         # A name that the client chose exists already; only a generated one is tried
         # again, with another suffix.
         if not new.has_generated_name:
@@ -97,33 +97,44 @@ async def create(call: Call) -> Response:
     return error_response(AlreadyExistsError("object already exists"), target)
 
 
-def _admit(call: Call, body: bytes) -> _NewObject | Refused:
-    """Compute the object to store from the body of a request."""
-    outcome = handler.create(body, call.kind.schema, call.options)
+def created(call: Call, stored: Stored, new: NewObject) -> Response:
+    """Answer an object that was created."""
+    body = served(stored, call.target.resource)
+    return object_response(call, body, code=_CREATED, warnings=new.warnings)
+
+
+def admitted(call: Call, outcome: Outcome) -> NewObject | Refused:
+    """Return the new object to store from what the handler says about it."""
     if isinstance(outcome, Refused):
         return outcome
     name, resource = _name(outcome.object), call.target.resource
     context = call.state.admission_context()
     try:
-        admitted = admit_new(outcome.object, call.kind, call.target.namespace, context)
+        new = admit_new(outcome.object, call.kind, call.target.namespace, context)
     except InvalidError as error:
         # The path of a create has no name: the Status names the object of the body.
         return to_status(error, name=name, group=resource.group, kind=resource.kind)
-    return _NewObject(
-        admitted.object,
+    return NewObject(
+        new.object,
         has_generated_name=not name,
-        warnings=(*outcome.warnings, *admitted.warnings),
+        warnings=(*outcome.warnings, *new.warnings),
     )
 
 
-async def _insert(call: Call, target: Target, obj: JSONObject) -> Stored | None:
+async def insert_new(call: Call, target: Target, new: NewObject) -> Stored | None:
     """Store a new object; None where it exists already.
 
-    Raises ParentNotFoundError and ForbiddenError where its namespace or definition
-    began to be deleted at the same time. The sweep of the parent may have passed the
-    object already, so the object is removed again.
+    A dry run stores nothing. Raises ParentNotFoundError and ForbiddenError where its
+    namespace or definition began to be deleted at the same time. The sweep of the
+    parent may have passed the object already, so the object is removed again.
     """
-    stored = await insert(call.state, target, obj)
+    if call.options.dry_run:
+        if await call.state.store.get(target.key) is not None:
+            return None
+        # The answer has no resourceVersion (revision 0).
+        value = pack_within_limit(call.state, target, new.object)
+        return Stored(target.key, value, 0)
+    stored = await insert(call.state, target, new.object)
     # The first check, before the object was written, does not exclude that.
     try:
         await require_parents(call.state, target)

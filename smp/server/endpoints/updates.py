@@ -12,55 +12,69 @@ from smp import handler
 from smp.handler import (
     APPLY,
     Accepted,
+    ModifiedError,
+    NotFoundError,
     Options,
     Outcome,
     Refused,
-    UnsupportedMediaTypeError,
+    StatusError,
     aretry,
 )
+from smp.managed_fields import (
+    with_former_times,
+    with_managers_of_scale,
+    with_scale_managers,
+)
+from smp.paths import Path
 from smp.schema.model import Schema
 from smp.server.endpoints.bodies import content_type_of, read_body, read_object
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.objects import subresource_body
+from smp.server.endpoints.objects import (
+    admitted,
+    created,
+    insert_new,
+    subresource_body,
+)
 from smp.server.endpoints.rendering import object_response
 from smp.server.endpoints.responses import status_response
 from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
 from smp.server.registry.envelope import unpack
-from smp.server.registry.objects import find, pack_within_limit, replace
+from smp.server.registry.objects import pack_within_limit, replace, require_parents
 from smp.server.registry.state import offload
+from smp.server.registry.target import Target
 from smp.server.store import Stored
-from smp.values import JSONObject, same
+from smp.values import JSONObject, as_object, as_text
 
 # What a request makes of a stored object, given the schema and the handler's options.
-Transform: TypeAlias = Callable[[JSONObject, Schema | None, Options], Outcome]
+# The object is None where it does not exist, and the request may create it.
+Transform: TypeAlias = Callable[[JSONObject | None, Schema | None, Options], Outcome]
 
 
 async def update(call: Call) -> Response:
     """Replace an object."""
     body = await read_object(call.request, call.state.settings)
 
-    def transform(old: JSONObject, schema: Schema | None, options: Options) -> Outcome:
-        return handler.replace(old, body, schema, options)
+    def transform(
+        old: JSONObject | None, schema: Schema | None, options: Options
+    ) -> Outcome:
+        return handler.replace(as_object(old), body, schema, options)
 
     return await _change(call, transform, len(body))
 
 
 async def patch(call: Call) -> Response:
-    """Patch an object."""
+    """Patch an object; an apply creates it where it does not exist."""
     media_type = content_type_of(call.request)
-    if media_type == APPLY:
-        # Server-side apply creates an object that does not exist, so it is refused
-        # before the object is looked for.
-        raise UnsupportedMediaTypeError(
-            "server-side apply is not supported; use apply without --server-side"
-        )
     body = await read_body(call.request, call.state.settings)
 
-    def transform(old: JSONObject, schema: Schema | None, options: Options) -> Outcome:
+    def transform(
+        old: JSONObject | None, schema: Schema | None, options: Options
+    ) -> Outcome:
         return handler.patch(old, body, media_type, schema, options)
 
-    return await _change(call, transform, len(body))
+    creates = media_type == APPLY and not call.target.subresource
+    return await _change(call, transform, len(body), creates=creates)
 
 
 class _PendingWrite(msgspec.Struct, frozen=True):
@@ -70,46 +84,35 @@ class _PendingWrite(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-async def _change(call: Call, transform: Transform, size: int) -> Response:
+async def _change(
+    call: Call, transform: Transform, size: int, *, creates: bool = False
+) -> Response:
     """Change an object by a request whose body has so many bytes.
 
     Where another writer is faster, the change is computed again from what that one
-    wrote.
+    wrote. With ``creates`` the request creates an object that does not exist.
     """
+    # What is wrong in the query is said before the object is looked for.
+    _ = call.options
     if call.target.subresource == "scale":
         transform = _through_scale(call, transform)
 
-    async def read() -> Stored:
-        return await find(call.state, call.target)
+    async def read() -> Stored | None:
+        stored = await call.state.store.get(call.target.key)
+        if stored is None and not creates:
+            raise NotFoundError("object not found")
+        return stored
 
     # aretry calls this and gives its result to ``write``, which awaits it.
-    def compute(stored: Stored) -> Awaitable[_PendingWrite | Refused]:
-        return offload(
-            size + len(stored.value), _pending_write, call, stored, transform
-        )
+    def compute(stored: Stored | None) -> Awaitable[Response | None]:
+        if stored is None:
+            return _created(call, transform, size)
+        return _replaced(call, transform, size, stored)
 
     async def write(
-        stored: Stored, computed: Awaitable[_PendingWrite | Refused]
+        _stored: Stored | None, written: Awaitable[Response | None]
     ) -> Response | None:
-        pending = await computed
-        if isinstance(pending, Refused):
-            return status_response(pending)
-        written: Stored | None
-        if pending.object is None:
-            # Nothing changes: it is not written, and the resourceVersion stays.
-            written = stored
-        elif call.options.dry_run:
-            value = pack_within_limit(
-                call.state, call.target, pending.object, stored.value
-            )
-            written = Stored(stored.key, value, stored.revision)
-        else:
-            written = await replace(call.state, call.target, stored, pending.object)
-        if written is None:
-            # Another writer was faster: read and compute again.
-            return None
-        body = subresource_body(call, written)
-        return object_response(call, body, warnings=pending.warnings)
+        return await written
 
     # The writers of one object wait for each other here, so that within this process
     # none has to compute again; ``aretry`` is for those of other processes.
@@ -117,28 +120,104 @@ async def _change(call: Call, transform: Transform, size: int) -> Response:
         return await aretry(read, compute, write)
 
 
+async def _replaced(
+    call: Call, transform: Transform, size: int, stored: Stored
+) -> Response | None:
+    """Replace an object, and answer; None where another writer was faster."""
+    pending = await offload(
+        size + len(stored.value), _pending_write, call, stored, transform
+    )
+    if isinstance(pending, Refused):
+        return status_response(pending)
+    written: Stored | None
+    if pending.object is None:
+        # Nothing changes: it is not written, and the resourceVersion stays.
+        written = stored
+    elif call.options.dry_run:
+        value = pack_within_limit(call.state, call.target, pending.object, stored.value)
+        written = Stored(stored.key, value, stored.revision)
+    else:
+        written = await replace(call.state, call.target, stored, pending.object)
+    if written is None:
+        return None
+    body = subresource_body(call, written)
+    return object_response(call, body, warnings=pending.warnings)
+
+
+async def _created(call: Call, transform: Transform, size: int) -> Response | None:
+    """Create the object that the path names; None where another writer was faster.
+
+    Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyPatch, says in which order
+    it is refused.
+    """
+    outcome = await offload(size, transform, None, call.kind.schema, call.options)
+    if isinstance(outcome, Refused):
+        return status_response(outcome)
+    _require_identity(outcome.object, call.target)
+    await require_parents(call.state, call.target)
+    new = await offload(size, admitted, call, outcome)
+    if isinstance(new, Refused):
+        return status_response(new)
+    stored = await insert_new(call, call.target, new)
+    return created(call, stored, new) if stored else None
+
+
+def _require_identity(obj: JSONObject, target: Target) -> None:
+    """Raise StatusError or ModifiedError for a new object of another identity."""
+    uid = metadata.metadata_of(obj).get("uid")
+    if uid:
+        raise ModifiedError(
+            f"uid mismatch: the provided object specified uid {as_text(uid)}, and no"
+            " existing object was found"
+        )
+    metadata.in_namespace(obj, target.resource, target.namespace)
+    name = as_text(metadata.metadata_of(obj).get("name"))
+    # Go: endpoints/handlers/rest.go, checkName.
+    if not name:
+        raise StatusError(
+            f"the name of the object ({target.name} based on URL) was undeterminable:"
+            " name must be provided"
+        )
+    if name != target.name:
+        raise StatusError(
+            f"the name of the object ({name}) does not match the name on the URL"
+            f" ({target.name})"
+        )
+
+
 def _through_scale(call: Call, transform: Transform) -> Transform:
     """Turn a change of a Scale into a change of the object that it belongs to."""
     resource = call.target.resource
     schema = call.state.kinds.catalog.schema(subresources.SCALE_API_VERSION, "Scale")
 
+    paths: dict[str, Path | None] = {}
+    for version in call.state.kinds.resources:
+        if version.key == resource.key:
+            scale = version.scale
+            paths[version.api_version] = Path(scale.spec_replicas) if scale else None
+
     def transform_object(
-        old: JSONObject, _schema: Schema | None, options: Options
+        stored: JSONObject | None, _schema: Schema | None, options: Options
     ) -> Outcome:
+        old = as_object(stored)
         # A Scale is of a built-in kind, also that of a custom resource.
         scale_options = Options(
             profile=options.profile,
             field_validation=options.field_validation,
             dry_run=options.dry_run,
             limits=options.limits,
+            manager=options.manager,
+            force=options.force,
+            subresource=options.subresource,
             resource=options.resource,
         )
-        scale = subresources.scale_of(old, resource)
+        scale = with_scale_managers(subresources.scale_of(old, resource), old, paths)
         # The patch is of the Scale, and then the replicas are copied to the object.
         outcome = transform(scale, schema, scale_options)
         if isinstance(outcome, Refused):
             return outcome
         obj = subresources.with_scale(old, outcome.object, resource)
+        obj = with_managers_of_scale(obj, outcome.object, paths)
         return Accepted(obj, changed=outcome.changed, warnings=outcome.warnings)
 
     return transform_object
@@ -152,15 +231,17 @@ def _pending_write(
     outcome = transform(old, call.kind.schema, call.options)
     if isinstance(outcome, Refused):
         return outcome
-    admitted = admit_change(
+    change = admit_change(
         old,
         outcome.object,
         call.kind,
         call.target.subresource,
         call.state.admission_context(),
     )
-    is_unchanged = same(admitted.object, metadata.without_resource_version(old))
+    former = metadata.without_resource_version(old)
+    # What admission reverts may have been the only change.
+    new = with_former_times(former, change.object)
     return _PendingWrite(
-        None if is_unchanged else admitted.object,
-        warnings=(*outcome.warnings, *admitted.warnings),
+        None if new is former else new,
+        warnings=(*outcome.warnings, *change.warnings),
     )

@@ -133,8 +133,7 @@ def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObj
     if stated not in (None, "", namespace):
         raise StatusError(
             "the namespace of the provided object does not match the namespace sent on "
-            "the request",
-            path=METADATA / "namespace",
+            "the request"
         )
     return with_metadata(obj, namespace=namespace)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from smp.paths import Path
 from smp.server.errors import invalid, raise_invalid
-from smp.server.objects import crds, metadata, subresources
+from smp.server.objects import crds, metadata
 from smp.server.objects.crds.validation import violations
 from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of, with_metadata
@@ -82,8 +82,6 @@ def admit_new(
         uid=context.uid,
         suffix=context.suffix,
     )
-    # A new object cannot set its status: the subresource does.
-    obj = subresources.on_create(obj, resource)
     # A typed server always answers a status, even an empty one.
     if resource.status and not resource.custom and "status" not in obj:
         obj = {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
@@ -99,23 +97,21 @@ def admit_change(
     subresource: str,
     context: AdmissionContext,
 ) -> Admitted:
-    """Admit a changed object. Raises StatusError and InvalidError.
+    """Admit an object that was changed through the object itself or a subresource.
 
-    Through a subresource only the part that belongs to it changes.
+    Raises StatusError and InvalidError.
     """
     resource = kind.resource
     if subresource == "status":
-        obj = subresources.on_status_update(old, new)
         # Here a client sets the status itself, as controllers do in a cluster: the
         # state that the server keeps is not computed again.
         warnings: tuple[str, ...] = ()
         if resource.key == CRDS:
-            warnings = crds.Definition.read(obj, context.schema_settings).warnings
-        admitted = Admitted(metadata.prepare_for_update(old, obj, resource), warnings)
+            warnings = crds.Definition.read(new, context.schema_settings).warnings
+        admitted = Admitted(metadata.prepare_for_update(old, new, resource), warnings)
         _check_custom(admitted.object, kind)
         return admitted
-    obj = subresources.on_update(old, new, resource)
-    admitted = _with_server_state(old, obj, resource, context)
+    admitted = _with_server_state(old, new, resource, context)
     _check_custom(admitted.object, kind)
     # Last, as the generation grows only where something is different in the end.
     obj = metadata.prepare_for_update(old, admitted.object, resource)

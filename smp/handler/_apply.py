@@ -1,0 +1,121 @@
+"""What the configuration of a server-side apply makes of the stored object.
+
+Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyPatcher; and what is said there
+about a configuration before it is merged: k8s.io/apimachinery, util/managedfields.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.documents import read_first
+from smp.errors import DocumentError, ObjectError, bounded
+from smp.handler._body import check_depth
+from smp.handler._field_managers import manager_problems
+from smp.handler._options import MANAGER, MANAGER_REQUIRED, Options
+from smp.handler._request import Draft
+from smp.handler._status import (
+    InvalidOptionsError,
+    NotTypedError,
+    StatusError,
+    TooLargeError,
+)
+from smp.managed_fields import server_side_apply
+from smp.schema.model import Schema
+from smp.values import JSONObject
+
+# Go: encoding/json, UnmarshalTypeError.
+_GO_TYPES: Final = {bool: "bool", float: "number", int: "number", list: "array"}
+# How a server answers a configuration that it does not apply (Go: versionCheckManager,
+# structuredMergeManager.Apply).
+_ANSWERS: Final[dict[str, type[StatusError]]] = {
+    "invalid-applied": NotTypedError,
+    "invalid-managed-fields": NotTypedError,
+    "managed-fields-applied": StatusError,
+    "other-kind-applied": StatusError,
+}
+_IDENTITY: Final = ("apiVersion", "kind", "metadata")
+
+
+@bounded("the object")
+def applied(
+    stored: JSONObject | None, body: bytes, schema: Schema, options: Options
+) -> Draft:
+    """Apply a configuration to a stored object, or create one from it.
+
+    Raises TooLargeError, StatusError, InvalidOptionsError without a field manager,
+    ApplyConflictError, NotTypedError, and what the engine raises.
+    """
+    manager = options.manager or ""
+    problems = [*manager_problems(manager, MANAGER)]
+    if not manager:
+        problems.append(MANAGER_REQUIRED)
+    if problems:
+        raise InvalidOptionsError(problems, "PatchOptions")
+    configuration, duplicates = _configuration(body, options)
+    if options.prepare:
+        # What this endpoint does not write is neither merged nor owned (Go: the
+        # ResetFields of a strategy, which filter the set of the configuration).
+        identity: JSONObject = {
+            name: configuration[name] for name in _IDENTITY if name in configuration
+        }
+        configuration = options.prepare(identity, configuration)
+    try:
+        result = server_side_apply(
+            stored,
+            configuration,
+            schema,
+            manager=manager,
+            force=bool(options.force),
+            subresource=options.subresource,
+            has_status=options.has_status,
+            profile=options.profile,
+        )
+    except ObjectError as error:
+        answer = _ANSWERS.get(error.code)
+        if answer is None:
+            raise
+        raise answer(error.problem, code=error.code) from None
+    # Go: only after the apply, whose errors come first.
+    if duplicates and options.field_validation == "Strict":
+        lines = "".join([f"\n  {duplicate}" for duplicate in duplicates])
+        raise StatusError(
+            "error strict decoding YAML: error converting YAML to JSON: yaml:"
+            f" unmarshal errors:{lines}",
+            code="strict-decoding",
+        )
+    return Draft(
+        stored,
+        result.object,
+        duplicates,
+        changes=result.changes,
+        is_apply=True,
+        remarks=tuple([str(warning) for warning in result.warnings]),
+    )
+
+
+def _configuration(body: bytes, options: Options) -> tuple[JSONObject, tuple[str, ...]]:
+    """Read a body, in YAML or JSON: the object, and the keys that it has twice.
+
+    Raises TooLargeError, DepthError and StatusError.
+    """
+    if len(body) > options.limits.body:
+        raise TooLargeError(f"limit is {options.limits.body}")
+    try:
+        document = read_first(body)
+    except DocumentError as error:
+        raise StatusError(
+            f"error decoding YAML: error converting YAML to JSON: yaml: {error.problem}"
+        ) from None
+    value = document.value
+    # In Go null leaves the empty object that is decoded into as it is.
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        type_ = _GO_TYPES.get(type(value), "string")
+        raise StatusError(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json:"
+            f" cannot unmarshal {type_} into Go value of type map[string]interface {{}}"
+        )
+    check_depth(value, options.limits)
+    return value, document.duplicates
