@@ -7,6 +7,7 @@ and text; the pytest plugin and the command read and write the files.
 from smp.cases._case import (
     APPLY_OPERATIONS,
     SCHEMA_NAME,
+    STEPS,
     SUFFIXES,
     UNION_OPERATIONS,
     Failure,
@@ -18,11 +19,13 @@ from smp.cases._case import (
     patches,
 )
 from smp.cases._run import CaseOutcome, Difference, run, schema_of
+from smp.cases._steps import in_order, step_time, with_results
 from smp.cases._update import corrected, updated_text
 
 __all__ = [
     "APPLY_OPERATIONS",
     "SCHEMA_NAME",
+    "STEPS",
     "SUFFIXES",
     "UNION_OPERATIONS",
     "CaseOutcome",
@@ -32,10 +35,13 @@ __all__ = [
     "SpecCase",
     "corrected",
     "expectations",
+    "in_order",
     "last_applied",
     "parse",
     "patches",
     "run",
     "schema_of",
+    "step_time",
     "updated_text",
+    "with_results",
 ]

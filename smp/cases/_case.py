@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from smp.cases._steps import Step, step_problem
 from smp.cases._text import spans
 from smp.documents import read_one
 from smp.errors import DocumentError
@@ -29,8 +30,10 @@ PATCH_OPERATIONS: Final = (
 )
 APPLY_OPERATIONS: Final = ("applied", "applied_patch", "kubectl_patch", "unmet")
 UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
-# In the order in which they are run and reported.
+# In the order in which they are run and reported; ``error`` may name each of them.
 OPERATIONS: Final = (*PATCH_OPERATIONS, *APPLY_OPERATIONS, *UNION_OPERATIONS)
+# Writes by several managers: each of the steps states its own result.
+STEPS: Final = "steps"
 
 _OBJECT_OR_NULL: Final = (dict, type(None))
 # The members of a case, and the types that their values may have.
@@ -39,6 +42,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "source": (str,),
     "kind": (str,),
     "schema": (dict,),
+    "crd": (dict,),
     "kubernetes": (str,),
     "profile": (str,),
     "options": (dict,),
@@ -68,6 +72,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "normalized": (dict,),
     "changes": (list,),
     "violations": (list,),
+    STEPS: (list,),
     "error": (dict,),
     # about the expectations
     "derived": (bool,),
@@ -84,7 +89,7 @@ _KEYS: Final = {
 }
 # What a file states for its cases. A case names its schema by a kind or brings one.
 _DEFAULTS: Final = ("kubernetes", "profile")
-_SCHEMA: Final = frozenset({"kind", "schema"})
+_SCHEMA: Final = frozenset({"kind", "schema", "crd"})
 _FILE_MEMBERS: Final = frozenset({"description", "cases", *_SCHEMA, *_DEFAULTS})
 
 
@@ -211,6 +216,8 @@ def expectations(case: SpecCase) -> dict[str, Result]:
             expected[name] = document["result"]
         elif name == "kubectl_patch" and "applied_patch" in document:
             expected[name] = document["applied_patch"]
+    if STEPS in document:
+        expected[STEPS] = [step.result for step in steps(case)]
     return expected
 
 
@@ -227,6 +234,17 @@ def old_object(case: SpecCase) -> JSONObject | None:
     """Return the object before an update; None where it is created."""
     value = case.document.get("old")
     return value if isinstance(value, dict) else None
+
+
+def profile_of(case: SpecCase) -> str:
+    """Return the profile that the unions of a case follow."""
+    return str(case.document.get("profile", "kep1027"))
+
+
+def steps(case: SpecCase) -> list[Step]:
+    """Return the steps of a case, in order."""
+    values = as_list(case.document.get(STEPS))
+    return [Step.of(index, as_object(value)) for index, value in enumerate(values)]
 
 
 def patches(case: SpecCase) -> list[JSONObject]:
@@ -249,7 +267,11 @@ def _problems(case: SpecCase) -> Iterator[str]:
         if name not in document:
             yield f"the case has no member {name!r}; every case needs one"
     if len(_SCHEMA & document.keys()) != 1:
-        yield "a case needs a kind or a schema, its own or its file's, and not both"
+        yield "a case needs a kind, a schema or a crd, its own or its file's; only one"
+    for step in as_list(document.get(STEPS)):
+        problem = step_problem(step)
+        if problem:
+            yield problem
     for name, allowed in _KEYS.items():
         unknown = case.object(name).keys() - allowed
         if unknown:

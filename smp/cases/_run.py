@@ -9,6 +9,7 @@ import msgspec
 
 from smp import strategic, three_way, unions
 from smp.cases._case import (
+    STEPS,
     Failure,
     Result,
     SpecCase,
@@ -16,10 +17,11 @@ from smp.cases._case import (
     last_applied,
     old_object,
     patches,
+    profile_of,
 )
 from smp.cases._text import flow
+from smp.cases._writes import catalog_of, results
 from smp.errors import Conflict, ConflictError, DocumentError, SmpError
-from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
 from smp.values import ABSENT, JSON, JSONArray, JSONObject, same
@@ -60,7 +62,10 @@ def run(case: SpecCase) -> CaseOutcome:
         # An unknown kind fails the operation, too, so the schema is made in here.
         actual: Result
         try:
-            actual = _OPERATIONS[name](case, schema_of(case))
+            if name == STEPS:
+                actual = results(case)
+            else:
+                actual = _OPERATIONS[name](case, schema_of(case))
         except DocumentError:
             raise  # the case is malformed; the operation was not run
         except SmpError as error:
@@ -81,11 +86,11 @@ def schema_of(case: SpecCase) -> Schema:
     """Return the schema that the case names or contains. Raises SchemaError."""
     if "schema" in case.document:
         schema = inline(case.document["schema"])
+    elif "crd" in case.document:
+        raise case.error("a crd is for steps; another operation has a kind or a schema")
     else:
-        version = case.document.get("kubernetes")
-        catalog = kubernetes(None if version is None else str(version))
         api_version, _, kind = str(case.document["kind"]).partition(" ")
-        schema = catalog.schema(api_version, kind)
+        schema = catalog_of(case).schema(api_version, kind)
     merge = case.object("options").get("unknown_fields") == "merge"
     return schema.with_unknown_fields("merge" if merge else "error")
 
@@ -183,7 +188,7 @@ def _apply(case: SpecCase, schema: Schema) -> three_way.ApplyResult:
         case.required("modified"),
         case.required("live"),
         schema,
-        profile=_profile(case),
+        profile=profile_of(case),
         overwrite=case.object("options").get("overwrite") is not False,
     )
 
@@ -194,7 +199,7 @@ def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
         old_object(case),
         case.required("new"),
         schema,
-        profile=_profile(case),
+        profile=profile_of(case),
         patch=case.required("patch") if "patch" in case.document else None,
         on_conflict="clear" if clear else "error",
     )
@@ -223,15 +228,11 @@ def _violations(case: SpecCase, schema: Schema) -> JSONArray:
         old_object(case),
         _normalized(case, schema),
         schema,
-        profile=_profile(case),
+        profile=profile_of(case),
         ratchet=case.object("options").get("ratchet") is True,
     )
     rows = sorted((str(violation.path), violation.code) for violation in violations)
     return [{"path": path, "code": code} for path, code in rows]
-
-
-def _profile(case: SpecCase) -> str:
-    return str(case.document.get("profile", "kep1027"))
 
 
 _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {

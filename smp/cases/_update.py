@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from smp.cases._case import Failure, parse_file
+from smp.cases._case import STEPS, Failure, parse_file
 from smp.cases._run import CaseOutcome
+from smp.cases._steps import with_results
 from smp.cases._text import spans, with_member
 from smp.documents import dump_json
 from smp.errors import DocumentError
@@ -22,6 +23,9 @@ def corrected(outcome: CaseOutcome) -> JSONObject:
     members: JSONObject = {}
     for difference in outcome.differences:
         name, actual = difference.operation, difference.actual
+        if name == STEPS and isinstance(actual, list):
+            members[STEPS] = with_results(as_list(document[STEPS]), actual)
+            continue
         # An operation has either a result or an entry in ``error``.
         errors.pop(name, None)
         if isinstance(actual, Failure):

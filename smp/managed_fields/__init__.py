@@ -69,6 +69,7 @@ from smp.managed_fields._simulate import (
     Simulation,
     State,
     Step,
+    Verb,
     simulate,
 )
 from smp.managed_fields._track import track, with_former_times
@@ -89,6 +90,7 @@ __all__ = [
     "Simulation",
     "State",
     "Step",
+    "Verb",
     "blame",
     "extract",
     "extracted",

@@ -14,6 +14,7 @@ import msgspec
 
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._go_text import value_text
 from smp.paths import Path
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 
@@ -224,16 +225,20 @@ def readable_owners(
 def owner_of_entry(entries: JSONArray, index: int) -> Owner:
     """Read one entry of managedFields. Raises ObjectError, with its path."""
     try:
-        return _owner(entries[index])
+        return _owner(entries[index], index)
     except SmpError as error:
         raise error.at(_PATH / index) from None
 
 
-def _owner(entry: JSON) -> Owner:
+def _owner(entry: JSON, index: int) -> Owner:
     if not isinstance(entry, dict):
         raise _invalid("an entry is an object")
-    if entry.get("fieldsType") != "FieldsV1":
-        raise _invalid("fieldsType is FieldsV1")
+    fields_type = as_text(entry.get("fieldsType"))
+    if not fields_type:
+        raise _invalid(f"missing fieldsType in managed fields entry {index}")
+    if fields_type != "FieldsV1":
+        quoted = value_text(fields_type)
+        raise _invalid(f"invalid fieldsType {quoted} in managed fields entry {index}")
     fields = EMPTY
     document = entry.get("fieldsV1")
     if document is not None:
@@ -254,7 +259,10 @@ def _owner(entry: JSON) -> Owner:
 
 
 def _invalid(problem: str) -> SmpError:
-    return ObjectError(problem, code="invalid-managed-fields")
+    # The words of a server (Go: internal.DecodeManagedFields).
+    return ObjectError(
+        f"failed to decode managed fields: {problem}", code="invalid-managed-fields"
+    )
 
 
 def _order(owner: Owner) -> tuple[str, int, str, str, str]:

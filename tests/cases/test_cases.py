@@ -17,7 +17,7 @@ from smp import cases
 from smp.cases import SpecCase, corrected, expectations, parse, run, updated_text
 from smp.documents import read_one
 from smp.errors import DocumentError
-from smp.values import JSON, JSONObject, same
+from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.record.cases import UnrecordableError, disagreements, recorded
 from tests.support.kubectl import capture_apply, needs_kubectl, without_last_applied
 from tests.support.paths import SPEC_CASES
@@ -263,8 +263,8 @@ def test_a_disagreement_with_the_reference_is_found() -> None:
             HEADER + CASE + "    reference: {normalized: {value: {}}}\n",
             r"'reference' has unknown keys \['normalized'\]",
         ),
-        (HEADER + CASE + "    schema: {}\n    kind: v1 Pod\n", "a kind or a schema"),
-        ("description: d\ncases:\n" + CASE, "a kind or a schema"),
+        (HEADER + CASE + "    schema: {}\n    kind: v1 Pod\n", "a schema or a crd"),
+        ("description: d\ncases:\n" + CASE, "a schema or a crd"),
         (
             HEADER + CASE + "    options: {force: true}\n",
             r"'options' has unknown keys \['force'\]",
@@ -278,6 +278,23 @@ def test_a_disagreement_with_the_reference_is_found() -> None:
             r"\['result'\] cannot both fail",
         ),
         (HEADER + CASE + CASE, "the same description"),
+        (HEADER + CASE + "    crd: {}\n    kind: v1 Pod\n", "a schema or a crd"),
+        (HEADER + CASE + "    steps: {}\n", "'steps' cannot be object"),
+        (HEADER + CASE + "    steps: [1]\n", "a step must be an object, not integer"),
+        (HEADER + CASE + "    steps: [{manager: a}]\n", "a step has one of apply, "),
+        (
+            HEADER + CASE + "    steps: [{manager: a, apply: {}, update: {}}]\n",
+            "a step has one of apply, ",
+        ),
+        (HEADER + CASE + "    steps: [{apply: {}}]\n", "a step has a manager"),
+        (
+            HEADER + CASE + "    steps: [{apply: {}, manager: 1}]\n",
+            "'manager' of a step cannot be integer",
+        ),
+        (
+            HEADER + CASE + "    steps: [{apply: {}, manager: a, forced: true}]\n",
+            "unknown member 'forced' of a step",
+        ),
     ],
 )
 def test_a_malformed_case_is_rejected_with_its_place(text: str, message: str) -> None:
@@ -623,3 +640,77 @@ def test_the_patch_of_an_apply_leads_to_its_object(path: Path) -> None:
             live, patch = case.object("live"), case.object("applied_patch")
             applied = smp.apply_patch(live, patch, cases.schema_of(case))
             assert same(applied, case.object("applied"))
+
+
+# Steps
+
+APPLIES = (
+    "  - description: a\n    source: s\n    steps:\n"
+    "      - apply: {apiVersion: v1, kind: ConfigMap, data: {a: x}}\n"
+    "        manager: alice\n        changed: false\n"
+    "      - merge_patch: {data: {a: z}}\n"
+    "        manager: bob\n        owners: {}\n        object: {}\n"
+    "      - apply: {apiVersion: v1, kind: ConfigMap, data: {a: x}}\n"
+    "        manager: alice\n        error: other\n        message: m\n"
+    "      - apply: {apiVersion: v1, kind: ConfigMap, data: {a: z}}\n"
+    "        manager: bob\n        changed: false\n"
+    "      - apply: {apiVersion: v1, kind: ConfigMap, datas: {a: z}}\n"
+    "        manager: bob\n        changed: false\n"
+)
+
+
+def test_steps_are_updated() -> None:
+    text = HEADER + APPLIES
+    outcome = run(only(text))
+    assert outcome.operations == ("steps",)
+    assert not outcome.passed
+    updated = updated_text(text, {0: corrected(outcome)})
+    case = only(updated)
+    assert run(case).passed
+    created, patched, conflict, shared, unknown = [
+        as_object(step) for step in as_list(case.document["steps"])
+    ]
+    entry = {
+        "manager": "alice",
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "time": "2026-01-01T00:00:01Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:a": {}}},
+    }
+    assert created == {
+        "apply": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "x"}},
+        "manager": "alice",
+        "object": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"managedFields": [entry]},
+            "data": {"a": "x"},
+        },
+    }
+    assert patched["owners"] == {"bob": {"f:data": {"f:a": {}}}}
+    assert as_object(patched["object"])["metadata"] == {}
+    assert conflict["conflicts"] == [
+        {"field": ".data.a", "message": 'conflict with "bob" using v1'}
+    ]
+    assert "error" not in conflict
+    assert conflict["message"] == (
+        'Apply failed with 1 conflict: conflict with "bob" using v1: .data.a'
+    )
+    # The same manager, with another operation.
+    metadata = as_object(as_object(shared["object"])["metadata"])
+    entries = as_list(metadata["managedFields"])
+    assert [as_object(entry)["operation"] for entry in entries] == ["Apply", "Update"]
+    assert unknown["error"] == "invalid-applied"
+
+
+def test_a_crd_is_for_steps() -> None:
+    text = HEADER.replace("kind: v1 ConfigMap", "crd: {}") + CASE
+    with pytest.raises(DocumentError, match="a crd is for steps"):
+        run(only(text + "    result: {}\n"))
+
+
+def test_a_step_of_an_unknown_kind_fails_the_case() -> None:
+    text = APPLIES.replace("kind: ConfigMap", "kind: Configmap")
+    (difference,) = run(only(HEADER + text)).differences
+    assert "unknown-kind" in difference.text

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from smp.cases import (
     APPLY_OPERATIONS,
+    STEPS,
     UNION_OPERATIONS,
     Failure,
     Result,
@@ -63,12 +64,13 @@ def answers(go: Reference, case: SpecCase, operation: str) -> list[JSONObject]:
 
 
 def comparable(case: SpecCase) -> dict[str, Result]:
-    """Return the expectations to compare with Go, which has no unions.
+    """Return the expectations to compare with this package of Go.
 
-    Of an apply Go computes what kubectl sends, and applies the patch that is stated.
+    It has no unions and no field managers. Of an apply it computes what kubectl sends,
+    and applies the patch that is stated.
     """
     expected = expectations(case)
-    left_out = {*UNION_OPERATIONS, *APPLY_OPERATIONS}
+    left_out = {*UNION_OPERATIONS, *APPLY_OPERATIONS, STEPS}
     if "applied_patch" in case.document:
         left_out -= {"applied", "kubectl_patch"}
     return {name: result for name, result in expected.items() if name not in left_out}

@@ -77,10 +77,16 @@ class Answer(NamedTuple):
 
 
 class ApiServer:
-    """A running kube-apiserver, and a client of it with all rights."""
+    """A running kube-apiserver, and a client of it with all rights.
 
-    def __init__(self, url: str, token: str = _TOKEN) -> None:
+    ``store`` is the etcd that it keeps objects in, where it was started here.
+    """
+
+    def __init__(
+        self, url: str, token: str = _TOKEN, store: etcd.Etcd | None = None
+    ) -> None:
         self.url = url
+        self.store: Final = store
         self.headers: Final = {"Authorization": f"Bearer {token}"}
         # Its certificate is its own, and it listens on loopback only.
         self._client = httpx.Client(
@@ -132,7 +138,7 @@ def running() -> Iterator[ApiServer]:
                 _arguments(directory, store.url, port), stdout=log, stderr=log
             )
         try:
-            with ApiServer(f"https://127.0.0.1:{port}") as server:
+            with ApiServer(f"https://127.0.0.1:{port}", store=store) as server:
                 deadline = time.monotonic() + _PATIENCE
                 while not server.ready():
                     if process.poll() is not None or time.monotonic() > deadline:

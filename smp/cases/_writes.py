@@ -1,0 +1,103 @@
+"""Running the steps of a case: each is one write to the object that is stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from smp import managed_fields
+from smp.cases._case import SpecCase, profile_of, steps
+from smp.cases._steps import Step, in_order
+from smp.errors import SmpError
+from smp.schema.catalog import Catalog, kubernetes
+from smp.values import JSONArray, JSONObject, as_object, same
+
+_VERBS: Final[dict[str, managed_fields.Verb]] = {
+    "apply": "apply",
+    "update": "update",
+    "merge_patch": "merge patch",
+    "strategic_merge_patch": "strategic merge patch",
+    "json_patch": "JSON patch",
+    "scale": "scale",
+}
+
+
+def catalog_of(case: SpecCase) -> Catalog:
+    """Return the kinds that a case can be about. Raises SchemaError."""
+    if "crd" in case.document:
+        return Catalog.from_crd(case.document["crd"])
+    version = case.document.get("kubernetes")
+    return kubernetes(None if version is None else str(version))
+
+
+def results(case: SpecCase) -> JSONArray:
+    """Return what each step leads to, with the members that its result states.
+
+    A step that fails leaves the object as it is. Raises SchemaError.
+    """
+    catalog = catalog_of(case)
+    stored = case.document.get("live")
+    live = stored if isinstance(stored, dict) else None
+    found: JSONArray = []
+    for step in steps(case):
+        if step.crd is not None:
+            catalog = Catalog.from_crd(step.crd)
+        content = as_object(step.content)
+        if live is not None and step.write in ("apply", "update"):
+            # A server converts what it stores to the version of the request.
+            live = {**live, "apiVersion": content.get("apiVersion")}
+        schema = catalog.schema_of(content if live is None else live)
+        write = managed_fields.Step(
+            step.manager,
+            step.content,
+            _VERBS[step.write],
+            force=step.force,
+            subresource=step.subresource,
+        )
+        now = datetime.fromisoformat(step.time)
+        try:
+            simulation = managed_fields.simulate(
+                live, [write], schema, profile=profile_of(case), now=now
+            )
+        except SmpError as error:
+            found.append(_refusal(error, step))
+            continue
+        (state,) = simulation.states
+        if state.error is not None:
+            found.append(_refusal(state.error, step))
+            continue
+        found.append(_success(live, as_object(state.object), step))
+        live = state.object
+    return found
+
+
+def _refusal(error: SmpError, step: Step) -> JSONObject:
+    result: JSONObject = {}
+    if isinstance(error, managed_fields.ApplyConflictError):
+        conflicts: JSONArray = [
+            {"field": conflict.cause["field"], "message": conflict.cause["message"]}
+            for conflict in error.conflicts
+        ]
+        result["conflicts"] = in_order(conflicts)
+    else:
+        result["error"] = error.code
+    if "message" in step.result:
+        result["message"] = error.problem
+    return result
+
+
+def _success(live: JSONObject | None, new: JSONObject, step: Step) -> JSONObject:
+    if same(live, new) and "changed" in step.result:
+        return {"changed": False}
+    # What a result may leave out.
+    result: JSONObject = {}
+    if "owners" in step.result:
+        metadata = {**as_object(new["metadata"])}
+        metadata.pop("managedFields", None)
+        result["owners"] = {
+            owner.manager: owner.fields.to_v1() for owner in managed_fields.owners(new)
+        }
+        result["object"] = {**new, "metadata": metadata}
+    elif step.result:
+        result["object"] = new
+    return result
