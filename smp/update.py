@@ -62,7 +62,7 @@ _APPLY: Final = {
 _ENUMS: Final = Interests(ENUM_INTEREST)
 
 
-def updated(
+def updated(  # noqa: PLR0913  # what led to the object, and what to judge it by
     old: JSONObject | None,
     new: JSONObject,
     schema: Schema,
@@ -72,13 +72,16 @@ def updated(
     patch: JSONObject | None = None,
     on_conflict: OnConflict = "error",
     configuration: JSONObject | None = None,
+    applied: bool = False,
 ) -> Update:
     """Normalize the unions of an object by a profile, and validate it.
 
     ``patch`` is what led to the new object, ``on_conflict`` says what to do where it
     sets a member and asks for another one, ``configuration`` is the modified
-    configuration of an apply. With ``ratchet``, what the new object shares with the old
-    one is not looked at, and what was wrong before for the same reason is tolerated.
+    configuration of an apply. ``applied`` says that the patch is a configuration, which
+    server-side apply has merged. With ``ratchet``, what the new object shares with the
+    old one is not looked at, and what was wrong before for the same reason is
+    tolerated.
     Raises UnionError where a profile refuses, or where the configuration contradicts
     itself, and RecursionError. KEP-1027, Normalization and Validation.
     """
@@ -100,6 +103,7 @@ def updated(
         plan,
         ABSENT if patch is None else patch,
         clear_conflicts=on_conflict == "clear",
+        applied=applied,
     )
     validation = ValidationRule(ratchet=ratchet)
     enums = EnumRule(ratchet=ratchet)

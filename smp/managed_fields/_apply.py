@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from smp.managed_fields._claims import kept_claims
 from smp.managed_fields._compare import compare, equal
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._entries import ManagedFields, Write
-from smp.managed_fields._field_set import EMPTY, FieldSet
+from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._merge import merged
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._ownership import (
@@ -25,9 +24,8 @@ from smp.managed_fields._prune import pruned
 from smp.schema.model import Schema
 from smp.values import JSONObject
 
-# Takes the merged object, and returns it with normalized unions, and the
-# discriminators that this wrote.
-Normalize: TypeAlias = "Callable[[JSONObject], tuple[JSONObject, FieldSet]]"
+# Takes the merged object, and returns it with normalized unions.
+Normalize: TypeAlias = "Callable[[JSONObject], JSONObject]"
 
 
 def apply_configuration(
@@ -51,18 +49,16 @@ def apply_configuration(
     former_fields = EMPTY if former is None else former.fields
     new = merged(live, applied, schema)
     own = fieldset_of(applied, schema).recursive_difference(write.reset)
-    own = own.union(kept_claims(live, schema, former_fields, own))
     others = [
         owner.fields for other, owner in managed.owners.items() if other != identity
     ]
     new = pruned(new, schema, former_fields, own, others)
-    new, claimed = normalize(new)
-    own = own.union(claimed)
+    new = normalize(new)
     comparison = compare(live, new, schema).without(write.reset)
     if not force:
         found = conflicts(managed, identity, comparison)
         if found:
-            raise ApplyConflictError.of(found, claimed)
+            raise ApplyConflictError.of(found)
     take_over(managed, identity, comparison)
     # Go: an apply that changes nothing leaves the time as it is.
     time = write.time

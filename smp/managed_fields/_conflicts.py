@@ -9,7 +9,6 @@ import msgspec
 
 from smp.errors import Option, SmpError
 from smp.managed_fields._entries import UPDATE, Owner
-from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import path_text, value_text
 from smp.paths import Path
 from smp.values import JSONObject
@@ -88,28 +87,20 @@ class ApplyConflictError(SmpError):
         self.conflicts = conflicts
 
     @classmethod
-    def of(cls, owners: Iterable[Owner], claimed: FieldSet) -> ApplyConflictError:
-        """Make the error for what other entries own of an apply.
-
-        ``claimed`` are the discriminators that the normalization of unions wrote.
-        """
-        listed: list[ApplyConflict] = []
-        for owner in sorted(owners, key=lambda owner: owner.identity.text):
-            for path in owner.fields.paths():
-                remark = ""
-                if claimed.has(path):
-                    remark = f"{path} is written by the normalization of its union"
-                listed.append(
-                    ApplyConflict(
-                        manager=owner.manager,
-                        operation=owner.operation,
-                        api_version=owner.api_version,
-                        subresource=owner.subresource,
-                        time=owner.time,
-                        path=path,
-                        remark=remark,
-                    )
-                )
+    def of(cls, owners: Iterable[Owner]) -> ApplyConflictError:
+        """Make the error for what other entries own of an apply."""
+        listed = [
+            ApplyConflict(
+                manager=owner.manager,
+                operation=owner.operation,
+                api_version=owner.api_version,
+                subresource=owner.subresource,
+                time=owner.time,
+                path=path,
+            )
+            for owner in sorted(owners, key=lambda owner: owner.identity.text)
+            for path in owner.fields.paths()
+        ]
         return cls(tuple(listed))
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from smp.codec import decode_object
 from smp.defaults import with_defaults
@@ -30,12 +31,12 @@ from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.immutable import changed_immutable_fields
 from smp.last_applied import LAST_APPLIED, configuration_text
 from smp.managed_fields._apply import apply_configuration
-from smp.managed_fields._claims import owned_path
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._entries import ManagedFields, Write, bare
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._reset_fields import reset_fields, with_reset
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import type_problems
@@ -44,7 +45,7 @@ from smp.schema.model import Schema
 from smp.typed_storage import stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
 from smp.update import Update, updated
-from smp.values import ABSENT, JSONObject, as_object, as_text
+from smp.values import JSONObject, as_object, as_text
 from smp.violations import Violation
 
 # Go: skipNonAppliedManager.
@@ -131,13 +132,15 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         try:
             new = apply_configuration(
                 old,
-                applied,
+                unions.applied,
                 schema,
                 entries,
                 write,
                 force=force,
                 normalize=unions.normalized,
             )
+        except ApplyConflictError as error:
+            raise unions.explained(error) from None
         except ObjectError as error:
             message = "failed to create typed live object ({})"
             raise _untyped(message, old, schema) or error from None
@@ -227,9 +230,15 @@ def _kind_text(api_version: str, kind: str) -> str:
 
 
 class _Unions:
-    """The normalization of the merged object, and what it led to."""
+    """The unions of an apply: what the configuration chooses, and what is cleared.
 
-    __slots__ = ("_applied", "_old", "_profile", "_schema", "update")
+    Where a configuration sets one member of a union and no discriminator, a profile may
+    write that. The discriminator then counts as applied, so that it belongs to the
+    manager, and may conflict with others who own it (KEP "Union types" of 2019,
+    Normalizing on updates; Go: structured-merge-diff v4.3, Updater.Apply).
+    """
+
+    __slots__ = ("_old", "_profile", "_schema", "applied", "claimed", "update")
 
     def __init__(
         self,
@@ -239,28 +248,48 @@ class _Unions:
         profile: str,
     ) -> None:
         self._old = old
-        self._applied = applied
         self._schema = schema
         self._profile = profile
         self.update = Update({})
+        chosen = updated(
+            None,
+            applied,
+            schema,
+            # The draft of KEP-1027 wants the discriminator to be applied.
+            profile="validate-only" if profile == "kep1027-draft" else profile,
+            ratchet=True,
+            configuration=applied,
+        )
+        # The configuration, with the discriminators that it leaves out.
+        self.applied = chosen.object
+        self.claimed = [
+            owned_path(self.applied, schema, change.path) for change in chosen.changes
+        ]
 
-    def normalized(self, merged: JSONObject) -> tuple[JSONObject, FieldSet]:
-        """Return the object with normalized unions, and the fields that this wrote."""
+    def normalized(self, merged: JSONObject) -> JSONObject:
+        """Return the merged object without the members that are not chosen."""
         self.update = updated(
             self._old,
             merged,
             self._schema,
             profile=self._profile,
             ratchet=True,
-            configuration=self._applied,
+            patch=self.applied,
+            applied=True,
         )
-        new = self.update.object
-        written = [
-            owned_path(new, self._schema, change.path)
-            for change in self.update.changes
-            if change.new is not ABSENT
-        ]
-        return new, FieldSet.of(*written)
+        return self.update.object
+
+    def explained(self, error: ApplyConflictError) -> ApplyConflictError:
+        """Return conflicts with a remark at those that a union led to."""
+        remark = "{} is the discriminator of the member that is applied"
+        return ApplyConflictError(
+            tuple(
+                replace(conflict, remark=remark.format(conflict.path))
+                if conflict.path in self.claimed
+                else conflict
+                for conflict in error.conflicts
+            )
+        )
 
 
 def _last_applied_fields(live: JSONObject, schema: Schema) -> FieldSet:

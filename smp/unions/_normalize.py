@@ -13,6 +13,7 @@ from smp.unions._intent import Intents, PatchIntent
 from smp.unions._profiles import (
     KEP_1027,
     KEP_1027_DRAFT,
+    SMD,
     Action,
     Profile,
     Situation,
@@ -91,6 +92,7 @@ class NormalizationRule(Rule):
         patch: JSON | Absent,
         *,
         clear_conflicts: bool,
+        applied: bool = False,
     ) -> None:
         self.changes: list[Change] = []
         self.warnings: list[ApplyWarning] = []
@@ -98,6 +100,8 @@ class NormalizationRule(Rule):
         self._plan = plan
         self._intents = Intents(patch)
         self._clear_conflicts = clear_conflicts
+        # Whether the patch is a configuration that server-side apply has merged.
+        self._applied = applied
 
     def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
         """Normalize the unions of an object."""
@@ -120,6 +124,8 @@ class NormalizationRule(Rule):
         if _is_left_alone(facts, old, new):
             return new
         now = facts.situation(old, new)
+        if self._applied and profile is SMD:
+            return self._as_applied(place, new, facts.union)
         row = first_rule(profile, now)
         if row.action is Action.LEAVE:
             return new
@@ -150,6 +156,23 @@ class NormalizationRule(Rule):
                 if value is ABSENT and same(before.get(name, ABSENT), new[name])
             }
         return self._with_outcome(place, new, facts.union, wanted, row, intent)
+
+    def _as_applied(
+        self, place: Place, new: JSONObject, union: UnionGroup
+    ) -> JSONObject:
+        """Keep the one member that the applied configuration sets.
+
+        Go: structured-merge-diff v4.3, typed/union.go, NormalizeApply.
+        """
+        intent = self._intents.at(place)
+        chosen = [name for name in union.names if intent.sets(name)]
+        if len(chosen) != 1:
+            return new
+        wanted: dict[str, JSON | Absent] = {
+            name: ABSENT for name in union.members_set(new) if name not in chosen
+        }
+        wanted.update(_discriminator_for(chosen[0], union, SMD))
+        return self._with_outcome(place, new, union, wanted, _APPLIED, intent)
 
     def _normalized_again(self, place: Place, name: str, restored: JSON) -> JSON:
         """Normalize a member that comes back from the old object.
@@ -215,6 +238,9 @@ class NormalizationRule(Rule):
             else:
                 result[name] = value
         return result
+
+
+_APPLIED: Final = Row("apply", Action.KEEP_ADDED_SET_DISCRIMINATOR)
 
 
 def _is_left_alone(facts: UnionFacts, old: JSON | Absent, new: JSONObject) -> bool:

@@ -1,0 +1,35 @@
+"""Paths of fields as managed fields name them."""
+
+from __future__ import annotations
+
+from smp.managed_fields._elements import step_of
+from smp.managed_fields._shapes import Form, root_shape
+from smp.paths import Element, Path
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject
+
+
+def owned_path(obj: JSONObject, schema: Schema, path: Path) -> Path:
+    """Return the path by which a field of an object is owned.
+
+    The path has indexes of elements, or their patch merge keys. What is in an atomic
+    value is owned with that.
+    """
+    value: JSON = obj
+    shape = root_shape(schema, obj)
+    owned = Path()
+    for step in path.steps:
+        if isinstance(step, (int, Element)):
+            if shape.form is not Form.LIST or not isinstance(value, list):
+                break
+            index = step if isinstance(step, int) else step.index
+            value = value[index]
+            owned = owned / step_of(shape.element(value))
+            shape = shape.of_element(value)
+        elif isinstance(step, str):
+            if shape.form is not Form.MAP or not isinstance(value, dict):
+                break
+            value = value.get(step)
+            owned = owned / step
+            shape = shape.of_name(step, value)
+    return owned
