@@ -60,6 +60,7 @@ from smp.managed_fields._owners import (
     rename,
 )
 from smp.managed_fields._release import release
+from smp.managed_fields._remarks import Remark, Remedy
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import with_managers_of_scale, with_scale_managers
 from smp.managed_fields._server_side import ServerSideApplyResult, server_side_apply
@@ -86,6 +87,8 @@ __all__ = [
     "Orphan",
     "Owner",
     "Ownership",
+    "Remark",
+    "Remedy",
     "ServerSideApplyResult",
     "Simulation",
     "State",

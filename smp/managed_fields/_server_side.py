@@ -37,9 +37,11 @@ from smp.managed_fields._entries import ManagedFields, Write, bare
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
+from smp.managed_fields._remarks import Attempt, Remark, stock_remark
 from smp.managed_fields._reset_fields import reset_fields, with_reset
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import type_problems
+from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.typed_storage import stored
@@ -62,7 +64,8 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
 
     ``object`` is what a server stores, with its managedFields; it is the live object
     itself where nothing ``changed``. ``changes`` is what the normalization of unions
-    changed in it, ``violations`` what a server would reject.
+    changed in it, ``violations`` what a server would reject. ``remark`` is what a
+    server answers that does not normalize unions, where that is something else.
     """
 
     object: JSONObject
@@ -70,6 +73,7 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     warnings: tuple[ApplyWarning, ...] = ()
     violations: tuple[Violation, ...] = ()
+    remark: Remark | None = None
 
 
 @over_json("the object", "live", "applied")
@@ -168,12 +172,36 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         new = _with_last_applied(new, applied)
     if live is not None:
         new = with_former_times(live, new)
+    remark = None
+    if unions.changed:
+
+        def on_a_stock_server(attempt: Attempt) -> JSONObject:
+            return server_side_apply(
+                attempt.live or None,
+                attempt.configuration,
+                schema,
+                manager=attempt.manager,
+                force=attempt.force,
+                subresource=subresource,
+                profile="off",
+                now=now,
+            ).object
+
+        remark = stock_remark(
+            Attempt(live or {}, applied, manager, force),
+            new,
+            schema,
+            chosen=unions.applied,
+            changed=unions.changed,
+            apply=on_a_stock_server,
+        )
     return ServerSideApplyResult(
         new,
         new is not live,
         unions.update.changes,
         unions.update.warnings,
         (*unions.update.violations, *changed_immutable_fields(old, new, schema)),
+        remark,
     )
 
 
@@ -238,7 +266,15 @@ class _Unions:
     Normalizing on updates; Go: structured-merge-diff v4.3, Updater.Apply).
     """
 
-    __slots__ = ("_old", "_profile", "_schema", "applied", "claimed", "update")
+    __slots__ = (
+        "_old",
+        "_profile",
+        "_schema",
+        "applied",
+        "changed",
+        "claimed",
+        "update",
+    )
 
     def __init__(
         self,
@@ -265,6 +301,7 @@ class _Unions:
         self.claimed = [
             owned_path(self.applied, schema, change.path) for change in chosen.changes
         ]
+        self.changed: tuple[Path, ...] = ()
 
     def normalized(self, merged: JSONObject) -> JSONObject:
         """Return the merged object without the members that are not chosen."""
@@ -276,6 +313,13 @@ class _Unions:
             ratchet=True,
             patch=self.applied,
             applied=True,
+        )
+        self.changed = (
+            *self.claimed,
+            *[
+                owned_path(merged, self._schema, change.path)
+                for change in self.update.changes
+            ],
         )
         return self.update.object
 
