@@ -15,7 +15,7 @@ from smp.documents import Document
 from smp.errors import UnknownKindError
 from smp.schema.catalog import Catalog, CompiledDefinition
 from smp.schema.model import Schema, TypeDocument
-from smp.schema.sources.crd import definitions
+from smp.schema.sources.crd import structural_schemas
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 _NOTHING: Final[dict[str, TypeDocument]] = {}
@@ -64,7 +64,7 @@ class Definitions:
                 else:
                     without_kind.append(failure)
             else:
-                self._structural |= _structural_schemas(document.value)
+                self._structural |= structural_schemas(document.value)
                 self.read.append(document.value)
         if without_kind and not defined and not self._failures:
             raise without_kind[0]
@@ -88,7 +88,7 @@ class Definitions:
             compiled = self._compiled.pop((group, name), None)
             if compiled is not None:
                 # What is described as text counts, as it does for the types.
-                described = _structural_schemas(compiled.value())
+                described = structural_schemas(compiled.value())
                 self._structural = described | self._structural
         structural = self._structural.get((api_version, name))
         if structural is None:
@@ -114,18 +114,3 @@ class Definitions:
             if failure is None:
                 raise
             raise failure from None
-
-
-def _structural_schemas(document: JSON) -> dict[tuple[str, str], JSONObject]:
-    """Return the schemas of a definition, which have the defaults, by their kinds."""
-    schemas: dict[tuple[str, str], JSONObject] = {}
-    for definition in definitions(document):
-        spec = as_object(definition.get("spec"))
-        kind = as_text(as_object(spec.get("names")).get("kind"))
-        # v1beta1 has no defaults, unless it prunes (Go: apiextensions, validation).
-        for version in as_list(spec.get("versions")):
-            name = as_text(as_object(version).get("name"))
-            schema = as_object(as_object(version).get("schema"))
-            api_version = f"{as_text(spec.get('group'))}/{name}"
-            schemas[api_version, kind] = as_object(schema.get("openAPIV3Schema"))
-    return schemas

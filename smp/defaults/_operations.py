@@ -6,6 +6,7 @@ from smp.defaults._filling import filled
 from smp.errors import ObjectError
 from smp.plain import over_json
 from smp.schema.model import Schema
+from smp.schema.structural import with_schema_defaults
 from smp.values import ABSENT, JSON, JSONObject, require_plain, type_name
 
 
@@ -21,9 +22,13 @@ def with_defaults(
     defaults of a built-in kind are those of kube-apiserver 1.36.3, as far as they
     differ those of the schema's minor version (Go: the functions SetDefaults_* in
     pkg/apis/*/*/defaults.go of k8s.io/kubernetes, and the defaults in its OpenAPI
-    schemas). Raises ObjectError and DepthError.
+    schemas); those of a custom resource are in its definition, and a null that this
+    does not allow is dropped where it has no default. Raises ObjectError and
+    DepthError.
     """
     _require_object(obj)
+    if schema.structural is not None:
+        return with_schema_defaults(obj, schema.structural)
     return filled(obj, schema, ABSENT if old is None else old)
 
 

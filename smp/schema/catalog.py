@@ -60,10 +60,19 @@ class Catalog:
 
     ``load`` returns the type document of a type's name, or None. ``source`` names where
     the schemas come from, beside a number of CustomResourceDefinitions; ``version`` is
-    the minor version of Kubernetes, such as 1.33, or empty.
+    the minor version of Kubernetes, such as 1.33, or empty. ``structural`` has the
+    schemas of custom resources as their definitions have them, with defaults.
     """
 
-    __slots__ = ("_definitions", "_kinds", "_source", "_types", "load", "version")
+    __slots__ = (
+        "_definitions",
+        "_kinds",
+        "_source",
+        "_structural",
+        "_types",
+        "load",
+        "version",
+    )
 
     def __init__(
         self,
@@ -73,6 +82,7 @@ class Catalog:
         source: str = "",
         version: str = "",
         definitions: int = 0,
+        structural: Mapping[Kind, JSONObject] | None = None,
     ) -> None:
         self._kinds = kinds
         self.load = load
@@ -80,6 +90,7 @@ class Catalog:
         self._source = source
         self.version = version
         self._definitions = definitions
+        self._structural = structural or {}
 
     @property
     def source(self) -> str:
@@ -108,9 +119,14 @@ class Catalog:
         and owner references merge. Join the catalogs to have the other kinds as well:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
-        compiled = _compiled(crd.to_openapi(plain_document(documents)))
-        load = _chained(compiled.types.get, _load_metadata)
-        return cls(compiled.kinds, load, definitions=_defined(compiled))
+        plain = plain_document(documents)
+        compiled = _compiled(crd.to_openapi(plain))
+        return cls(
+            compiled.kinds,
+            _chained(compiled.types.get, _load_metadata),
+            definitions=_defined(compiled),
+            structural=crd.structural_schemas(plain),
+        )
 
     @classmethod
     def from_go(
@@ -141,6 +157,7 @@ class Catalog:
             source=self._source,
             version=self.version,
             definitions=self._definitions,
+            structural=self._structural,
         )
         return make, (self._kinds, self.load)
 
@@ -171,7 +188,10 @@ class Catalog:
                 f'in version "{_text(api_version)}"',
                 hint=self._suggestion(_text(api_version), _text(kind)),
             )
-        return Schema(f"#{name}", self._types, api_version, kind, self.source)
+        structural = self._structural.get((api_version, kind))
+        return Schema(
+            f"#{name}", self._types, api_version, kind, self.source, structural
+        )
 
     def schema_of(self, obj: JSON) -> Schema:
         """Return the schema of an object, by its apiVersion and kind.
@@ -192,6 +212,7 @@ class Catalog:
             source=" + ".join([part for part in (self._source, other._source) if part]),
             version=self.version,
             definitions=self._definitions + other._definitions,
+            structural={**self._structural, **other._structural},
         )
 
     __or__ = merged
@@ -212,7 +233,13 @@ class Catalog:
         It is what ``smp.without_enums`` makes of the OpenAPI document.
         """
         load = partial(_load_without_enums, self.load)
-        return Catalog(self._kinds, load, source=self.source, version=self.version)
+        return Catalog(
+            self._kinds,
+            load,
+            source=self.source,
+            version=self.version,
+            structural=self._structural,
+        )
 
     def _overlaid(self, document: JSON, *, source: str) -> Catalog:
         overlay = Overlay.read(document, self.version)
@@ -221,6 +248,7 @@ class Catalog:
             partial(overlay.load, self.load),
             source=source,
             version=self.version,
+            structural=self._structural,
         )
 
     def _suggestion(self, api_version: str, kind: str) -> str:

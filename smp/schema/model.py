@@ -523,8 +523,9 @@ class Schema(msgspec.Struct, frozen=True):
 
     ``document`` is the type document of the whole object, ``types`` has the types that
     it refers to. ``api_version`` and ``kind`` are empty for a schema without a kind;
-    ``source`` names the catalog that it comes from. ``at_rest`` remembers the union
-    profiles that are known to leave an unchanged object of this schema as it is.
+    ``source`` names the catalog that it comes from. ``structural`` is the schema of a
+    custom resource as its definition has it, with defaults. ``at_rest`` remembers the
+    union profiles that are known to leave an unchanged object of this schema as it is.
     """
 
     document: TypeDocument
@@ -532,6 +533,7 @@ class Schema(msgspec.Struct, frozen=True):
     api_version: str = ""
     kind: str = ""
     source: str = "inline"
+    structural: JSONObject | None = None
     # msgspec makes an empty set for each schema. mypyc takes no msgspec.field here.
     at_rest: set[str] = set()
 
@@ -573,7 +575,12 @@ class Schema(msgspec.Struct, frozen=True):
             if policy == known:
                 types = self.types.with_policy(known)
                 return Schema(
-                    self.document, types, self.api_version, self.kind, self.source
+                    self.document,
+                    types,
+                    self.api_version,
+                    self.kind,
+                    self.source,
+                    self.structural,
                 )
         raise SchemaError(
             f"unknown policy for unknown fields {shown(policy)}",

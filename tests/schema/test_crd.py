@@ -424,3 +424,39 @@ def test_any_json_is_converted_or_an_error(document: JSON) -> None:
         except SmpError:
             continue
         assert catalog.kinds()
+
+
+def test_the_catalog_of_a_definition_knows_its_defaults() -> None:
+    spec: JSONObject = {
+        "type": "object",
+        "properties": {
+            "mode": {"type": "string", "default": "auto"},
+            "settings": {
+                "type": "object",
+                "default": {},
+                "properties": {"retries": {"type": "integer", "default": 3}},
+            },
+            "text": {"type": "string"},
+            "other": {"type": "string", "nullable": True},
+        },
+    }
+    schema: JSONObject = {"type": "object", "properties": {"spec": spec}}
+    definition: JSONObject = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [
+                {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}
+            ],
+        },
+    }
+    catalog = smp.kubernetes() | smp.Catalog.from_crd(definition)
+    copied = pickle.loads(pickle.dumps(catalog))  # noqa: S301  # its own
+    obj: JSONObject = {"spec": {"mode": None, "text": None, "other": None}}
+    for each in (catalog, copied):
+        found = each.schema("example.com/v1", "Widget")
+        assert smp.with_defaults(obj, found) == {
+            "spec": {"mode": "auto", "settings": {"retries": 3}, "other": None}
+        }

@@ -13,7 +13,7 @@ from typing import Final
 
 from smp.errors import SchemaError, bounded
 from smp.paths import Path
-from smp.values import JSON, JSONObject, as_list, as_object, type_name
+from smp.values import JSON, JSONObject, as_list, as_object, as_text, type_name
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
@@ -90,6 +90,21 @@ def definitions(documents: JSON) -> Iterator[JSONObject]:
                 f"the document is not a {_KIND}",
                 hint="apiVersion: " + " or ".join(_API_VERSIONS),
             )
+
+
+def structural_schemas(documents: JSON) -> dict[tuple[str, str], JSONObject]:
+    """Return the schemas of definitions, which have the defaults, by their kinds."""
+    schemas: dict[tuple[str, str], JSONObject] = {}
+    for definition in definitions(documents):
+        spec = as_object(definition.get("spec"))
+        kind = as_text(as_object(spec.get("names")).get("kind"))
+        # v1beta1 has no defaults, unless it prunes (Go: apiextensions, validation).
+        for version in as_list(spec.get("versions")):
+            name = as_text(as_object(version).get("name"))
+            schema = as_object(as_object(version).get("schema"))
+            api_version = f"{as_text(spec.get('group'))}/{name}"
+            schemas[api_version, kind] = as_object(schema.get("openAPIV3Schema"))
+    return schemas
 
 
 def condensed(definition: JSONObject) -> JSONObject:
