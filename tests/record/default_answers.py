@@ -4,10 +4,11 @@
 Go program in tests/apiserver/defaulting about random objects, and writes
 tests/data/defaults/decoded.jsonl.xz: objects, each with what the program prints.
 
-Then it asks the kube-apiserver at URL, which runs with ``--runtime-config=api/all=true``
-and has no objects of its own, and writes tests/data/defaults/served.jsonl.xz: valid
-objects, each with what a dry run of POST or PUT answers (``verb``), without what is
-allocated. The first line has the version of the server.
+Then it asks the kube-apiserver at URL, which runs with
+``--runtime-config=api/all=true`` and has no objects of its own, and writes
+tests/data/defaults/served.jsonl.xz: valid objects, each with what a dry run of POST or
+PUT answers (``verb``), without what is allocated. The first line has the version of the
+server.
 """
 
 from __future__ import annotations
