@@ -11,13 +11,20 @@ from typing import Final
 import msgspec
 
 from smp import strategic
+from smp.defaults import with_defaults
 from smp.errors import ApplyWarning
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
-from smp.unions import Change, profile_named, stock_server_warnings
+from smp.typed_storage import stored
+from smp.unions import (
+    Change,
+    profile_named,
+    stock_server_warnings,
+    without_unchosen_defaults,
+)
 from smp.update import updated
 from smp.values import JSONObject
 from smp.violations import Violation
@@ -51,7 +58,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
 
 @over_json("the object", "last_applied", "modified", "live")
-def three_way_apply(
+def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject,
@@ -61,6 +68,7 @@ def three_way_apply(
     overwrite: bool = True,
     ratchet: bool = True,
     unknown_fields: UnknownFields = "error",
+    defaults: bool = False,
 ) -> ApplyResult:
     """Bring the live object to the modified configuration, as kubectl and a server do.
 
@@ -68,7 +76,9 @@ def three_way_apply(
     and immutable fields are validated. With ``ratchet`` only what the apply changes is
     judged, as a server has accepted what live holds; without it, all of the result is.
     ``last_applied=None`` says that there is no last-applied configuration; a warning
-    reports it, as nothing can be pruned then. Raises what three_way_patch, apply_patch
+    reports it, as nothing can be pruned then. With ``defaults`` the object of
+    the result is what a server stores: it is decoded and defaulted, see with_defaults;
+    what that drops or fills in is not unmet. Raises what three_way_patch, apply_patch
     and normalize_unions raise, PreconditionError where apiVersion, kind or
     metadata.name would change, and UnionError for a configuration that sets two members
     of a union.
@@ -111,6 +121,14 @@ def three_way_apply(
         result,
         lenient,
     )
+    if defaults:
+        decoded = stored(result, schema, live)
+        result = without_unchosen_defaults(
+            decoded,
+            with_defaults(decoded, schema, old=live),
+            schema,
+            profile=profile,
+        )
     # In the order of servers: an update first has to lead to a valid object.
     violations = (
         *update.violations,

@@ -7,6 +7,7 @@ returns it, or a copy with what is added. The Go function is named in the docstr
 from __future__ import annotations
 
 import re
+from binascii import b2a_base64
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
@@ -280,6 +281,23 @@ def limit_range_of_containers(item: JSONObject) -> JSONObject:
     return _with_missing(item, "defaultRequest", as_object(item.get("min")))
 
 
+def string_data(secret: JSONObject) -> JSONObject:
+    """Move the texts of a Secret to its data, which they overwrite.
+
+    Go: Convert_v1_Secret_To_core_Secret.
+    """
+    if "stringData" not in secret:
+        return secret
+    moved = {name: value for name, value in secret.items() if name != "stringData"}
+    data = {**as_object(secret.get("data"))}
+    for name, text in as_object(secret["stringData"]).items():
+        octets = as_text(text).encode(errors="replace")
+        data[name] = b2a_base64(octets, newline=False).decode()
+    if data:
+        moved["data"] = data
+    return moved
+
+
 def replication_controller_labels(obj: JSONObject) -> JSONObject:
     """Take the labels of the template for the selector and the object's own labels.
 
@@ -518,6 +536,7 @@ RULES: Final[dict[str, Named]] = {
     "service": service,
     "service-account-alias": service_account_alias,
     "stateful-set-update-strategy": stateful_set_update_strategy,
+    "string-data": string_data,
     "volume-claim-template-kinds": volume_claim_template_kinds,
 }
 

@@ -33,7 +33,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
         return not self.unmet
 
 
-def three_way_apply(
+def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     last_applied: Text | None,
     modified: Text,
     live: Text,
@@ -43,6 +43,7 @@ def three_way_apply(
     overwrite: bool = True,
     ratchet: bool = True,
     unknown_fields: UnknownFields = "error",
+    defaults: bool = False,
 ) -> ApplyResult:
     """Bring a live object to the modified configuration; see smp.three_way_apply.
 
@@ -57,6 +58,7 @@ def three_way_apply(
         overwrite=overwrite,
         ratchet=ratchet,
         unknown_fields=unknown_fields,
+        defaults=defaults,
     )
     patch = encode(result.patch)
     kubectl_patch = patch

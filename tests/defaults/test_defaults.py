@@ -38,7 +38,6 @@ EXPLAINED: Final = re.compile(
     .*\.timeAdded                                          # the time of the request
     | DaemonSet\.metadata\.annotations.*                   # conversions
     | HorizontalPodAutoscaler\.metadata\.annotations.*
-    | Secret\.(data|stringData).*
     | CustomResourceDefinition\.spec\.conversion\.webhook  # an empty one is dropped
     """,
     re.VERBOSE,

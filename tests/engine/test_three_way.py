@@ -11,7 +11,8 @@ import smp
 from smp import strategic
 from smp.last_applied import LAST_APPLIED
 from smp.three_way import unknown_field_warnings
-from smp.values import JSON, JSONObject, same
+from smp.typed_storage import stored
+from smp.values import JSON, JSONObject, as_object, same
 from tests.support.kubectl import capture_apply, needs_kubectl
 
 SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
@@ -356,3 +357,31 @@ def test_unknown_fields_of_a_deep_patch_are_bounded() -> None:
         patch = {"t": patch}
     with pytest.raises(smp.DepthError):
         unknown_field_warnings(patch, schema)
+
+
+def test_a_default_is_no_drift() -> None:
+    schema = smp.kubernetes("1.36").schema("v1", "Pod")
+    container: JSONObject = {
+        "name": "app",
+        "image": "app:2",
+        "resources": {"limits": {"cpu": "1000m"}},
+    }
+    spec: JSONObject = {"hostNetwork": False, "containers": [container]}
+    about: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+    }
+    before: JSONObject = {**about, "spec": {**spec, "dnsPolicy": "Default"}}
+    modified: JSONObject = {**about, "spec": spec}
+
+    # As a server stores what is created.
+    live = smp.with_defaults(stored(before, schema), schema)
+    again = smp.three_way_apply(before, before, live, schema, defaults=True)
+    assert same(again.object, live)
+    assert again.converged
+
+    # What the configuration no longer has gets its default.
+    result = smp.three_way_apply(before, modified, live, schema, defaults=True)
+    assert as_object(result.object["spec"])["dnsPolicy"] == "ClusterFirst"
+    assert result.converged

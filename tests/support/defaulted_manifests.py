@@ -48,7 +48,6 @@ ALLOCATED: Final[dict[str, tuple[str, ...]]] = {
     "PersistentVolume": ("metadata.finalizers",),
     "PersistentVolumeClaim": ("metadata.finalizers",),
     "Pod": ("spec.preemptionPolicy", "spec.priority", "spec.tolerations"),
-    "Secret": ("data", "stringData"),
     "Service": (
         "spec.clusterIP",
         "spec.clusterIPs",
