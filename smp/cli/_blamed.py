@@ -58,6 +58,7 @@ class BlameOutcome(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     is_faulty: bool = False
     kind_note: str = ""
+    problems: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

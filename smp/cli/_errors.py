@@ -13,11 +13,15 @@ from smp.values import ABSENT, JSON, Absent
 
 # The flags for the options that errors of the library name.
 _FLAGS: Final[dict[tuple[str, str | bool], str]] = {
+    ("force", True): "--force-conflicts",
     ("overwrite", True): "--overwrite",
     ("unknown_fields", "merge"): "--unknown-fields merge",
 }
 # What the flags of a command can do about an error, by its code.
 _MORE_HINTS: Final = {
+    # In the words of kubectl these are three ways, see k8s.io/kubectl, pkg/cmd/apply.
+    "apply-conflict": "a field that the configuration leaves out keeps its managers; "
+    "one with the live value gets one more",
     "unknown-field": "--kubernetes VERSION selects another version of the API",
     "too-large": "--max-bytes raises the limit",
     "unknown-kind": "--crd FILE or --openapi FILE describes more kinds",

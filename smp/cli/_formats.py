@@ -35,6 +35,8 @@ class Format(msgspec.Struct, Generic[OutcomeT], frozen=True):
     # Warnings are part of the text; otherwise they go to standard error.
     has_warnings: bool = False
     has_summary: bool = False
+    # An outcome that failed is part of the text; otherwise it is only an error.
+    has_failures: bool = False
 
 
 def patch_format(settings: Settings) -> Format[ObjectOutcome]:
@@ -99,7 +101,12 @@ def _for_a_reader(settings: Settings) -> Format[ObjectOutcome]:
         return Format(
             formatted(partial(_text_diffs.side_by_side, width=width)), has_summary=True
         )
-    return Format(formatted(_report.report), has_warnings=True, has_summary=True)
+    return Format(
+        formatted(_report.report),
+        has_warnings=True,
+        has_summary=True,
+        has_failures=True,
+    )
 
 
 # What diff --side-by-side takes for the width of a file.
@@ -163,6 +170,10 @@ def _record(outcome: ObjectOutcome) -> str:
     }
     if outcome.is_applied:
         record["object"] = outcome.after
+    ownership = outcome.ownership
+    if ownership is not None:
+        conflicts = ownership.conflict_records(outcome.before, outcome.patch)
+        record |= {"conflicts": conflicts, "managers": ownership.manager_records()}
     return dump_json(record)
 
 
@@ -180,5 +191,11 @@ def _change(change: ValueChange) -> JSON:
 
 
 _RECORDS: Final = Format(
-    _record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True
+    _record,
+    "[\n",
+    ",\n",
+    "\n]\n",
+    empty="[]\n",
+    has_warnings=True,
+    has_failures=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -13,12 +13,18 @@ from smp.paths import Path
 from smp.schema.model import Schema, Type
 from smp.values import ABSENT, JSON, JSONObject, same
 
+if TYPE_CHECKING:
+    from smp.cli._ownership import Ownership
+
 _ACTIONS: Final = {
+    "failed": "failed",
     "new": "created",
     "changed": "configured",
     "unchanged": "unchanged",
     "removed": "removed",
 }
+
+_MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
 
 
 class ObjectOutcome(msgspec.Struct, frozen=True):
@@ -48,6 +54,10 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     is_applied: bool = False
     # The label of the object before, where it had another name.
     renamed_from: str = ""
+    # Who owns which field, and conflicts. Only server-side apply knows that.
+    ownership: Ownership | None = None
+    # Why the operation failed, as blocks for standard error.
+    problems: tuple[str, ...] = ()
 
     def with_faults(self, faults: tuple[str, ...]) -> ObjectOutcome:
         """Return the outcome with more warnings that --strict takes for failures."""
@@ -80,11 +90,15 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     @property
     def differs(self) -> bool:
         """Whether the object changes."""
+        if self.ownership is not None and self.ownership.before != self.ownership.after:
+            return True
         return not same(self.before, self.after)
 
     @property
-    def verdict(self) -> Literal["changed", "unchanged", "new", "removed", "renamed"]:
+    def verdict(self) -> str:
         """What happens to the object, in a word."""
+        if self.problems:
+            return "failed"
         if self.renamed_from:
             return "renamed"
         if self.creates:
@@ -115,7 +129,11 @@ def differences(outcome: ObjectOutcome) -> list[ValueChange]:
     """Return what differs between the object before and after."""
     before, after = outcome.before, outcome.after
     if isinstance(before, dict) and isinstance(after, dict):
-        return list(changes(before, after, outcome.type_))
+        found = changes(before, after, outcome.type_)
+        if outcome.ownership is None:
+            return list(found)
+        # Their changes are those of the owners.
+        return [change for change in found if change.path != _MANAGED_FIELDS]
     if not outcome.differs:
         return []
     old = ABSENT if outcome.creates else before

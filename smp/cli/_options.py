@@ -61,6 +61,9 @@ class Settings(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     ignore_file: tuple[str, ...] = ()
     all_fields: bool = False
+    server_side: bool = False
+    field_manager: str = ""
+    force_conflicts: bool = False
 
     @property
     def is_for_a_reader(self) -> bool:
@@ -138,10 +141,13 @@ class Schemas:
         identity = obj.identity
         return (identity.api_version, identity.kind) not in self._builtin
 
-    def of_any(self, obj: Object) -> tuple[Schema, str]:
+    def of_any(
+        self, obj: Object, without: str = "patched as JSON (RFC 7396)"
+    ) -> tuple[Schema, str]:
         """Return the schema of an object, and a note where there is none.
 
-        Raises ObjectError where apiVersion or kind is missing.
+        ``without`` is what happens to an object without a schema. Raises ObjectError
+        where apiVersion or kind is missing.
         """
         try:
             return self.of(obj), ""
@@ -153,7 +159,7 @@ class Schemas:
                 raise
             # kubectl sends a JSON merge patch for a kind that it has no Go type of
             # (pkg/cmd/apply/patcher.go, buildMergePatch).
-            return WITHOUT_SCHEMA, f"{error.problem}; patched as JSON (RFC 7396)"
+            return WITHOUT_SCHEMA, f"{error.problem}; {without}"
 
     def of(self, obj: Object) -> Schema:
         """Return the schema of an object.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import unified_diff
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
@@ -13,6 +13,9 @@ from smp.documents import dump_yaml
 from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
 from smp.values import ABSENT, JSON, Absent
+
+if TYPE_CHECKING:
+    from smp.cli._ownership import Ownership
 
 Span: TypeAlias = tuple[str, str]
 Line: TypeAlias = list[Span]
@@ -25,6 +28,7 @@ _VERDICTS: Final = {
     "changed": "changed",
     "unchanged": "unchanged",
     "removed": "to be removed",
+    "failed": "not applied",
 }
 _STYLES: Final = {"+": "green", "-": "red", "~": "cyan"}
 
@@ -61,9 +65,29 @@ def report(outcome: ObjectOutcome) -> Iterator[Line]:
     for note in filter(None, notes):
         yield [(f"  {printable(note)}", _NOTE)]
     yield from _changes(outcome)
+    if outcome.ownership is not None:
+        yield from _owners(outcome, outcome.ownership)
     for warning in outcome.warnings:
         yield [(f"  warning: {printable(warning)}", _WARNING)]
     yield []
+
+
+def _owners(outcome: ObjectOutcome, ownership: Ownership) -> Iterator[Line]:
+    """Yield the conflicts, and each field that has other owners than before."""
+    # Only server-side apply needs it, and what it imports.
+    from smp.cli._ownership import conflict_text, owner_text  # noqa: PLC0415
+
+    for conflict in ownership.conflicts:
+        where = printable(str(conflict.path))
+        text = conflict_text(conflict, outcome.before, outcome.patch)
+        yield [("  conflict: ", _STYLES["-"]), (where, _HEADING), (f": {text}", "")]
+    # What is new belongs to one manager, all that it applied.
+    if outcome.creates:
+        for owner in ownership.after:
+            yield [(f"  owner: {owner_text(owner)}", _STYLES["~"])]
+        return
+    for path, old, new in ownership.changed_fields():
+        yield [("  owner: ", ""), (path, _HEADING), (f": {old} -> {new}", _STYLES["~"])]
 
 
 def _changes(outcome: ObjectOutcome) -> Iterator[Line]:

@@ -83,6 +83,10 @@ class Outcome(Protocol):
     def kind_note(self) -> str:
         """What concerns all objects of the kind."""
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the operation failed, as blocks for standard error."""
+
 
 OutcomeT = TypeVar("OutcomeT", bound=Outcome)
 
@@ -114,16 +118,18 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
             outcome = self.compute(row)
             if outcome is None:
                 return Result("unselected")
-            text = self.format.render(outcome)
+            text = ""
+            if self.format.has_failures or not outcome.problems:
+                text = self.format.render(outcome)
         except Failure as failure:
             return Result("failed", messages=tuple(failure.blocks))
         except RecursionError:
             error = DepthError("a document is nested too deeply")
             blocks = Failure(error, row.entry, row.entry.label).blocks
             return Result("failed", messages=tuple(blocks))
-        messages: list[str] = []
+        messages = [*outcome.problems]
         if not self.format.has_warnings:
-            messages = [
+            messages += [
                 printable(f"smp: warning: {outcome.label}: {warning}")
                 for warning in outcome.warnings
             ]

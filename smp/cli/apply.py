@@ -34,6 +34,8 @@ from smp.last_applied import (
 )
 from smp.values import JSONObject, as_object
 
+_WITHOUT_SCHEMA: Final = "its lists are applied as a whole"
+
 _NOTHING: Final = (
     "last applied: none, neither a file nor an annotation of the live object"
 )
@@ -59,7 +61,22 @@ def run_apply(
     object (RFC 6902), -o patch what leads a server to the result, -o json all that is
     known of each object, -o report what changes and why. Only the outputs for a reader
     (report, unified, side-by-side) mask the values of Secrets.
+
+    With --server-side the result is that of `kubectl apply --server-side`: the managed
+    fields of the live object decide, not what was applied last, and a field that
+    another manager owns is a conflict. Live objects need their managedFields: kubectl
+    get prints them with --show-managed-fields.
     """
+    if not settings.server_side:
+        # In the words of kubectl.
+        if settings.force_conflicts:
+            raise UsageError("--force-conflicts only works with --server-side")
+        if settings.field_manager:
+            raise UsageError("--field-manager only works with --server-side")
+    elif last_paths or not overwrite:
+        raise UsageError(
+            "--last-applied and --no-overwrite do not work with --server-side"
+        )
     inputs = Inputs(settings.max_bytes)
     if not new_paths and not kustomizations:
         raise UsageError("give the new configuration: -f FILE, or -k DIR")
@@ -78,6 +95,10 @@ def run_apply(
         overwrite=overwrite,
         has_file=bool(last_paths),
     )
+    if settings.server_side:
+        compute = partial(
+            _server_side_outcome, inputs=inputs, selection=selection, settings=settings
+        )
     rows = rows_of(entries, live, last)
     # Without --prune kubectl apply leaves alone what is not in the configuration.
     inputs.skip(live.unpaired(), "live, but not in the new configuration")
@@ -127,6 +148,22 @@ COMMAND: Final[Command] = declared(
             is_flag=True,
             opposite="--no-overwrite",
             default=True,
+        ),
+        Option(
+            ("--server-side",),
+            "Apply as `kubectl apply --server-side` does.",
+            is_flag=True,
+        ),
+        Option(
+            ("--field-manager",),
+            "The manager of a server-side apply. [default: kubectl]",
+            metavar="NAME",
+            default="",
+        ),
+        Option(
+            ("--force-conflicts",),
+            "Take over the fields that other managers own.",
+            is_flag=True,
         ),
         profile_option(),
         VALIDATE_OPTION,
@@ -202,6 +239,33 @@ def _outcome(
         after=masks.unmask(outcome.after),
         patch=masks.unmask(outcome.patch),
     )
+
+
+def _server_side_outcome(
+    row: Row,
+    *,
+    inputs: Inputs,
+    selection: Selection,
+    settings: Settings,
+) -> ObjectOutcome | None:
+    # Most runs apply as kubectl does without an option.
+    from smp.cli._server_side import (  # noqa: PLC0415  # see above
+        for_a_reader,
+        server_side_outcome,
+    )
+
+    new, live, _ = load_row(row, inputs)
+    if not selection.has_labels(new):
+        return None
+    with concerning(new.document, new.label):
+        schema, note = selection.schemas.of_any(new, without=_WITHOUT_SCHEMA)
+        outcome = server_side_outcome(
+            row.entry, new, live, schema, settings, selection.schemas.with_defaults
+        )
+    outcome = msgspec.structs.replace(
+        outcome.with_faults(row.notes), is_applied=True, kind_note=note
+    )
+    return for_a_reader(outcome, settings) if settings.is_for_a_reader else outcome
 
 
 def _last_applied(

@@ -195,12 +195,15 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
             changed=unions.changed,
             apply=on_a_stock_server,
         )
+    violations = unions.update.violations
+    if live is not None:
+        violations += tuple(changed_immutable_fields(old, new, schema))
     return ServerSideApplyResult(
         new,
         new is not live,
         unions.update.changes,
         unions.update.warnings,
-        (*unions.update.violations, *changed_immutable_fields(old, new, schema)),
+        violations,
         remark,
     )
 

@@ -79,3 +79,21 @@ def test_what_the_manager_no_longer_applies_is_removed() -> None:
     ).object
     result = smp.server_side_apply(live, config_map(b="2"), SCHEMA, manager="first")
     assert result.object["data"] == {"b": "2"}
+
+
+def test_a_field_that_may_not_change_may_be_set_on_create() -> None:
+    schema = smp.kubernetes().schema("apps/v1", "Deployment")
+    selector: JSONObject = {"matchLabels": {"app": "web"}}
+    applied: JSONObject = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"selector": selector},
+    }
+    created = smp.server_side_apply(None, applied, schema, manager="first")
+    assert created.violations == ()
+    other: JSONObject = {**applied, "spec": {"selector": {"matchLabels": {"app": "x"}}}}
+    changed = smp.server_side_apply(created.object, other, schema, manager="first")
+    assert [str(violation.path) for violation in changed.violations] == [
+        "spec.selector"
+    ]

@@ -1,0 +1,173 @@
+"""The outcome of a server-side apply: the object, its owners, and conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from smp.cli._errors import Failure
+from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._objects import Entry, Object, annotations_of
+from smp.cli._options import Settings
+from smp.cli._ownership import Ownership
+from smp.cli._secrets import Masks
+from smp.errors import ObjectError, SmpError
+from smp.last_applied import LAST_APPLIED
+from smp.managed_fields import (
+    ApplyConflictError,
+    Step,
+    owners,
+    server_side_apply,
+    simulate,
+)
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject, as_object, as_text
+
+# Go: k8s.io/kubectl, pkg/cmd/apply, fieldManagerServerSideApply.
+_DEFAULT_MANAGER: Final = "kubectl"
+_REJECTED: Final = "a server would reject this"
+_NO_ENTRIES: Final = (
+    "the live object has no managedFields, so all of it belongs to before-first-apply; "
+    "kubectl get prints them with --show-managed-fields"
+)
+_UPGRADED: Final = "what client-side apply owned belongs to this manager now"
+
+
+def server_side_outcome(
+    entry: Entry,
+    new: Object,
+    live: Object | None,
+    schema: Schema,
+    settings: Settings,
+    with_defaults: Callable[[JSONObject], JSONObject],
+) -> ObjectOutcome:
+    """Apply a configuration as a field manager, as kubectl and a server do.
+
+    ``with_defaults`` fills in the defaults of a custom resource. An object with
+    conflicts is an outcome that failed. Raises ObjectError and UnionError, without the
+    values of a Secret.
+    """
+    before = None if live is None else live.value
+    _require_applicable(new.value, before)
+    manager = settings.field_manager or _DEFAULT_MANAGER
+    force = settings.force_conflicts
+    lenient = schema.with_unknown_fields(settings.unknown_fields)
+    now = datetime.now(UTC)
+    apply = partial(
+        server_side_apply,
+        schema=lenient,
+        manager=manager,
+        force=force,
+        profile=settings.profile,
+        now=now,
+    )
+    former = () if before is None else owners(before)
+    outcome = ObjectOutcome(
+        identity=entry.identity,
+        place=entry.place,
+        before=before,
+        after=before,
+        type_=lenient.type,
+        patch=new.value,
+        notes=(f"applied by {manager}",),
+    )
+    try:
+        result = apply(before, new.value)
+    except ApplyConflictError as error:
+        failure = Failure(error, new.document, new.label)
+        return msgspec.structs.replace(
+            outcome,
+            problems=tuple(failure.blocks),
+            ownership=Ownership(former, former, error.conflicts),
+        )
+    except SmpError:
+        # The words of a server have the values of fields. So those of a Secret are the
+        # words for its masked values, if these are wrong as well.
+        masks = Masks(
+            {"live": before, "new": new.value}, show_secrets=settings.show_secrets
+        )
+        apply(masks.mask(before), masks.mask(new.value), force=True)
+        raise ObjectError(
+            "a server cannot apply this Secret", code="invalid-applied"
+        ) from None
+
+    after = result.object
+    notes = [
+        f"{change.path}: {change.why} ({settings.profile} {change.rule})"
+        for change in result.changes
+    ]
+    warnings = [str(warning) for warning in result.warnings]
+    if result.remark is not None:
+        warnings.append(str(result.remark))
+    if before is not None and not former:
+        warnings.append(_NO_ENTRIES)
+    # What else kubectl sends for an object that client-side apply has written.
+    if LAST_APPLIED in annotations_of(after):
+        step = Step(manager, new.value, "kubectl apply", force=force)
+        [state] = simulate(
+            before, [step], lenient, profile=settings.profile, now=now
+        ).states
+        if state.error is not None:
+            # kubectl: warningMigrationPatchFailed. The object was applied all the same.
+            warnings.append(f"failed to migrate the object: {state.error}")
+        else:
+            after = as_object(state.object)
+            notes.append(_UPGRADED)
+    violations = [f"{violation} ({_REJECTED})" for violation in result.violations]
+    return msgspec.structs.replace(
+        outcome,
+        after=with_defaults(after),
+        notes=(*outcome.notes, *notes),
+        warnings=(*warnings, *violations),
+        is_faulty=bool(violations or result.remark),
+        ownership=Ownership(former, owners(after)),
+    )
+
+
+def _require_applicable(new: JSONObject, live: JSONObject | None) -> None:
+    """Raise ObjectError for what kubectl does not apply."""
+    metadata = as_object(new.get("metadata"))
+    name = as_text(metadata.get("generateName"))
+    if not metadata.get("name"):
+        # Go: k8s.io/kubectl, pkg/cmd/apply, applyOneObject.
+        problem = "resource name may not be empty"
+        if name:
+            problem = f"from {name}: cannot use generate name with apply"
+        raise ObjectError(problem, code="unnamed-object")
+    if live is not None and live.get("apiVersion") != new.get("apiVersion"):
+        # A server converts the live object, which needs the conversion of the kind.
+        raise ObjectError(
+            f"the live object has apiVersion {as_text(live.get('apiVersion'))}",
+            code="other-version",
+            hint="server-side apply compares both in the version of the configuration: "
+            "get the live object in that version",
+        )
+
+
+def for_a_reader(outcome: ObjectOutcome, settings: Settings) -> ObjectOutcome:
+    """Return an outcome of server-side apply without secrets and managedFields."""
+    configuration = as_object(outcome.patch)
+    stored = _without_managed_fields(outcome.before)
+    new = _without_managed_fields(outcome.after)
+    masks = Masks(
+        {"live": stored, "new": new, "applied": configuration},
+        show_secrets=settings.show_secrets,
+    )
+    return msgspec.structs.replace(
+        outcome,
+        before=masks.mask(stored),
+        after=masks.mask(new),
+        patch=masks.mask(configuration),
+    )
+
+
+def _without_managed_fields(obj: JSON) -> JSONObject | None:
+    if not isinstance(obj, dict):
+        return None
+    metadata = {**as_object(obj.get("metadata"))}
+    metadata.pop("managedFields", None)
+    return {**obj, "metadata": metadata}
