@@ -13,7 +13,7 @@ from typing import Final
 
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.paths import Path, Step
-from smp.schema.model import Schema
+from smp.schema.model import ObjectType, Schema
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 
 _METADATA: Final = FieldSet.of(Path(("metadata",)))
@@ -74,13 +74,16 @@ def reset_fields(
     """Return the fields that a write through a subresource resets, and all below them.
 
     ``subresource`` is empty for the main resource. A custom resource whose definition
-    does not declare the subresource ``status`` has no reset fields (``has_status``).
+    does not declare the subresource ``status`` has no reset fields. A schema that was
+    made of a definition tells; for one of a cluster's OpenAPI it is ``has_status``.
+
     The answer is that of Kubernetes 1.37; 1.36 differs for a PodCertificateRequest,
     whose metadata can be written through the status, and whose status through the main
     resource. The filters of a Pod's ``ephemeralcontainers`` and ``resize``, which name
     what is owned, are no such sets.
     """
-    if not has_status:
+    type_ = schema.type
+    if not has_status or (isinstance(type_, ObjectType) and type_.no_status):
         return EMPTY
     return _reset_fields(schema.api_version, schema.kind, subresource)
 

@@ -120,7 +120,7 @@ class Catalog:
         ``smp.kubernetes() | catalog``. Raises SchemaError and DepthError.
         """
         plain = plain_document(documents)
-        compiled = _compiled(crd.to_openapi(plain))
+        compiled = _compiled_definitions(plain)
         return cls(
             compiled.kinds,
             _chained(compiled.types.get, _load_metadata),
@@ -393,7 +393,7 @@ def compile_definitions(documents: JSON, *, source: str = "") -> bytes:
     ``source`` is named beside their number. Raises SchemaError and DepthError.
     """
     plain = plain_document(documents)
-    compiled = _compiled(crd.to_openapi(plain))
+    compiled = _compiled_definitions(plain)
     return _packed(compiled, source, [*crd.definitions(plain)])
 
 
@@ -402,6 +402,15 @@ def _compiled(documents: JSON) -> Compiled:
     from smp.schema.sources.openapi import compile_documents  # noqa: PLC0415
 
     return compile_documents(documents)
+
+
+def _compiled_definitions(documents: JSON) -> Compiled:
+    compiled = _compiled(crd.to_openapi(documents))
+    for kind in crd.without_status(documents):
+        type_ = compiled.types[compiled.kinds[kind]]
+        if isinstance(type_, dict) and "status" in as_object(type_.get("fields")):
+            type_["no_status"] = True
+    return compiled
 
 
 def _defined(compiled: Compiled) -> int:

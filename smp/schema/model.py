@@ -26,7 +26,8 @@ A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "k
 "name"}`` where the field has a patch strategy or a patch merge key of its own. It may
 have a ``default``, if that is a scalar, and, beside a reference, a ``map_type``
 that counts instead of that of the type. Objects
-may also have ``map_type``, ``embedded`` (a whole Kubernetes object), ``unions`` as
+may also have ``map_type``, ``embedded`` (a whole Kubernetes object), ``no_status`` (a
+custom resource without the subresource ``status``), ``unions`` as
 their source published them, with ``required``, the names of the fields that have to be
 set, and ``profile``, which applies to those of the unions that have no profile of their
 own.
@@ -310,7 +311,8 @@ class ObjectType(Type):
     """An object: its declared fields, and in ``others`` what an undeclared name means.
 
     ``name`` is empty for a type without a name. ``map_type`` (granular or atomic) is
-    that of server-side apply; ``embedded`` marks a whole Kubernetes object.
+    that of server-side apply; ``embedded`` marks a whole Kubernetes object, and
+    ``no_status`` one whose status is written as all else.
     """
 
     __slots__ = (
@@ -322,6 +324,7 @@ class ObjectType(Type):
         "embedded",
         "map_type",
         "name",
+        "no_status",
     )
 
     def __init__(self, name: str, document: JSONObject, types: Types) -> None:
@@ -338,6 +341,7 @@ class ObjectType(Type):
         self.name = name
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
+        self.no_status = bool(document.get("no_status", False))
         self._published_unions: JSON = document.get("unions", [])
         self._required = as_list(document.get("required"))
         self._profile = str(document.get("profile", ""))

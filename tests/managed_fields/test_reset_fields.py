@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path as FilePath
 
 import pytest
@@ -17,9 +18,10 @@ from smp.errors import UnknownKindError
 from smp.managed_fields import FieldSet, fieldset_of, reset_fields
 from smp.managed_fields._ownership import NEVER_OWNED
 from smp.paths import Path
+from smp.schema.catalog import compile_definitions, read_compiled
 from smp.schema.model import Schema
-from smp.values import JSONObject, as_object
-from tests.record.reset_fields import DEFINITIONS, RECORD, WITHOUT_STATUS
+from smp.values import JSONObject, as_list, as_object
+from tests.record.reset_fields import DEFINITIONS, RECORD, WITH_STATUS, WITHOUT_STATUS
 from tests.record.resources import module, needs_kubernetes
 
 RECORDS = [json.loads(line) for line in RECORD.read_text().splitlines()]
@@ -38,8 +40,7 @@ def _schema(configuration: JSONObject) -> Schema:
 def test_a_manager_owns_what_a_server_says_that_it_owns(record: JSONObject) -> None:
     configuration = as_object(record["configuration"])
     schema = _schema(configuration)
-    has_status = configuration["kind"] != WITHOUT_STATUS
-    reset = reset_fields(schema, str(record["subresource"]), has_status=has_status)
+    reset = reset_fields(schema, str(record["subresource"]))
     fields = fieldset_of(configuration, schema).recursive_difference(reset)
     assert fields.difference(NEVER_OWNED).to_v1() == record["fieldsV1"]
 
@@ -99,8 +100,31 @@ def test_every_strategy_of_kubernetes_has_these_reset_fields() -> None:
     assert compared > 70
 
 
-def test_a_custom_resource_without_a_status_has_none() -> None:
-    schema = Schema("any", smp.kubernetes().schema("v1", "Pod").types, "a.b/v1", "C")
-    assert reset_fields(schema, has_status=False) == FieldSet()
-    assert reset_fields(schema) == FieldSet.of(Path(("status",)))
-    assert reset_fields(schema, "scale") == FieldSet()
+def test_a_custom_resource_without_the_subresource_status_has_none() -> None:
+    catalog = smp.Catalog.from_crd([*DEFINITIONS])
+    without = catalog.schema("example.com/v1", WITHOUT_STATUS)
+    assert reset_fields(without) == FieldSet()
+    with_status = catalog.schema("example.com/v1", WITH_STATUS)
+    assert reset_fields(with_status) == FieldSet.of(Path(("status",)))
+    assert reset_fields(with_status, "scale") == FieldSet()
+    assert reset_fields(with_status, has_status=False) == FieldSet()
+    compiled = read_compiled(compile_definitions([*DEFINITIONS]))
+    assert reset_fields(compiled.schema("example.com/v1", WITHOUT_STATUS)) == FieldSet()
+
+
+def test_one_version_of_a_definition_may_lack_the_subresource() -> None:
+    definition = deepcopy(DEFINITIONS[0])
+    (version,) = as_list(as_object(definition["spec"])["versions"])
+    newer = {**as_object(version), "name": "v2", "subresources": None}
+    as_object(definition["spec"])["versions"] = [version, newer]
+    catalog = smp.Catalog.from_crd(definition)
+    assert reset_fields(catalog.schema("example.com/v1", WITH_STATUS))
+    assert not reset_fields(catalog.schema("example.com/v2", WITH_STATUS))
+
+
+def test_all_versions_of_an_old_definition_may_share_the_subresource() -> None:
+    definition = deepcopy(DEFINITIONS[1])
+    definition["apiVersion"] = "apiextensions.k8s.io/v1beta1"
+    as_object(definition["spec"])["subresources"] = {"status": {}}
+    catalog = smp.Catalog.from_crd(definition)
+    assert reset_fields(catalog.schema("example.com/v1", WITHOUT_STATUS))

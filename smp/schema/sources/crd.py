@@ -68,6 +68,21 @@ def to_openapi(documents: JSON) -> JSONObject:
     return {"components": {"schemas": schemas}}
 
 
+def without_status(documents: JSON) -> Iterator[tuple[str, str]]:
+    """Yield apiVersion and kind of each version without the subresource ``status``.
+
+    The status of its objects is written as all else. The documents are valid.
+    """
+    for definition in definitions(documents):
+        group = _text_at(definition, _SPEC / "group")
+        kind = _text_at(definition, _SPEC / "names" / "kind")
+        shared = _value_at(definition, _SPEC / "subresources" / "status")
+        for path, version, _ in _served_versions(definition):
+            own = _value_at(definition, path / "subresources" / "status")
+            if own is None and shared is None:
+                yield f"{group}/{version}", kind
+
+
 def definitions(documents: JSON) -> Iterator[JSONObject]:
     """Yield the definitions in a document, in a List object, or in a list of them.
 
