@@ -68,7 +68,7 @@ def applied(
             manager=manager,
             force=bool(options.force),
             subresource=options.subresource,
-            has_status=options.has_status,
+            serving=options.serving,
             profile=options.profile,
         )
     except ObjectError as error:

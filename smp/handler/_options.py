@@ -13,6 +13,7 @@ from smp.errors import SmpError
 from smp.handler._field_managers import manager_problems
 from smp.handler._status import InvalidOptionsError
 from smp.json_patch import MAX_OPERATIONS
+from smp.managed_fields import SERVING, Serving
 from smp.paths import Path
 from smp.unions import OnConflict
 from smp.values import JSONObject
@@ -85,9 +86,8 @@ class Options(msgspec.Struct, frozen=True):
     ``manager`` is the field manager of the request: what it writes is noted in
     metadata.managedFields (smp.managed_fields.track), through the ``subresource``. None
     notes nothing; an apply needs one. ``force`` takes over fields with conflicts, and
-    is for an apply only: None says that the request has no word about it. Without
-    ``has_status`` the status is a field like any other, as for a custom resource that
-    does not declare the subresource.
+    is for an apply only: None says that the request has no word about it. ``serving``
+    says how the kind is served (smp.managed_fields.Serving).
 
     The hook ``prepare(old, new)`` returns the new object with what the endpoint does
     not write as it was: the status, where it is a subresource. ``old`` is None for a
@@ -112,7 +112,7 @@ class Options(msgspec.Struct, frozen=True):
     manager: str | None = None
     force: bool | None = None
     subresource: str = ""
-    has_status: bool = True
+    serving: Serving = SERVING
     prune: bool = True
     custom: bool = False
     strategic: bool | None = None
@@ -126,9 +126,11 @@ class Options(msgspec.Struct, frozen=True):
         for name in ("profile", "resource", "subresource"):
             if not isinstance(getattr(self, name), str):
                 raise _invalid_option(name, "a string")
-        for name in ("ratchet", "dry_run", "prune", "custom", "has_status"):
+        for name in ("ratchet", "dry_run", "prune", "custom"):
             if not isinstance(getattr(self, name), bool):
                 raise _invalid_option(name, "true or false")
+        if not isinstance(self.serving, Serving):
+            raise _invalid_option("serving", "a Serving")
         if not isinstance(self.manager, str | None):
             raise _invalid_option("manager", "a string or None")
         if not isinstance(self.force, bool | None):

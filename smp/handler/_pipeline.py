@@ -192,7 +192,7 @@ def _noted(
         manager=options.manager or "",
         operation=operation,
         subresource=options.subresource,
-        has_status=options.has_status,
+        serving=options.serving,
     )
 
 

@@ -75,8 +75,10 @@ from smp.managed_fields._simulate import (
 )
 from smp.managed_fields._track import track, with_former_times
 from smp.managed_fields._upgrade import upgrade, upgrade_patch
+from smp.managed_fields._versions import SERVING, Serving
 
 __all__ = [
+    "SERVING",
     "AbsentField",
     "ApplyConflict",
     "ApplyConflictError",
@@ -90,6 +92,7 @@ __all__ = [
     "Remark",
     "Remedy",
     "ServerSideApplyResult",
+    "Serving",
     "Simulation",
     "State",
     "Step",

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from smp.managed_fields._compare import compare, equal
+from smp.managed_fields._compare import equal
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._entries import ManagedFields, Write
-from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._merge import merged
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._ownership import (
@@ -21,6 +20,7 @@ from smp.managed_fields._ownership import (
     take_over,
 )
 from smp.managed_fields._prune import pruned
+from smp.managed_fields._versions import Changes
 from smp.schema.model import Schema
 from smp.values import JSONObject
 
@@ -44,22 +44,32 @@ def apply_configuration(
     ``fieldset_of`` raises.
     """
     identity = write.identity
-    reconcile(managed, schema)
+    serving = write.serving
+    reconcile(managed, schema, serving)
     former = managed.owners.get(identity)
-    former_fields = EMPTY if former is None else former.fields
     new = merged(live, applied, schema)
     own = fieldset_of(applied, schema).recursive_difference(write.reset)
     others = [
         owner.fields for other, owner in managed.owners.items() if other != identity
     ]
-    new = pruned(new, schema, former_fields, own, others)
+    if former is not None:
+        # What was applied is known in the version in which it was.
+        former_schema = serving.schema_of(former.api_version, schema) or schema
+        new = pruned(
+            new,
+            former_schema,
+            former.fields,
+            own,
+            others,
+            keeps_emptied=serving.keeps_emptied,
+        )
     new = normalize(new)
-    comparison = compare(live, new, schema).without(write.reset)
+    changes = Changes(live, new, schema, serving, write.reset)
     if not force:
-        found = conflicts(managed, identity, comparison)
+        found = conflicts(managed, identity, changes)
         if found:
             raise ApplyConflictError.of(found)
-    take_over(managed, identity, comparison)
+    take_over(managed, identity, changes)
     # Go: an apply that changes nothing leaves the time as it is.
     time = write.time
     if equal(live, new):

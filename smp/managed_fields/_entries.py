@@ -15,6 +15,7 @@ import msgspec
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._go_text import value_text
+from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 
@@ -80,6 +81,7 @@ class Write(msgspec.Struct, frozen=True):
     api_version: str
     time: str
     reset: FieldSet = EMPTY
+    serving: Serving = SERVING
 
     @classmethod
     def of(
@@ -91,6 +93,7 @@ class Write(msgspec.Struct, frozen=True):
         subresource: str = "",
         now: datetime | None = None,
         reset: FieldSet = EMPTY,
+        serving: Serving = SERVING,
     ) -> Write:
         """Make a write of an object; a manager without a name is ``unknown``."""
         api_version = as_text(obj.get("apiVersion"))
@@ -103,7 +106,7 @@ class Write(msgspec.Struct, frozen=True):
         )
         moment = datetime.now(UTC) if now is None else now.astimezone(UTC)
         time = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-        return cls(identity, api_version, time, reset)
+        return cls(identity, api_version, time, reset, serving)
 
     def owner(self, fields: FieldSet, time: str) -> Owner:
         """Return the entry of the write."""

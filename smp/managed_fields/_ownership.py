@@ -16,6 +16,7 @@ from smp.managed_fields._compare import Comparison
 from smp.managed_fields._entries import Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.managed_fields._versions import Changes, Serving
 from smp.paths import Path
 from smp.schema.model import Schema
 
@@ -37,35 +38,30 @@ NEVER_OWNED: Final = FieldSet.of(
 
 
 def conflicts(
-    managed: ManagedFields, identity: Identity, comparison: Comparison
+    managed: ManagedFields, identity: Identity, changes: Changes
 ) -> list[Owner]:
     """Return the other entries, with what they own of what a write adds or modifies."""
-    changed = comparison.changed
     found: list[Owner] = []
-    if not changed:
-        return found
     for other, owner in managed.owners.items():
-        if other != identity:
+        changed = changes.of(owner.api_version).changed
+        if changed and other != identity:
             theirs = owner.fields.intersection(changed)
             if theirs:
                 found.append(replace(owner, fields=theirs))
     return found
 
 
-def take_over(
-    managed: ManagedFields, identity: Identity, comparison: Comparison
-) -> None:
+def take_over(managed: ManagedFields, identity: Identity, changes: Changes) -> None:
     """Take from all other entries what a write adds, modifies or removes.
 
     Go: merge.Updater.update, with force.
     """
-    lost = comparison.changed.union(comparison.removed)
-    if not lost:
-        return
     for other, owner in [*managed.owners.items()]:
         if other == identity:
             continue
-        left = owner.fields.difference(lost)
+        comparison = changes.of(owner.api_version)
+        left = owner.fields.difference(comparison.changed)
+        left = left.difference(comparison.removed)
         if not left:
             del managed.owners[other]
         elif left is not owner.fields:
@@ -78,15 +74,19 @@ def updated_set(former: FieldSet, comparison: Comparison) -> FieldSet:
 
 
 @bounded("the field set")
-def reconcile(managed: ManagedFields, schema: Schema) -> None:
-    """Bring the entries to the schema as it is now.
+def reconcile(managed: ManagedFields, schema: Schema, serving: Serving) -> None:
+    """Bring the entries to the schemas as they are now.
 
     A list, a map or a struct may have become atomic since an entry was written. Who
     owned a part of it then owns it as a whole (Go: typed.ReconcileFieldSetWithSchema).
+    An entry of a version that is no longer served is dropped.
     """
-    shape = root_shape(schema, {})
-    for identity, owner in managed.owners.items():
-        fields = _reconciled(owner.fields, shape)
+    for identity, owner in [*managed.owners.items()]:
+        its_schema = serving.schema_of(owner.api_version, schema)
+        if its_schema is None:
+            del managed.owners[identity]
+            continue
+        fields = _reconciled(owner.fields, root_shape(its_schema, {}))
         if fields is not owner.fields:
             managed.owners[identity] = replace(owner, fields=fields)
 

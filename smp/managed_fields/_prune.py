@@ -34,24 +34,33 @@ def pruned(
     former: FieldSet,
     applied: FieldSet,
     others: Sequence[FieldSet],
+    *,
+    keeps_emptied: bool = False,
 ) -> JSONObject:
     """Return the merged object without what its manager no longer applies.
 
     ``former`` and ``applied`` are the sets of the manager, before and now, ``others``
-    those of all other managers. An object or a list that is empty afterwards is null.
-    What does not change is shared.
+    those of all other managers. An object or a list that is empty afterwards is null,
+    unless ``keeps_emptied``. What does not change is shared.
     """
     candidates = former.difference(applied)
     if not candidates:
         return merged
-    walk = _Place(candidates, former, (applied, *others))
+    walk = _Place(candidates, former, (applied, *others), keeps_emptied=keeps_emptied)
     return as_object(_without(merged, root_shape(schema, merged), walk))
 
 
 class _Place:
     """The sets below a value, and what holds for the value itself."""
 
-    __slots__ = ("candidates", "former", "in_former", "in_unowned", "owned")
+    __slots__ = (
+        "candidates",
+        "former",
+        "in_former",
+        "in_unowned",
+        "keeps_emptied",
+        "owned",
+    )
 
     def __init__(
         self,
@@ -61,6 +70,7 @@ class _Place:
         *,
         in_former: bool = False,
         in_unowned: bool = False,
+        keeps_emptied: bool = False,
     ) -> None:
         # What was applied before and is not any more: only this can be removed.
         self.candidates = candidates
@@ -69,6 +79,8 @@ class _Place:
         # Whether the value, or something it is in, was applied before, or is unowned.
         self.in_former = in_former
         self.in_unowned = in_unowned
+        # Whether what loses all that it has is empty, and not null.
+        self.keeps_emptied = keeps_emptied
 
 
 def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
@@ -100,7 +112,7 @@ def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
             kept.append((name, item))
     if not changed:
         return value
-    if not kept:
+    if not kept and not place.keeps_emptied:
         return None
     return dict(kept) if isinstance(value, dict) else [item for _, item in kept]
 
@@ -133,6 +145,7 @@ def _item(
         owned,
         in_former=in_former,
         in_unowned=in_unowned,
+        keeps_emptied=place.keeps_emptied,
     )
     try:
         return _without(value, shape, inner)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from smp.managed_fields._compare import compare
 from smp.managed_fields._entries import APPLY, Identity, ManagedFields, bare
 from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._ownership import reconcile, take_over
 from smp.managed_fields._prune import pruned
+from smp.managed_fields._versions import SERVING, Changes
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.typed_storage import stored
@@ -29,7 +29,7 @@ def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
     owned = [owner for owner in managed.owners.values() if owner.manager == manager]
     if not owned:
         return obj
-    reconcile(managed, schema)
+    reconcile(managed, schema, SERVING)
     old = bare(obj)
     new = old
     for owner in owned:
@@ -37,5 +37,5 @@ def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
         if released.operation == APPLY:
             others = [other.fields for other in managed.owners.values()]
             new = pruned(new, schema, released.fields, EMPTY, others)
-    take_over(managed, _NONE, compare(old, new, schema))
+    take_over(managed, _NONE, Changes(old, new, schema, SERVING, EMPTY))
     return managed.written_to(stored(new, schema, old))

@@ -41,6 +41,7 @@ from smp.managed_fields._remarks import Attempt, Remark, stock_remark
 from smp.managed_fields._reset_fields import reset_fields, with_reset
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import type_problems
+from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import Schema
@@ -86,14 +87,14 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
     force: bool = False,
     subresource: str = "",
     profile: str = "kep1027",
-    has_status: bool = True,
+    serving: Serving = SERVING,
     now: datetime | None = None,
 ) -> ServerSideApplyResult:
     """Apply a configuration as a field manager, as an API server does.
 
     ``live`` is the stored object with its managedFields, or None; ``applied`` is the
-    configuration. ``force`` takes over what other managers own; ``has_status`` is that
-    of ``reset_fields``, ``now`` the time of the write. Raises ApplyConflictError for
+    configuration. ``force`` takes over what other managers own; ``serving`` says how
+    the kind is served, ``now`` is the time of the write. Raises ApplyConflictError for
     what other managers own, ObjectError (codes other-kind-applied,
     managed-fields-applied, invalid-applied, invalid-managed-fields, no-path-element)
     for what a server cannot apply, UnionError for a configuration that sets two members
@@ -103,7 +104,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
     _require_kind(applied, schema)
     old = bare(live or {})
     managed = ManagedFields.of(live or {})
-    reset = reset_fields(schema, subresource, has_status=has_status)
+    reset = reset_fields(schema, subresource, has_status=serving.has_status)
     if live is not None and not managed.owners:
         first = Write.of(
             live,
@@ -112,6 +113,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
             subresource=subresource,
             now=now,
             reset=reset,
+            serving=serving,
         )
         try:
             record_update(managed, {}, live, schema, first)
@@ -129,6 +131,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         subresource=subresource,
         now=now,
         reset=reset,
+        serving=serving,
     )
     unions = _Unions(live if live is None else old, applied, schema, profile)
 
@@ -184,6 +187,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
                 force=attempt.force,
                 subresource=subresource,
                 profile="off",
+                serving=serving,
                 now=now,
             ).object
 

@@ -11,7 +11,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from smp.errors import ObjectError, SmpError
-from smp.managed_fields._compare import compare
 from smp.managed_fields._entries import (
     UPDATE,
     Identity,
@@ -30,6 +29,7 @@ from smp.managed_fields._ownership import (
 )
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
+from smp.managed_fields._versions import SERVING, Changes, Serving
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.typed_storage import stored
@@ -49,7 +49,7 @@ def track(
     manager: str,
     operation: Operation = "Update",
     subresource: str = "",
-    has_status: bool = True,
+    serving: Serving = SERVING,
     now: datetime | None = None,
 ) -> JSONObject:
     """Return the new object with the managedFields that a server stores for it.
@@ -58,8 +58,8 @@ def track(
     stored object, None on create; ``new`` is what will be stored, with the
     managedFields that the client sent: ``[{}]`` resets them, and ``[]`` those of a
     built-in kind; without any, or with broken ones, those of the stored object count.
-    Through a subresource they always do. ``has_status`` is that of ``reset_fields``,
-    ``now`` the time of the write. An object that exists without managedFields is not
+    Through a subresource they always do. ``serving`` says how the kind is served,
+    ``now`` is the time of the write. An object that exists without managedFields is not
     tracked. Where fields cannot be tracked, the object loses its managedFields, but no
     write fails for that (Go: FieldManager.UpdateNoErrors).
     """
@@ -77,7 +77,8 @@ def track(
                 operation=operation,
                 subresource=subresource,
                 now=now,
-                reset=reset_fields(schema, subresource, has_status=has_status),
+                reset=reset_fields(schema, subresource, has_status=serving.has_status),
+                serving=serving,
             )
             record_update(managed, old or {}, new, schema, write)
     except SmpError:
@@ -118,15 +119,16 @@ def record_update(
     write: Write,
 ) -> None:
     """Record an update from one object to another in the entries."""
-    reconcile(managed, schema)
+    reconcile(managed, schema, write.serving)
     # Go: the objects are converted to the typed structs of their version.
     before = stored(bare(old), schema)
-    comparison = compare(before, stored(bare(new), schema, before), schema)
+    after = stored(bare(new), schema, before)
+    changes = Changes(before, after, schema, write.serving, write.reset)
     # Go: managedFieldsUpdater. The operation is at first one of its own: its manager
     # loses what the operation changes as all others do.
     current = Identity("", "", "", "")
-    take_over(managed, current, comparison.without(write.reset))
-    owned = updated_set(EMPTY, comparison).recursive_difference(write.reset)
+    take_over(managed, current, changes)
+    owned = updated_set(EMPTY, changes.comparison).recursive_difference(write.reset)
     owned = owned.difference(NEVER_OWNED)
     if owned:
         former = managed.owners.get(write.identity)

@@ -9,6 +9,7 @@ from typing import Final
 from starlette.requests import Request
 
 from smp.handler import Options, manager_of, requested
+from smp.managed_fields import Serving
 from smp.schema.structural import with_schema_defaults
 from smp.server.endpoints.negotiation import AnswerFormat, negotiate
 from smp.server.metrics import Labels
@@ -64,7 +65,10 @@ class Call:
             prepare=self._prepared,
             manager=manager_of(self.request.headers.get("user-agent", "")),
             subresource=self.target.subresource,
-            has_status=self.target.resource.status or defined is None,
+            serving=Serving(
+                has_status=self.target.resource.status or defined is None,
+                versions=self.kind.versions,
+            ),
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from typing import Final
 
@@ -43,13 +44,15 @@ class Kind(msgspec.Struct, frozen=True):
     """What is needed to handle the objects of a resource.
 
     ``schema`` is None where the catalog does not describe the kind; ``defined`` is the
-    version of the CRD of a custom resource.
+    version of the CRD of a custom resource, ``versions`` are the schemas of the other
+    ones that are served, by apiVersion.
     """
 
     resource: Resource
     schema: Schema | None
     columns: tuple[Column, ...]
     defined: DefinedVersion | None = None
+    versions: Mapping[str, Schema] | None = None
 
 
 class Kinds:
@@ -205,7 +208,18 @@ class Kinds:
                 )
             defined = definition.version(resource.version)
             schema = _schema(definition.catalog, resource)
-            kind = Kind(resource, schema, defined.columns, defined)
+            others = [
+                other
+                for other in definition.resources
+                if other.version != resource.version
+            ]
+            versions = {
+                other.api_version: definition.catalog.schema(
+                    other.api_version, other.kind
+                )
+                for other in others
+            }
+            kind = Kind(resource, schema, defined.columns, defined, versions)
         else:
             schema = _schema(self.catalog, resource)
             kind = Kind(resource, schema, columns_of(resource))
