@@ -124,3 +124,28 @@ def _reset(new: JSONObject, old: JSONObject, steps: tuple[Step, ...]) -> JSONObj
     rest = {**new}
     del rest[name]
     return rest
+
+
+# Metadata that no write changes.
+_SYSTEM_METADATA: Final = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "resourceVersion",
+    "uid",
+)
+
+
+def with_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
+    """Return an object with the metadata that a server sets, where it has none itself.
+
+    Clients write ``creationTimestamp: null`` and ``uid: ""`` (Go: rest.BeforeUpdate,
+    validation.ValidateObjectMetaAccessorUpdate).
+    """
+    metadata = as_object(new.get("metadata"))
+    restored: JSONObject = {}
+    for name, value in as_object(old.get("metadata")).items():
+        if name in _SYSTEM_METADATA and not metadata.get(name):
+            restored[name] = value
+    return {**new, "metadata": {**metadata, **restored}} if restored else new

@@ -38,7 +38,11 @@ from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._remarks import Attempt, Remark, stock_remark
-from smp.managed_fields._reset_fields import reset_fields, with_reset
+from smp.managed_fields._reset_fields import (
+    reset_fields,
+    with_reset,
+    with_system_metadata,
+)
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import type_problems
 from smp.managed_fields._versions import SERVING, Serving
@@ -134,6 +138,8 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         serving=serving,
     )
     unions = _Unions(live if live is None else old, applied, schema, profile)
+    # Typed storage makes nothing of an empty custom resource, and of others something.
+    is_custom = not stored({}, schema)
 
     def attempt(entries: ManagedFields, *, force: bool) -> JSONObject:
         try:
@@ -151,13 +157,15 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         except ObjectError as error:
             message = "failed to create typed live object ({})"
             raise _untyped(message, old, schema) or error from None
-        new = with_reset(new, old, reset)
+        new = with_system_metadata(with_reset(new, old, reset), old)
         # A server decodes what was merged: zero values are dropped, and stay owned.
         # What it fills in then has no owner.
-        decoded = stored(new, schema, old)
+        decoded = new if is_custom else stored(new, schema, old)
         defaulted = with_defaults(decoded, schema, old=old)
         new = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
-        return entries.written_to(stored(new, schema, old, at_rest=True))
+        if not is_custom:
+            new = stored(new, schema, old, at_rest=True)
+        return entries.written_to(new)
 
     # An attempt that fails leaves the entries changed.
     entries = managed.copy()
@@ -175,6 +183,10 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         new = _with_last_applied(new, applied)
     if live is not None:
         new = with_former_times(live, new)
+    if is_custom and new is not live:
+        # The metadata of a custom resource is decoded when it is written, after a
+        # server has looked for changes: an empty list of finalizers is one.
+        new = stored(new, schema)
     remark = None
     if unions.changed:
 
@@ -377,11 +389,14 @@ def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
         return new
     configuration = applied
     applied_metadata = as_object(applied.get("metadata"))
-    applied_annotations = as_object(applied_metadata.get("annotations"))
-    if LAST_APPLIED in applied_annotations:
-        # The configuration in the annotation has no such annotation itself.
-        rest = {**applied_annotations}
-        del rest[LAST_APPLIED]
+    applied_annotations = applied_metadata.get("annotations")
+    if isinstance(applied_annotations, dict):
+        # The configuration in the annotation has no such annotation itself, and the
+        # annotations are texts (Go: GetAnnotations).
+        rest: JSONObject = {}
+        for name, value in applied_annotations.items():
+            if name != LAST_APPLIED:
+                rest[name] = "" if value is None else value
         applied_metadata = {**applied_metadata, "annotations": rest}
         configuration = {**applied, "metadata": applied_metadata}
     annotations = {**annotations, LAST_APPLIED: configuration_text(configuration)}
