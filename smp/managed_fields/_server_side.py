@@ -314,6 +314,8 @@ class _Unions:
             profile="validate-only" if profile == "kep1027-draft" else profile,
             ratchet=True,
             configuration=applied,
+            patch=applied,
+            applied=True,
         )
         # The configuration, with the discriminators that it leaves out.
         self.applied = chosen.object

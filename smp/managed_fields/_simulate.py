@@ -35,6 +35,7 @@ from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
+from smp.update import updated
 from smp.values import JSON, JSONObject, as_object, same
 
 Verb: TypeAlias = Literal[
@@ -179,17 +180,25 @@ class _Run:
         if step.verb == "release":
             found = release(_existing(current), self._schema, step.manager)
             return State(step, found, found is not current)
-        new = self._written(current, step)
+        # Unions are normalized before fields are tracked (KEP "Union types" of 2019,
+        # Normalizing on updates).
+        update = updated(
+            current,
+            self._written(current, step),
+            self._schema,
+            profile=self._profile,
+            ratchet=True,
+        )
         subresource = _SCALE if step.verb == "scale" else step.subresource
         tracked = track(
             current,
-            new,
+            update.object,
             self._schema,
             manager=step.manager,
             subresource=subresource,
             now=now,
         )
-        return State(step, tracked, tracked is not current)
+        return State(step, tracked, tracked is not current, update.warnings)
 
     def _apply(self, current: JSONObject | None, step: Step, now: datetime) -> State:
         result = server_side_apply(

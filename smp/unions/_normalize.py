@@ -168,8 +168,9 @@ class NormalizationRule(Rule):
         chosen = [name for name in union.names if intent.sets(name)]
         if len(chosen) != 1:
             return new
+        # Also those that are null.
         wanted: dict[str, JSON | Absent] = {
-            name: ABSENT for name in union.members_set(new) if name not in chosen
+            name: ABSENT for name in union.names if name in new and name not in chosen
         }
         wanted.update(_discriminator_for(chosen[0], union, SMD))
         return self._with_outcome(place, new, union, wanted, _APPLIED, intent)

@@ -40,6 +40,9 @@ CITATION = re.compile(
     r"|retainKeys proposal, |structured-merge-diff v4\.3\.0, "
     r"|kubernetes/enhancements PR \d+, |Go: k8s\.io/apimachinery/pkg/api/validate, "
 )
+# What has no unions is recorded from a server.
+SERVER = re.compile(r"kube-apiserver 1\.36\.3 and 1\.37\.1; ")
+STEP_MINIMUM = 100
 
 in_each_file = pytest.mark.parametrize(
     "path", FILES, ids=lambda path: str(path.relative_to(SPEC_CASES))
@@ -139,6 +142,18 @@ def test_every_case_about_unions_expects_a_normalized_object() -> None:
     found = [case for case in every_case() if has_union_operations(case)]
     assert [
         case.description for case in found if "normalized" not in expectations(case)
+    ] == []
+
+
+def test_every_case_with_steps_cites_what_it_is_from() -> None:
+    found = [case for case in every_case() if cases.STEPS in case.document]
+    assert len(found) >= STEP_MINIMUM
+    assert [
+        case.document["source"]
+        for case in found
+        if not (SERVER if case.document["profile"] == "off" else CITATION).match(
+            str(case.document["source"])
+        )
     ] == []
 
 
