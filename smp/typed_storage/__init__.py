@@ -27,7 +27,10 @@ are in smp/schema/bundled/typed_storage.json, by the package and the name of the
     of a type: its objects are those of another type, and so are the elements of its
     lists
 
-``python -m tests.record.typed_storage`` makes the table from the sources of Kubernetes.
+``python -m tests.record.typed_storage`` makes the table from the sources of Kubernetes
+1.36 and 1.37; fields that a catalog does not know are not filled in. A type that only
+an older version has, of an alpha API or autoscaling/v2beta2, is not in the table: its
+values stay as they are. Before 1.34, a server also printed a null creationTimestamp.
 
 Field managers of structured-merge-diff look at the same Go structs without printing
 them. They see what is printed (Go: value.structReflect, FieldCacheEntry.CanOmit): a
