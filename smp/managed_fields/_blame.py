@@ -135,6 +135,8 @@ class _Walk:
         for (step, elements), child in zip(places, children, strict=True):
             self._value(path / step, child, elements, sets, whole)
 
+        if not sets:
+            return
         # What is left of the sets is owned, and the object does not have it.
         seen = {element for _, elements in places for element in elements}
         rests: Sets = []
@@ -188,4 +190,5 @@ class _Walk:
         else:
             blamed = BlamedValue(path, value, Ownership.NONE)
         self.values.append(blamed)
-        self.below(path, value, sets_below, tuple(owners_of_whole) or whole)
+        if sets_below or isinstance(value, (dict, list)):
+            self.below(path, value, sets_below, tuple(owners_of_whole) or whole)

@@ -133,16 +133,21 @@ def _apply(server: ApiServer, path: str, configuration: JSONObject) -> JSON:
     return {"configuration": configuration, "managedFields": kept}
 
 
+def define(server: ApiServer) -> None:
+    """Create the definition of the custom resource, and wait until it is served."""
+    group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    created = server.request("POST", group, CRD)
+    assert created.code == 201, created.body
+    deadline = time.monotonic() + _PATIENCE
+    while "example.com" not in str(server.request("GET", "/apis").body):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 def _record_applied() -> None:
     lines: list[JSON] = [{"kube-apiserver": version()}]
     with running() as server:
-        group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-        created = server.request("POST", group, CRD)
-        assert created.code == 201, created.body
-        deadline = time.monotonic() + _PATIENCE
-        while "example.com" not in str(server.request("GET", "/apis").body):
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        define(server)
         for path, configuration in _configurations():
             line = _apply(server, path, configuration)
             if line is not None:

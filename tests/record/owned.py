@@ -7,17 +7,15 @@ uids and versions are normalized.
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 from smp.documents import dump_yaml
 from smp.values import JSON, JSONObject, as_list, as_object
-from tests.record.field_sets import CRD
+from tests.record.field_sets import define
 from tests.support.apiserver import ApiServer, running
 from tests.support.paths import DATA
 
 OWNED: Final = DATA / "managed_fields" / "owned.yaml"
-_PATIENCE: Final = 30.0  # seconds
 _APPLY: Final = "application/apply-patch+yaml"
 _MERGE: Final = "application/merge-patch+json"
 _DEPLOYMENT: Final = "/apis/apps/v1/namespaces/default/deployments/web"
@@ -187,13 +185,7 @@ def _normalized(obj: JSONObject, number: int) -> JSONObject:
 
 
 def _record(server: ApiServer) -> None:
-    group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    created = server.request("POST", group, CRD)
-    assert created.code == 201, created.body
-    deadline = time.monotonic() + _PATIENCE
-    while "example.com" not in str(server.request("GET", "/apis").body):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    define(server)
     for verb, path, body, media_type in _REQUESTS:
         answer = server.request(verb, path, body, media_type)
         assert answer.code in (200, 201), answer.body

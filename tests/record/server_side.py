@@ -11,21 +11,19 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from smp.documents import dump_yaml, read
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
-from tests.record.field_sets import CRD
+from tests.record.field_sets import define
 from tests.support.apiserver import ApiServer, running
 from tests.support.kubectl import kubectl_path
 from tests.support.paths import DATA
 
 SEQUENCES: Final = DATA / "apiserver" / "server_side.yaml"
 RECORDED: Final = DATA / "apiserver" / "server_side.jsonl"
-_PATIENCE: Final = 30.0  # seconds
 _RESOURCES: Final = {
     "ConfigMap": "/api/v1/namespaces/default/configmaps",
     "Deployment": "/apis/apps/v1/namespaces/default/deployments",
@@ -109,13 +107,7 @@ def _lines(server: ApiServer, home: Path) -> Iterator[JSONObject]:
 
 
 def _record(server: ApiServer) -> None:
-    group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    created = server.request("POST", group, CRD)
-    assert created.code == 201, created.body
-    deadline = time.monotonic() + _PATIENCE
-    while "example.com" not in str(server.request("GET", "/apis").body):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    define(server)
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         _configure(server, home)
