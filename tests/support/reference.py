@@ -115,10 +115,10 @@ class Reference:
 
 
 @cache
-def reference() -> Reference | None:
-    """Return the shared reference, or None where it cannot be built."""
+def reference(module: Path = GO_MODULE) -> Reference | None:
+    """Return the shared program of a Go module, or None where it cannot be built."""
     try:
-        shared = Reference()
+        shared = Reference(module)
     except UnavailableError:
         return None
     atexit.register(shared.close)

@@ -6,9 +6,7 @@ requests. ``ours`` answers the same requests with ``smp.managed_fields``.
 
 from __future__ import annotations
 
-import atexit
 import json
-from functools import cache
 from random import Random
 from typing import Any, Final
 
@@ -19,7 +17,7 @@ from smp.managed_fields import FieldSet, owners_of_fields, upgrade, upgrade_patc
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 from tests.support.field_sets import random_set
 from tests.support.paths import DATA, ROOT
-from tests.support.reference import Reference, UnavailableError
+from tests.support.reference import Reference, reference
 
 GO_MODULE: Final = ROOT / "tests" / "managed_fields" / "upgrades"
 CASES: Final = DATA / "managed_fields" / "upgrade_cases.yaml"
@@ -27,15 +25,9 @@ CASES: Final = DATA / "managed_fields" / "upgrade_cases.yaml"
 _MANAGERS: Final = ("alice", "bob", "carol", "dave")
 
 
-@cache
 def oracle() -> Reference | None:
     """Return the Go program, or None where it cannot be built."""
-    try:
-        program = Reference(GO_MODULE)
-    except UnavailableError:
-        return None
-    atexit.register(program.close)
-    return program
+    return reference(GO_MODULE)
 
 
 needs_oracle: Final = pytest.mark.skipif(
