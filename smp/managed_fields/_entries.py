@@ -95,8 +95,14 @@ class Write(msgspec.Struct, frozen=True):
         reset: FieldSet = EMPTY,
         serving: Serving = SERVING,
     ) -> Write:
-        """Make a write of an object; a manager without a name is ``unknown``."""
+        """Make a write of an object; a manager without a name is ``unknown``.
+
+        Raises ObjectError for an object without an apiVersion: no server could read the
+        entry.
+        """
         api_version = as_text(obj.get("apiVersion"))
+        if not api_version:
+            raise _invalid("apiVersion must not be empty")
         identity = Identity(
             # Go: buildManagerInfoManager.
             manager or "unknown",

@@ -79,8 +79,13 @@ def test_a_configuration_can_have_the_discriminator_itself() -> None:
         "unions": [union],
     }
     names: JSONObject = {"fields": {"name": "string"}}
-    schema = Schema.inline({"fields": {"metadata": names, "spec": spec}})
-    configuration: JSONObject = {"metadata": {"name": "a"}, "spec": {"one": 1}}
+    fields: JSONObject = {"apiVersion": "string", "metadata": names, "spec": spec}
+    schema = Schema.inline({"fields": fields})
+    configuration: JSONObject = {
+        "apiVersion": "example.com/v1",
+        "metadata": {"name": "a"},
+        "spec": {"one": 1},
+    }
     result = smp.server_side_apply(
         None, configuration, schema, manager="one", profile="kep2019"
     )
