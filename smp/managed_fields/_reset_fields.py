@@ -146,6 +146,7 @@ def with_system_metadata(new: JSONObject, old: JSONObject) -> JSONObject:
     metadata = as_object(new.get("metadata"))
     restored: JSONObject = {}
     for name, value in as_object(old.get("metadata")).items():
-        if name in _SYSTEM_METADATA and not metadata.get(name):
+        # The resourceVersion 0 is no version.
+        if name in _SYSTEM_METADATA and metadata.get(name) in (None, "", "0"):
             restored[name] = value
     return {**new, "metadata": {**metadata, **restored}} if restored else new

@@ -15,9 +15,16 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from smp.errors import SmpError
-from smp.managed_fields._entries import UPDATE, Identity, ManagedFields, Owner
+from smp.managed_fields._entries import (
+    UPDATE,
+    Identity,
+    ManagedFields,
+    Owner,
+    bare,
+)
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import Path
+from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, as_text, same
 
 SCALE: Final = "scale"
@@ -26,6 +33,23 @@ _API_VERSION: Final = "autoscaling/v1"
 # definition does.
 _REPLICAS: Final = Path(("spec", "replicas"))
 _FIELDS: Final = FieldSet.of(_REPLICAS)
+
+SCALE_SCHEMA: Final = replace(
+    Schema.inline(
+        {
+            "fields": {
+                "apiVersion": "string",
+                "kind": "string",
+                "metadata": {"fields": {}, "any": True},
+                "spec": {"fields": {"replicas": "integer"}},
+                "status": {"fields": {"replicas": "integer", "selector": "string"}},
+            }
+        }
+    ),
+    api_version=_API_VERSION,
+    kind="Scale",
+)
+"""The schema of a Scale, as far as a write to it needs one."""
 
 ScaleEntries: TypeAlias = dict[Identity, Owner]
 # By apiVersion; None in a version without the subresource.
@@ -40,7 +64,7 @@ def record_scale(
     if not scale:
         # Go: skipNonAppliedManager. A scale is tracked if its replicas are owned.
         return
-    before, after = _replicas(old), _replicas(new)
+    before, after = replica_count(old), replica_count(new)
     if not same(before, after):
         scale.clear()
         # Go: ScaleSpec has no replicas where there are 0.
@@ -141,5 +165,24 @@ def _owns_replicas(owner: Owner, paths: ReplicasPaths | None) -> bool:
     return path is not None and owner.fields.has(path)
 
 
-def _replicas(obj: JSONObject) -> JSON:
+def scale_of(obj: JSONObject) -> JSONObject:
+    """Return the scale of an object, without its managedFields.
+
+    Go: ScaleSpec and ScaleStatus have no replicas where there are 0.
+    """
+    scale: JSONObject = {"apiVersion": _API_VERSION, "kind": "Scale"}
+    scale["metadata"] = as_object(obj.get("metadata"))
+    for part in ("spec", "status"):
+        count = as_object(obj.get(part)).get("replicas")
+        scale[part] = {"replicas": count} if count else {}
+    return bare(scale)
+
+
+def replica_count(obj: JSONObject) -> JSON:
+    """Return the replicas of an object or a scale; none are 0."""
     return as_object(obj.get("spec")).get("replicas") or 0
+
+
+def with_replicas(obj: JSONObject, count: JSON) -> JSONObject:
+    """Return an object with a number of replicas."""
+    return {**obj, "spec": {**as_object(obj.get("spec")), "replicas": count}}

@@ -43,6 +43,15 @@ from smp.managed_fields._reset_fields import (
     with_reset,
     with_system_metadata,
 )
+from smp.managed_fields._scale import (
+    SCALE,
+    SCALE_SCHEMA,
+    merge_scale_entries,
+    replica_count,
+    scale_entries,
+    scale_of,
+    with_replicas,
+)
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import type_problems
 from smp.managed_fields._versions import SERVING, Serving
@@ -55,6 +64,12 @@ from smp.update import Update, updated
 from smp.values import JSONObject, as_object, as_text
 from smp.violations import Violation
 
+_SCALE: Final = "Scale"
+_SCALE_TEXT: Final = "autoscaling/v1, Kind=Scale"
+# Go: apiextensions-apiserver, conversion.
+_NO_CONVERSION: Final = (
+    "request to convert CR to an invalid group/version: autoscaling/v1"
+)
 # Go: skipNonAppliedManager.
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 # The manager of kubectl apply --server-side, for which a server looks at the
@@ -105,6 +120,10 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
     of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
+    if subresource == SCALE and live is not None and schema.kind != _SCALE:
+        return _apply_scale(
+            live, applied, schema, manager=manager, force=force, now=now
+        )
     _require_kind(applied, schema)
     old = bare(live or {})
     managed = ManagedFields.of(live or {})
@@ -119,14 +138,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
             reset=reset,
             serving=serving,
         )
-        try:
-            record_update(managed, {}, live, schema, first)
-        except SmpError as error:
-            message = (
-                "failed to create manager for existing fields: "
-                "failed to convert new object ({}) to smd typed"
-            )
-            raise _untyped(message, live, schema) or error from None
+        _record_existing(managed, live, schema, first)
     _require_applicable(applied, schema)
     write = Write.of(
         applied,
@@ -222,6 +234,70 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         violations,
         remark,
     )
+
+
+def _record_existing(
+    managed: ManagedFields, live: JSONObject, schema: Schema, first: Write
+) -> None:
+    """Record what an object without managedFields has, before the first apply."""
+    try:
+        record_update(managed, {}, live, schema, first)
+    except SmpError as error:
+        message = (
+            "failed to create manager for existing fields: "
+            "failed to convert new object ({}) to smd typed"
+        )
+        raise _untyped(message, live, schema) or error from None
+
+
+def _apply_scale(
+    live: JSONObject,
+    applied: JSONObject,
+    schema: Schema,
+    *,
+    manager: str,
+    force: bool,
+    now: datetime | None,
+) -> ServerSideApplyResult:
+    """Apply a Scale to an object (Go: ScaleREST.Update of the kinds that have one).
+
+    A server cannot convert the scale of a custom resource to the kind of that, and
+    refuses to apply it, but for conflicts.
+    """
+    managed = ManagedFields.of(live)
+    scale = ManagedFields()
+    scale.owners = scale_entries(managed)
+    is_custom = not stored({}, schema)
+    if is_custom and not scale.owners:
+        raise ObjectError(
+            "failed to create manager for existing fields: failed to convert live "
+            f"object (/; {_SCALE_TEXT}) to proper version: {_NO_CONVERSION}",
+            code="invalid-applied",
+        )
+    result = server_side_apply(
+        scale.written_to(scale_of(live)),
+        applied,
+        SCALE_SCHEMA,
+        manager=manager,
+        force=force,
+        subresource=SCALE,
+        profile="off",
+        now=now,
+    )
+    if is_custom:
+        metadata = as_object(live.get("metadata"))
+        name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
+        raise ObjectError(
+            f"failed to convert new object ({name}; {_SCALE_TEXT}) to proper version: "
+            f"{_NO_CONVERSION}",
+            code="invalid-applied",
+        )
+    merge_scale_entries(
+        managed, ManagedFields.of(result.object).owners, schema.api_version
+    )
+    new = managed.written_to(with_replicas(bare(live), replica_count(result.object)))
+    new = with_former_times(live, new)
+    return ServerSideApplyResult(new, new is not live)
 
 
 def _require_kind(applied: JSONObject, schema: Schema) -> None:
