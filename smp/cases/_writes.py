@@ -8,8 +8,10 @@ from typing import Final
 from smp import managed_fields
 from smp.cases._case import SpecCase, profile_of, steps
 from smp.cases._steps import Step, in_order
+from smp.defaults import with_defaults
 from smp.errors import SmpError
 from smp.schema.catalog import Catalog, kubernetes
+from smp.schema.model import Schema
 from smp.values import JSONArray, JSONObject, as_object, same
 
 _VERBS: Final[dict[str, managed_fields.Verb]] = {
@@ -20,6 +22,10 @@ _VERBS: Final[dict[str, managed_fields.Verb]] = {
     "json_patch": "JSON patch",
     "scale": "scale",
 }
+
+
+# The cases are recorded from this version.
+_KUBERNETES: Final = "1.36.3"
 
 
 def catalog_of(case: SpecCase) -> Catalog:
@@ -43,10 +49,13 @@ def results(case: SpecCase) -> JSONArray:
         if step.crd is not None:
             catalog = Catalog.from_crd(step.crd)
         content = as_object(step.content)
-        if live is not None and step.write in ("apply", "update"):
+        named = live
+        if live is None or step.write in ("apply", "update"):
+            named = content
+        schema = catalog.schema_of(named)
+        if live is not None and live.get("apiVersion") != schema.api_version:
             # A server converts what it stores to the version of the request.
-            live = {**live, "apiVersion": content.get("apiVersion")}
-        schema = catalog.schema_of(content if live is None else live)
+            live = with_defaults({**live, "apiVersion": schema.api_version}, schema)
         write = managed_fields.Step(
             step.manager,
             step.content,
@@ -57,7 +66,16 @@ def results(case: SpecCase) -> JSONArray:
         now = datetime.fromisoformat(step.time)
         try:
             simulation = managed_fields.simulate(
-                live, [write], schema, profile=profile_of(case), now=now
+                live,
+                [write],
+                schema,
+                profile=profile_of(case),
+                serving=managed_fields.Serving(
+                    versions=_other_versions(catalog, schema),
+                    custom="crd" in case.document,
+                    kubernetes=_KUBERNETES,
+                ),
+                now=now,
             )
         except SmpError as error:
             found.append(_refusal(error, step))
@@ -69,6 +87,18 @@ def results(case: SpecCase) -> JSONArray:
         found.append(_success(live, as_object(state.object), step))
         live = state.object
     return found
+
+
+def _other_versions(catalog: Catalog, schema: Schema) -> dict[str, Schema]:
+    """Return the schemas of the other versions of a kind, by apiVersion."""
+    group = schema.api_version.rpartition("/")[0]
+    return {
+        api_version: catalog.schema(api_version, kind)
+        for api_version, kind in catalog.kinds()
+        if kind == schema.kind
+        and api_version.rpartition("/")[0] == group
+        and api_version != schema.api_version
+    }
 
 
 def _refusal(error: SmpError, step: Step) -> JSONObject:

@@ -45,7 +45,7 @@ def apply_configuration(
     """
     identity = write.identity
     serving = write.serving
-    reconcile(managed, schema, serving)
+    reconcile(managed, live, schema, serving)
     former = managed.owners.get(identity)
     new = merged(live, applied, schema)
     own = fieldset_of(applied, schema).recursive_difference(write.reset)

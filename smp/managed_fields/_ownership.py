@@ -11,14 +11,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from smp.errors import bounded
+from smp.errors import ObjectError, bounded
 from smp.managed_fields._compare import Comparison
 from smp.managed_fields._entries import Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.managed_fields._typed import listing, type_problems
 from smp.managed_fields._versions import Changes, Serving
 from smp.paths import Path
 from smp.schema.model import Schema
+from smp.values import JSONObject
 
 # What a server sets or what names the object has no owner. Go: NewStripMetaManager.
 NEVER_OWNED: Final = FieldSet.of(
@@ -74,18 +76,34 @@ def updated_set(former: FieldSet, comparison: Comparison) -> FieldSet:
 
 
 @bounded("the field set")
-def reconcile(managed: ManagedFields, schema: Schema, serving: Serving) -> None:
+def reconcile(
+    managed: ManagedFields, live: JSONObject, schema: Schema, serving: Serving
+) -> None:
     """Bring the entries to the schemas as they are now.
 
     A list, a map or a struct may have become atomic since an entry was written. Who
     owned a part of it then owns it as a whole (Go: typed.ReconcileFieldSetWithSchema).
-    An entry of a version that is no longer served is dropped.
+    An entry of a version that is no longer served is dropped. Raises ObjectError
+    for one of a custom resource that the live object cannot be converted for.
     """
     for identity, owner in [*managed.owners.items()]:
         its_schema = serving.schema_of(owner.api_version, schema)
+        if its_schema is None and serving.custom:
+            # Go: k8s.io/apiextensions-apiserver, pkg/apiserver/conversion.
+            raise ObjectError(
+                "request to convert CR to an invalid group/version: "
+                f"{owner.api_version}",
+                code="version-not-served",
+            )
         if its_schema is None:
             del managed.owners[identity]
             continue
+        if serving.custom and its_schema is not schema:
+            # Go: versionConverter.Convert. Nothing leaves out what the version of the
+            # entry does not know.
+            problems = type_problems(live, its_schema, allow_duplicates=True)
+            if problems:
+                raise ObjectError(listing(problems), code="not-convertible")
         fields = _reconciled(owner.fields, root_shape(its_schema, {}))
         if fields is not owner.fields:
             managed.owners[identity] = replace(owner, fields=fields)

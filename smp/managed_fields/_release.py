@@ -29,7 +29,7 @@ def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
     owned = [owner for owner in managed.owners.values() if owner.manager == manager]
     if not owned:
         return obj
-    reconcile(managed, schema, SERVING)
+    reconcile(managed, obj, schema, SERVING)
     old = bare(obj)
     new = old
     for owner in owned:

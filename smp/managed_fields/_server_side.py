@@ -53,7 +53,7 @@ from smp.managed_fields._scale import (
     with_replicas,
 )
 from smp.managed_fields._track import record_update, with_former_times
-from smp.managed_fields._typed import type_problems
+from smp.managed_fields._typed import listing, type_problems
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import over_json
@@ -332,15 +332,12 @@ def _untyped(message: str, live: JSONObject, schema: Schema) -> ObjectError | No
 
 
 def _type_error(message: str, obj: JSONObject, problems: list[str]) -> ObjectError:
-    """Return an error in the words of a server (Go: typed.ValidationErrors.Error)."""
-    listing = problems[0]
-    if len(problems) > 1:
-        listing = "errors:\n  " + "\n  ".join(problems)
+    """Return an error in the words of a server."""
     metadata = as_object(obj.get("metadata"))
     name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
     kind = _kind_text(as_text(obj.get("apiVersion")), as_text(obj.get("kind")))
     text = message.format(f"{name}; {kind}")
-    return ObjectError(f"{text}: {listing}", code="invalid-applied")
+    return ObjectError(f"{text}: {listing(problems)}", code="invalid-applied")
 
 
 def _kind_text(api_version: str, kind: str) -> str:

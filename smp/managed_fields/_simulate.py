@@ -31,6 +31,7 @@ from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._shapes import Form, Shape, root_shape
 from smp.managed_fields._track import track
 from smp.managed_fields._upgrade import upgrade
+from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import ObjectType, Schema
@@ -125,18 +126,20 @@ def simulate(
     schema: Schema,
     *,
     profile: str = "kep1027",
+    serving: Serving = SERVING,
     now: datetime | None = None,
 ) -> Simulation:
     """Run a sequence of writes on an object, each from what the one before left.
 
-    ``live`` is the stored object with its managedFields, or None. ``now`` is the time
-    of the first step; each takes a second. No step raises: what a server would refuse
+    ``live`` is the stored object with its managedFields, or None. ``serving``
+    says how the kind is served, ``now`` is the time of the first step; each takes a
+    second. No step raises: what a server would refuse
     is in the state after it. Raises UnionError for an unknown profile, and ObjectError
     (code invalid-managed-fields) where the last object has broken managedFields.
     """
     profile_named(profile)
     moment = datetime.now(UTC) if now is None else now
-    run = _Run(schema, profile)
+    run = _Run(schema, profile, serving)
     current = live
     states: list[State] = []
     applied: dict[str, JSONObject] = {}
@@ -163,11 +166,12 @@ def simulate(
 class _Run:
     """What each step of a sequence is run with."""
 
-    __slots__ = ("_profile", "_schema")
+    __slots__ = ("_profile", "_schema", "_serving")
 
-    def __init__(self, schema: Schema, profile: str) -> None:
+    def __init__(self, schema: Schema, profile: str, serving: Serving) -> None:
         self._schema = schema
         self._profile = profile
+        self._serving = serving
 
     def state_after(
         self, current: JSONObject | None, step: Step, now: datetime
@@ -196,6 +200,7 @@ class _Run:
             self._schema,
             manager=step.manager,
             subresource=subresource,
+            serving=self._serving,
             now=now,
         )
         return State(step, tracked, tracked is not current, update.warnings)
@@ -209,6 +214,7 @@ class _Run:
             force=step.force,
             subresource=step.subresource,
             profile=self._profile,
+            serving=self._serving,
             now=now,
         )
         return State(step, result.object, result.changed, result.warnings)

@@ -60,8 +60,9 @@ def track(
     built-in kind; without any, or with broken ones, those of the stored object count.
     Through a subresource they always do. ``serving`` says how the kind is served,
     ``now`` is the time of the write. An object that exists without managedFields is not
-    tracked. Where fields cannot be tracked, the object loses its managedFields, but no
-    write fails for that (Go: FieldManager.UpdateNoErrors).
+    tracked. Where fields cannot be tracked, the managedFields stay as they were, or a
+    server before 1.37 drops them, but no write fails for that (Go:
+    FieldManager.UpdateNoErrors).
     """
     try:
         managed = _sent_or_stored(old, new, schema, is_subresource=bool(subresource))
@@ -82,7 +83,11 @@ def track(
             )
             record_update(managed, old or {}, new, schema, write)
     except SmpError:
-        return bare(new)
+        before = as_object(as_object(old).get("metadata")).get("managedFields")
+        if before is None or not serving.keeps_untracked:
+            return bare(new)
+        metadata = as_object(new.get("metadata"))
+        return {**new, "metadata": {**metadata, "managedFields": before}}
     tracked = managed.written_to(new)
     return tracked if old is None else with_former_times(old, tracked)
 
@@ -119,7 +124,7 @@ def record_update(
     write: Write,
 ) -> None:
     """Record an update from one object to another in the entries."""
-    reconcile(managed, schema, write.serving)
+    reconcile(managed, bare(old), schema, write.serving)
     # Go: the objects are converted to the typed structs of their version.
     before = stored(bare(old), schema)
     after = stored(bare(new), schema, before)

@@ -27,6 +27,13 @@ def type_problems(
     return _problems(obj, root_shape(schema, obj), allow_duplicates=allow_duplicates)
 
 
+def listing(problems: list[str]) -> str:
+    """Return problems as one text (Go: typed.ValidationErrors.Error)."""
+    if len(problems) == 1:
+        return problems[0]
+    return "errors:\n  " + "\n  ".join(problems)
+
+
 def _problems(value: JSON, shape: Shape, *, allow_duplicates: bool) -> list[str]:
     if value is None:
         return []

@@ -17,6 +17,9 @@ from smp.managed_fields._field_set import FieldSet
 from smp.schema.model import Schema
 from smp.values import JSONObject
 
+# Kubernetes 1.37.
+_FIRST_TO_KEEP: Final = 37
+
 
 class Serving(msgspec.Struct, frozen=True):
     """How a server serves a kind, as far as managed fields depend on it.
@@ -25,12 +28,14 @@ class Serving(msgspec.Struct, frozen=True):
     resource whose definition does not declare the subresource. ``versions`` are the
     schemas of the other versions that are served, by apiVersion: an entry of a version
     that is not among them is dropped. None says that they are unknown, and every entry
-    is taken for one of the version of the write. ``kubernetes`` is the version of the
-    server, such as ``1.36.2``.
+    is taken for one of the version of the write. Where the kind is ``custom``, an entry
+    whose version is not served, or does not know a field of the stored object, makes an
+    apply fail. ``kubernetes`` is the version of the server, such as ``1.36.2``.
     """
 
     has_status: bool = True
     versions: Mapping[str, Schema] | None = None
+    custom: bool = False
     kubernetes: str = "1.37"
 
     def schema_of(self, api_version: str, schema: Schema) -> Schema | None:
@@ -49,6 +54,16 @@ class Serving(msgspec.Struct, frozen=True):
         structured-merge-diff v6.3.1 to v6.4.1 did that: kubernetes PR 140294.
         """
         return self.kubernetes in ("1.36.0", "1.36.1", "1.36.2")
+
+    @property
+    def keeps_untracked(self) -> bool:
+        """Whether managedFields stay as they are where a write cannot be tracked.
+
+        A server before 1.37 drops them: kubernetes PR 136949.
+        """
+        _, _, version = self.kubernetes.partition(".")
+        minor, _, _ = version.partition(".")
+        return int(minor) >= _FIRST_TO_KEEP
 
 
 SERVING: Final = Serving()

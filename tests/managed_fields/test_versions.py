@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from smp.errors import ObjectError
 from smp.managed_fields import Serving, owners, server_side_apply, track
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object
@@ -78,3 +81,40 @@ def test_what_an_apply_empties_is_null_but_for_kubernetes_1_36_0_to_1_36_2() -> 
             also, cup("v1", size=1), V1, manager="one", serving=serving
         )
         assert as_object(result.object["spec"])["notes"] == expected
+
+
+def test_a_version_of_a_custom_resource_that_is_not_served_makes_an_apply_fail() -> (
+    None
+):
+    live = server_side_apply(None, cup("v1", size=1), V1, manager="one").object
+    moved = {**live, "apiVersion": "example.com/v2"}
+    serving = Serving(versions={}, custom=True)
+    with pytest.raises(ObjectError) as caught:
+        server_side_apply(moved, cup("v2", size=2), V2, manager="two", serving=serving)
+    assert caught.value.code == "version-not-served"
+
+
+def test_a_field_that_the_version_of_an_entry_does_not_have_makes_an_apply_fail() -> (
+    None
+):
+    v3 = schema("v3", size="integer", color="string")
+    live = server_side_apply(None, cup("v1", size=1), V1, manager="one").object
+    moved = {**live, **cup("v3", size=1, color="red"), "metadata": live["metadata"]}
+    serving = Serving(versions={"example.com/v1": V1}, custom=True)
+    with pytest.raises(ObjectError) as caught:
+        server_side_apply(moved, cup("v3", size=2), v3, manager="two", serving=serving)
+    assert caught.value.problem == ".spec.color: field not declared in schema"
+
+
+@pytest.mark.parametrize(("kubernetes", "kept"), [("1.36.3", False), ("1.37", True)])
+def test_a_write_that_cannot_be_tracked_keeps_managed_fields_since_1_37(
+    kubernetes: str, *, kept: bool
+) -> None:
+    live = server_side_apply(None, cup("v1", size=1), V1, manager="one").object
+    moved = {**live, "apiVersion": "example.com/v2"}
+    serving = Serving(versions={}, custom=True, kubernetes=kubernetes)
+    new = {**moved, **cup("v2", size=3)}
+    tracked = track(moved, new, V2, manager="two", serving=serving)
+    assert tracked["spec"] == {"size": 3}
+    expected = as_object(live["metadata"])["managedFields"] if kept else None
+    assert as_object(tracked["metadata"]).get("managedFields") == expected

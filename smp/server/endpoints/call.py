@@ -68,6 +68,7 @@ class Call:
             serving=Serving(
                 has_status=self.target.resource.status or defined is None,
                 versions=self.kind.versions,
+                custom=defined is not None,
             ),
             custom=defined is not None,
             resource=self.target.resource.qualified,
