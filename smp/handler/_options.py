@@ -77,6 +77,10 @@ class Options(msgspec.Struct, frozen=True):
     ``immutable_fields`` an update of a built-in kind may not change what a server lets
     no update change (smp.immutable).
 
+    With ``typed`` the object is as a typed server stores it: zero values are dropped,
+    times and quantities are canonical, and built-in kinds get their defaults
+    (smp.typed_storage, smp.defaults).
+
     ``prune`` drops what a typed server drops when it decodes: unknown fields, and
     nulls. ``custom`` says that the object is of a custom resource: its type errors are
     422 with a cause for each, its nulls stay, and strategic patches are refused unless
@@ -113,6 +117,7 @@ class Options(msgspec.Struct, frozen=True):
     force: bool | None = None
     subresource: str = ""
     serving: Serving = SERVING
+    typed: bool = False
     prune: bool = True
     custom: bool = False
     strategic: bool | None = None
@@ -126,7 +131,7 @@ class Options(msgspec.Struct, frozen=True):
         for name in ("profile", "resource", "subresource"):
             if not isinstance(getattr(self, name), str):
                 raise _invalid_option(name, "a string")
-        for name in ("ratchet", "dry_run", "prune", "custom"):
+        for name in ("ratchet", "dry_run", "prune", "custom", "typed"):
             if not isinstance(getattr(self, name), bool):
                 raise _invalid_option(name, "true or false")
         if not isinstance(self.serving, Serving):

@@ -14,11 +14,13 @@ from typing import Literal
 from msgspec.structs import replace
 
 from smp.conformance import ConformanceRule, Misfit, conforming
+from smp.defaults import with_defaults
 from smp.errors import SmpError, bounded
 from smp.handler._apply import applied
 from smp.handler._body import MAX_REPORTED
 from smp.handler._identity import (
     managed_fields_violations,
+    metadata_of,
     of_kind,
     status_details,
     with_server_metadata,
@@ -37,6 +39,7 @@ from smp.immutable import changed_immutable_fields
 from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
+from smp.typed_storage import stored as as_typed
 from smp.unions import acts_unasked, without_unchosen_defaults
 from smp.update import updated
 from smp.values import ABSENT, JSONObject, NotPlainError, as_text, same
@@ -103,7 +106,7 @@ def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
     if options.default or options.admit or options.custom or not options.ratchet:
         return False
     # Managed fields are compared with the whole object.
-    if options.prepare or options.manager is not None:
+    if options.typed or options.prepare or options.manager is not None:
         return False
     return not acts_unasked(schema, options.profile)
 
@@ -139,13 +142,16 @@ def _outcome(
         subject = draft.new if old is None else old
         warnings.extend(draft.remarks)
         new = _decoded(draft, schema, options, warnings)
+        if options.typed:
+            new = _typed(new, old, schema, options)
         # Hooks are called here, where a RecursionError of theirs is their own.
         if options.default:
             defaulted = _object_of(options.default, new)
             new = without_unchosen_defaults(
                 new, defaulted, schema, profile=options.profile
             )
-        if options.prepare and not draft.is_apply:
+        # An apply of a stored object has been prepared, and has its managedFields.
+        if options.prepare and not (draft.is_apply and old is not None):
             new = _object_of(partial(options.prepare, old), new)
         # Go: before admission, so that nobody owns what a hook changes.
         new = _tracked(draft, new, schema, options)
@@ -164,6 +170,21 @@ def _outcome(
     except SmpError as error:
         details = status_details(subject, options.resource)
         return to_status(error, **details, warnings=warnings)
+
+
+def _typed(
+    new: JSONObject, old: JSONObject | None, schema: Schema, options: Options
+) -> JSONObject:
+    """Return the new object as a typed server has it, with the defaults of its kind."""
+    decoded_object = as_typed(new, schema, old)
+    defaulted = with_defaults(decoded_object, schema, old=old)
+    typed = without_unchosen_defaults(
+        decoded_object, defaulted, schema, profile=options.profile
+    )
+    # An empty list is not stored; as managedFields it means to reset them.
+    if metadata_of(new).get("managedFields") == []:
+        return {**typed, "metadata": {**metadata_of(typed), "managedFields": []}}
+    return typed
 
 
 def _tracked(

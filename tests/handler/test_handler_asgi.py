@@ -262,7 +262,7 @@ def test_the_first_example_runs() -> None:
 
 def test_the_example_of_a_server_runs() -> None:
     names: dict[str, Any] = {}
-    exec(compile(EXAMPLES[1], "handler.md", "exec"), names)  # noqa: S102 - as above
+    exec(compile(EXAMPLES[2], "handler.md", "exec"), names)  # noqa: S102 - as above
     path = "/apis/apps/v1/namespaces/default/deployments/"
 
     async def request() -> list[httpx.Response]:
@@ -280,7 +280,7 @@ def test_the_example_of_a_server_runs() -> None:
     assert (first.status_code, first.json()["spec"]) == (200, {"replicas": 5})
     assert second.json()["metadata"] == {"name": "web", "resourceVersion": "2"}
     assert third.status_code == 404
-    assert len([line for line in EXAMPLES[1].splitlines() if line]) <= 20
+    assert len([line for line in EXAMPLES[2].splitlines() if line]) <= 20
 
 
 def test_the_handler_imports_no_framework() -> None:

@@ -97,7 +97,7 @@ def test_a_source_added_to_a_volume_by_edit_replaces_the_former_one(
     added = "s/^\\( *\\)- emptyDir:/\\1- hostPath: {path: \\/data}\\n\\1  emptyDir:/"
     edit(kubectl, tmp_path, "deployment", "web", added)
     assert live_deployment(kubectl)["spec"]["template"]["spec"]["volumes"] == [
-        {"name": "data", "hostPath": {"path": "/data"}}
+        {"name": "data", "hostPath": {"path": "/data", "type": ""}}
     ]
 
 

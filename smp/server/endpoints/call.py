@@ -70,6 +70,7 @@ class Call:
                 versions=self.kind.versions,
                 custom=defined is not None,
             ),
+            typed=True,
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )
