@@ -347,19 +347,6 @@ def _with_rolling_update(
     return {**strategy, "rollingUpdate": {**filled, **added}}
 
 
-def stateful_set_update_strategy(strategy: JSONObject) -> JSONObject:
-    """Update by rolling; only then there are parameters (Go: SetDefaults_StatefulSet).
-
-    A strategy whose type is stated gets no ``rollingUpdate``.
-    """
-    if strategy.get("type"):
-        return strategy
-    strategy = {**strategy, "type": "RollingUpdate"}
-    if strategy.get("rollingUpdate") is None:
-        strategy["rollingUpdate"] = {"partition": 0}
-    return strategy
-
-
 def volume_claim_template_kinds(spec: JSONObject) -> JSONObject:
     """Name the kind of volume claim templates.
 
@@ -535,7 +522,6 @@ RULES: Final[dict[str, Named]] = {
     "scaling-rules": scaling_rules,
     "service": service,
     "service-account-alias": service_account_alias,
-    "stateful-set-update-strategy": stateful_set_update_strategy,
     "string-data": string_data,
     "volume-claim-template-kinds": volume_claim_template_kinds,
 }
