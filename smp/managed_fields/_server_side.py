@@ -482,4 +482,8 @@ def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
     if size > _MAX_ANNOTATIONS:
         # Go: SetLastApplied. An object with longer annotations could not be stored.
         del annotations[LAST_APPLIED]
-    return {**new, "metadata": {**metadata, "annotations": annotations}}
+    metadata = {**metadata, "annotations": annotations}
+    if not annotations:
+        # An empty map is not stored.
+        del metadata["annotations"]
+    return {**new, "metadata": metadata}

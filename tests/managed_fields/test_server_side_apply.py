@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 import smp
-from smp.values import JSONObject
+from smp.last_applied import LAST_APPLIED
+from smp.paths import Path
+from smp.values import JSONObject, as_object
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = smp.kubernetes().schema("v1", "ConfigMap")
@@ -79,6 +81,24 @@ def test_what_the_manager_no_longer_applies_is_removed() -> None:
     ).object
     result = smp.server_side_apply(live, config_map(b="2"), SCHEMA, manager="first")
     assert result.object["data"] == {"b": "2"}
+
+
+@pytest.mark.parametrize(("size", "kept"), [(262_000, True), (262_200, False)])
+def test_a_long_configuration_is_not_kept_in_the_annotation(
+    size: int, *, kept: bool
+) -> None:
+    # kube-apiserver 1.36.3, whose annotations have 256 KiB in all; it still lists the
+    # annotation as owned (Go: TestLargeLastApplied of lastappliedupdater_test.go).
+    client_side = smp.with_last_applied(config_map(a="1"))
+    manager = "kubectl-client-side-apply"
+    live = smp.managed_fields.track(None, client_side, SCHEMA, manager=manager)
+    applied = config_map(a="x" * size)
+    new = smp.server_side_apply(live, applied, SCHEMA, manager="kubectl").object
+    metadata = as_object(new["metadata"])
+    assert ("annotations" in metadata) == kept
+    annotation = Path(("metadata", "annotations", LAST_APPLIED))
+    (owner,) = smp.managed_fields.owners_of(new, annotation)
+    assert owner.manager == manager
 
 
 def test_a_field_that_may_not_change_may_be_set_on_create() -> None:
