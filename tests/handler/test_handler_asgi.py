@@ -283,6 +283,55 @@ def test_the_example_of_a_server_runs() -> None:
     assert len([line for line in EXAMPLES[2].splitlines() if line]) <= 20
 
 
+CONFIGURATION: Final = b"{apiVersion: v1, kind: ConfigMap, data: {a: '1'}}"
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_apply_creates_an_object_where_the_endpoint_can(others: int) -> None:
+    objects: list[JSONObject] = []
+    attempts: list[JSONObject] = []
+
+    async def load(_: Any) -> JSONObject | None:
+        return objects[-1] if objects else None
+
+    async def save(_: Any, loaded: Any, new: JSONObject) -> JSONObject:
+        assert loaded is objects[-1]
+        objects.append(new)
+        return new
+
+    async def create(_: Any, new: JSONObject) -> JSONObject | None:
+        attempts.append(new)
+        if len(attempts) <= others:
+            # Another writer was faster.
+            objects.append({"apiVersion": "v1", "kind": "ConfigMap"})
+            return None
+        objects.append(new)
+        return new
+
+    headers = [(b"content-type", handler.APPLY.encode()), (b"user-agent", b"me/1")]
+    scope = http_scope(query=b"fieldManager=a", headers=headers)
+    message = {"type": "http.request", "body": CONFIGURATION}
+    endpoint = PatchEndpoint(load, save, kubernetes(), create=create)
+    answer = call(endpoint, scope, [message])
+    assert answer.status == (200 if others else 201)
+    assert answer.body["data"] == {"a": "1"}
+    assert answer.body["metadata"]["managedFields"][0]["manager"] == "a"
+    # Without a way to create it, it does not exist.
+    objects.clear()
+    endpoint = PatchEndpoint(load, save, kubernetes())
+    assert call(endpoint, scope, [{**message}]).status == 404
+
+
+def test_an_apply_names_its_manager_in_the_query() -> None:
+    storage = Storage()
+    answer = storage.request(b"{}", media_type=handler.APPLY)
+    assert answer.status == 422
+    message = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value'
+    assert answer.body["message"].startswith(message)
+    forced = storage.request(b"{}", query=b"force=true")
+    assert forced.body["details"]["causes"][0]["field"] == "force"
+
+
 def test_the_handler_imports_no_framework() -> None:
     code = (
         "import smp.handler.asgi, sys;"

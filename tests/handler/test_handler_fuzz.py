@@ -15,10 +15,11 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from referencing import Registry, Resource
 
 from smp import handler
-from smp.handler import JSON_PATCH, MERGE, STRATEGIC, Options
+from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject
@@ -39,6 +40,8 @@ ALL_OPTIONS: Final = st.builds(
     prune=st.booleans(),
     custom=st.booleans(),
     strategic=st.just(value=True),
+    manager=st.sampled_from((None, "a")),
+    typed=st.booleans(),
 )
 KINDS: Final = [subject for subject in subjects() if subject.schema.kind]
 _TYPING: Final = {"type", "additionalProperties", "oneOf"}
@@ -112,6 +115,8 @@ def test_any_bytes_are_answered(body: bytes, media_type: str, options: Options) 
     schema = kubernetes().schema("apps/v1", "Deployment")
     check_outcome(handler.patch(WEB, body, media_type, schema, options), WEB)
     check_outcome(handler.patch(WEB, body, media_type, None, options), WEB)
+    check_outcome(handler.patch(WEB, body, APPLY, schema, options), WEB)
+    check_outcome(handler.patch(None, body, APPLY, None, options), WEB)
     check_outcome(handler.replace(WEB, body, schema, options), WEB)
     check_outcome(handler.create(body, schema, options), WEB)
 
@@ -171,6 +176,31 @@ def test_patches_with_faults_are_answered(
     check_outcome(outcome, stored)
     if isinstance(outcome, handler.Accepted) and options.prune:
         assert not type_errors(outcome.object, schema)
+
+
+@settings(max_examples=250, deadline=None)
+@given(maker=makers(), options=ALL_OPTIONS, force=st.booleans())
+def test_configurations_with_faults_are_answered(
+    maker: Maker, options: Options, *, force: bool
+) -> None:
+    schema = maker.random.choice(KINDS).schema
+    kind: JSONObject = {"apiVersion": schema.api_version, "kind": schema.kind}
+    applying = structs.replace(options, manager="b", force=force)
+    first = {**maker.object(schema), **kind}
+    created = handler.patch(None, dump(first), APPLY, schema, applying)
+    if isinstance(created, handler.Refused):
+        refused(created)
+        return
+    stored = created.object
+    second = {**maker.spoiled(maker.object(schema), schema, patch=False), **kind}
+    other = structs.replace(applying, manager="c")
+    outcome = handler.patch(stored, dump(second), APPLY, schema, other)
+    check_outcome(outcome, stored)
+    if isinstance(outcome, handler.Accepted) and options.prune:
+        assert not type_errors(outcome.object, schema)
+    # What was applied once is there already.
+    again = handler.patch(stored, dump(first), APPLY, schema, applying)
+    assert not accepted(again).changed
 
 
 @settings(max_examples=250, deadline=None)

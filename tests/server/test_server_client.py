@@ -143,6 +143,29 @@ def test_both_clients_watch_config_maps(api: Any, dynamic: Any, namespace: str) 
     watching.stop()
 
 
+def test_the_dynamic_client_applies_configurations(
+    dynamic: Any, namespace: str
+) -> None:
+    maps = dynamic.resources.get(api_version="v1", kind="ConfigMap")
+
+    def applied(manager: str, **options: Any) -> Any:
+        body = config_map("a", {"l": "1"}, k=manager)
+        return maps.server_side_apply(
+            body=body, namespace=namespace, field_manager=manager, **options
+        )
+
+    created = applied("one")
+    assert created.data.k == "one"
+    assert applied("one").metadata.resourceVersion == created.metadata.resourceVersion
+    with pytest.raises(errors.ConflictError) as caught:
+        applied("two")
+    assert 'conflict with \\"one\\": .data.k' in caught.value.body.decode()
+    forced = applied("two", force_conflicts=True)
+    assert forced.data.k == "two"
+    entries = [entry.manager for entry in forced.metadata.managedFields]
+    assert "two" in entries
+
+
 def test_the_dynamic_client_finds_custom_resources(
     dynamic: Any, namespace: str
 ) -> None:
