@@ -38,6 +38,7 @@ MODULES = (
     "smp/strategic/_conflicts.py",
     "smp/strategic/_patch_paths.py",
     "smp/typed_storage/_plan.py",
+    "smp/typed_storage/_decoding.py",
     "smp/typed_storage/_stored.py",
     "smp/enums.py",
     "smp/unions/_intent.py",

@@ -58,7 +58,7 @@ from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import Schema
-from smp.typed_storage import stored
+from smp.typed_storage import decoding_problem, stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
 from smp.update import Update, updated
 from smp.values import JSONObject, as_object, as_text
@@ -170,13 +170,11 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
             message = "failed to create typed live object ({})"
             raise _untyped(message, old, schema) or error from None
         new = with_system_metadata(with_reset(new, old, reset), old)
-        # A server decodes what was merged: zero values are dropped, and stay owned.
-        # What it fills in then has no owner.
-        decoded = new if is_custom else stored(new, schema, old)
-        defaulted = with_defaults(decoded, schema, old=old)
-        new = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
-        if not is_custom:
-            new = stored(new, schema, old, at_rest=True)
+        if is_custom:
+            defaulted = with_defaults(new, schema, old=old)
+            new = without_unchosen_defaults(new, defaulted, schema, profile=profile)
+        else:
+            new = _decoded(new, old, applied, schema, profile)
         return entries.written_to(new)
 
     # An attempt that fails leaves the entries changed.
@@ -234,6 +232,32 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         violations,
         remark,
     )
+
+
+def _decoded(
+    new: JSONObject,
+    old: JSONObject,
+    applied: JSONObject,
+    schema: Schema,
+    profile: str,
+) -> JSONObject:
+    """Return an object of a built-in kind as a server decodes, defaults and stores it.
+
+    Zero values are dropped, and stay owned. What is filled in then has no owner. Raises
+    ObjectError for what cannot be decoded.
+    """
+    problem = decoding_problem(new, schema, old)
+    if problem:
+        kind = _kind_text(schema.api_version, schema.kind)
+        message = (
+            "failed to convert new object ({}) to proper version: "
+            f"unable to convert unstructured object to {kind}"
+        )
+        raise _type_error(message, applied, [problem])
+    decoded = stored(new, schema, old)
+    defaulted = with_defaults(decoded, schema, old=old)
+    chosen = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
+    return stored(chosen, schema, old, at_rest=True)
 
 
 def _record_existing(

@@ -39,6 +39,7 @@ struct without a pointer is there whatever its tag, nil without ``omitempty`` is
 
 from __future__ import annotations
 
+from smp.typed_storage._decoding import decoding_problem
 from smp.typed_storage._stored import stored
 
-__all__ = ["stored"]
+__all__ = ["decoding_problem", "stored"]

@@ -72,6 +72,11 @@ def quantity(value: JSON) -> JSON:
     return value if canonical is None else canonical
 
 
+def is_quantity(text: str) -> bool:
+    """Tell whether a text is a quantity (Go: resource.ParseQuantity)."""
+    return _quantity(text) is not None
+
+
 # The same few amounts are in all Pods.
 @lru_cache(maxsize=8192)
 def _quantity(written: str) -> str | None:

@@ -22,7 +22,7 @@ import smp
 from smp.errors import DepthError
 from smp.schema.model import ObjectType, Schema, Type
 from smp.schema.walk import following_types
-from smp.typed_storage import stored
+from smp.typed_storage import decoding_problem, stored
 from smp.typed_storage._plan import go_types
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 from tests.record.field_sets import read
@@ -371,3 +371,30 @@ def test_an_object_that_is_too_deep_is_refused() -> None:
     schema = CATALOG.schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     with pytest.raises(DepthError):
         stored({"spec": {"versions": [version]}}, schema)
+
+
+@pytest.mark.parametrize(
+    ("limits", "problem"),
+    [
+        ({"cpu": "1", "memory": "1.5Gi"}, ""),
+        ({"cpu": 1}, ""),
+        ({"cpu": "one"}, "quantities must match the regular expression"),
+        ({"cpu": "1Q"}, "quantities must match the regular expression"),
+        ({"cpu": "1mm"}, "unable to parse quantity's suffix"),
+        ({"cpu": []}, "quantities must match the regular expression"),
+    ],
+)
+def test_quantities_are_decoded(limits: JSONObject, problem: str) -> None:
+    container: JSONObject = {"name": "app", "resources": {"limits": limits}}
+    pod: JSONObject = {"spec": {"containers": [container]}}
+    found = decoding_problem(pod, smp.kubernetes().schema("v1", "Pod"))
+    assert found.startswith(problem)
+    assert bool(found) is bool(problem)
+
+
+def test_what_is_shared_with_a_stored_object_is_not_decoded_again() -> None:
+    schema = smp.kubernetes().schema("v1", "Service")
+    broken: JSONObject = {"ports": [{"port": 1, "targetPort": []}]}
+    problem = "json: cannot unmarshal array into Go value of type int32"
+    assert decoding_problem({"spec": broken}, schema) == problem
+    assert not decoding_problem({"spec": broken, "kind": ""}, schema, {"spec": broken})
