@@ -31,9 +31,10 @@ class TooLargeDefaultsError(ObjectError):
 def with_schema_defaults(obj: JSONObject, schema: JSONObject) -> JSONObject:
     """Return an object with the defaults of a schema where values are missing.
 
-    A null counts as missing where the schema is not nullable: an API server prunes
-    such nulls before defaulting, and keeps the others. Raises DepthError, and
-    TooLargeDefaultsError where the defaults are more than MAX_ADDED bytes.
+    What does not change is shared with the object. A null counts as missing where the
+    schema is not nullable: an API server prunes such nulls before defaulting, and keeps
+    the others. Raises DepthError, and TooLargeDefaultsError where the defaults are more
+    than MAX_ADDED bytes.
     """
     return _Defaulting().object(obj, schema)
 
@@ -59,13 +60,17 @@ class _Defaulting:
                 fields[name] = ABSENT
 
         filled: JSONObject = {}
+        changed = False
         for name, value in fields.items():
             field_schema = properties.get(name, others)
             filled_value = self._value(value, field_schema)
+            changed = changed or filled_value is not value
             # Nulls that no default has replaced are removed.
-            if not _is_unwanted_null(filled_value, field_schema):
+            if _is_unwanted_null(filled_value, field_schema):
+                changed = True
+            else:
                 filled[name] = filled_value
-        return filled
+        return filled if changed else obj
 
     def _value(self, value: JSON | Absent, schema: JSON) -> JSON:
         # Below unknown fields there are no schemas, so there are no defaults.
@@ -84,7 +89,10 @@ class _Defaulting:
         if isinstance(value, dict):
             return self.object(value, schema)
         if isinstance(value, list):
-            return [self._value(element, schema.get("items")) for element in value]
+            elements = [self._value(element, schema.get("items")) for element in value]
+            for before, after in zip(value, elements, strict=True):
+                if after is not before:
+                    return elements
         return value
 
 

@@ -229,3 +229,47 @@ def test_an_object_that_is_too_deep_is_refused() -> None:
     schema = CATALOG.schema("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     with pytest.raises(DepthError):
         with_defaults({"spec": {"versions": [version]}}, schema)
+
+
+def test_a_custom_resource_gets_the_defaults_of_its_definition() -> None:
+    spec: JSONObject = {
+        "type": "object",
+        "properties": {
+            "size": {"type": "integer", "default": 1},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "mode": {
+                "type": "object",
+                "default": {},
+                "properties": {"fast": {"type": "boolean", "default": False}},
+            },
+        },
+    }
+    definition: JSONObject = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Thing", "plural": "things"},
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {"spec": spec},
+                        }
+                    },
+                }
+            ],
+        },
+    }
+    catalog = smp.kubernetes() | smp.Catalog.from_crd(definition)
+    schema = catalog.schema("example.com/v1", "Thing")
+    obj: JSONObject = {"spec": {"size": None, "tags": ["a"]}}
+    result = with_defaults(obj, schema)
+    assert result == {"spec": {"size": 1, "tags": ["a"], "mode": {"fast": False}}}
+    assert as_object(result["spec"])["tags"] is as_object(obj["spec"])["tags"]
+    assert with_defaults(result, schema) is result
