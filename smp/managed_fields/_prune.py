@@ -121,6 +121,9 @@ def _item(
     element: str, value: JSON, shape: Shape, place: _Place, *, named: bool
 ) -> JSON | Absent:
     """Return a value without what is removed in it; ABSENT where it is removed."""
+    if _is_empty_list(value, shape):
+        # It has no path, and is removed with what it lies in only.
+        return value
     was_applied = element in place.former.members or (
         named and element in place.former.children
     )
@@ -139,6 +142,10 @@ def _item(
     owned = [
         fields.children[element] for fields in place.owned if element in fields.children
     ]
+    if named and was_applied and not owned and _has_empty_list(value, shape):
+        # Of what is added back only lists without a path are left in it, so that to Go
+        # it is not there itself (addBackDanglingItems).
+        return ABSENT
     inner = _Place(
         below,
         place.former.children.get(element, EMPTY),
@@ -151,3 +158,36 @@ def _item(
         return _without(value, shape, inner)
     except SmpError as error:
         raise error.within(step_of(element)) from None
+
+
+def _is_empty_list(value: JSON, shape: Shape) -> bool:
+    """Tell whether a value is an empty list of type set or map.
+
+    A field set does not have it (Go: typed.toFieldSetWalker.visitMapItems).
+    """
+    return shape.form is Form.LIST and isinstance(value, list) and not value
+
+
+def _has_empty_list(value: JSON, shape: Shape) -> bool:
+    """Tell whether a field of an object is such a list, or has nothing but those."""
+    if shape.form is not Form.MAP or not isinstance(value, dict):
+        return False
+    for name, content in value.items():
+        if shape.declares(name):
+            inner = shape.of_name(name, content)
+            if _is_empty_list(content, inner) or _has_no_path(content, inner):
+                return True
+    return False
+
+
+def _has_no_path(value: JSON, shape: Shape) -> bool:
+    """Tell whether there are only such lists in an object."""
+    if shape.form is not Form.MAP or not isinstance(value, dict) or not value:
+        return False
+    for name, content in value.items():
+        if not shape.declares(name):
+            return False
+        inner = shape.of_name(name, content)
+        if not _is_empty_list(content, inner) and not _has_no_path(content, inner):
+            return False
+    return True

@@ -117,3 +117,49 @@ def test_a_field_that_may_not_change_may_be_set_on_create() -> None:
     assert [str(violation.path) for violation in changed.violations] == [
         "spec.selector"
     ]
+
+
+def test_an_empty_list_has_no_path() -> None:
+    """So kube-apiserver 1.36.3 did it, twice in tests/data/managed_fields."""
+    texts: JSONObject = {
+        "type": "array",
+        "items": {"type": "string"},
+        "x-kubernetes-list-type": "set",
+    }
+    fields: JSONObject = {"texts": texts, "text": {"type": "string"}}
+    every: JSONObject = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": fields}},
+    }
+    definition: JSONObject = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Note", "plural": "notes"},
+            "versions": [
+                {"name": "v1", "served": True, "schema": {"openAPIV3Schema": every}}
+            ],
+        },
+    }
+    schema = smp.Catalog.from_crd(definition).schema("example.com/v1", "Note")
+
+    def applied(live: JSONObject | None, spec: JSONObject) -> JSONObject:
+        configuration: JSONObject = {
+            "apiVersion": "example.com/v1",
+            "kind": "Note",
+            "metadata": {"name": "a"},
+            "spec": spec,
+        }
+        return smp.server_side_apply(
+            live, configuration, schema, manager="first", now=NOW
+        ).object
+
+    live = applied(None, {"texts": [], "text": "a"})
+    # It has no owner, so it is not removed ...
+    assert applied(live, {"texts": ["b"], "text": "a"})["spec"] == {
+        "texts": ["b"],
+        "text": "a",
+    }
+    # ... but the object goes of which nothing else is left.
+    assert "spec" not in applied(live, {})

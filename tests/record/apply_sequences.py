@@ -2,7 +2,7 @@
 
 ``python -m tests.record.apply_sequences`` writes tests/data/managed_fields/ again:
 ``sequences.jsonl.xz``, whose lines tests/data/managed_fields/fields.json describes.
-``--sequences N`` and ``--to FILE`` record another number of them elsewhere;
+``--seed S``, ``--sequences N`` and ``--to FILE`` record other ones elsewhere;
 ``sequences-1.37.jsonl.xz`` is from ``--sequences 200 --server-version v1.37.1``.
 
 All sequences take their first step, then all their second, at least two seconds later:
@@ -55,11 +55,11 @@ _TIME: Final = re.compile(r'"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ)"')
 class Sequence:
     """A sequence of writes to one object of a server."""
 
-    def __init__(self, server: ApiServer, number: int, kind: str) -> None:
+    def __init__(self, server: ApiServer, seed: int, number: int, kind: str) -> None:
         self._server = server
         self.kind = kind
         self._name = f"{kind.lower()}-{number}"
-        self._maker = WriteMaker(f"{SEED}-{number}", kind, self._name)
+        self._maker = WriteMaker(f"{seed}-{number}", kind, self._name)
         self._live: JSONObject | None = None
         self.steps: list[JSONObject] = []
         # What is written instead of times, by when they came up first.
@@ -226,7 +226,7 @@ def _kinds(count: int) -> list[str]:
     return [turn[mixed[at % len(turn)]] for at in range(count)]
 
 
-def recorded(server: ApiServer, count: int) -> list[JSONObject]:
+def recorded(server: ApiServer, seed: int, count: int) -> list[JSONObject]:
     """Return the records of that many sequences."""
     created = server.request(
         "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd()
@@ -239,7 +239,9 @@ def recorded(server: ApiServer, count: int) -> list[JSONObject]:
     # Its handlers follow its discovery.
     time.sleep(_PAUSE)
     kinds = _kinds(count)
-    sequences = [Sequence(server, number, kinds[number]) for number in range(count)]
+    sequences = [
+        Sequence(server, seed, number, kinds[number]) for number in range(count)
+    ]
     with ThreadPoolExecutor(4) as threads:
         number = 0
         while waiting := [sequence for sequence in sequences if not sequence.done]:
@@ -261,13 +263,17 @@ def main() -> None:
     """Record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sequences", type=int, default=SEQUENCES)
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--server-version", default="v1.36.3")
     parser.add_argument("--to", type=Path, default=FILE)
     options = parser.parse_args()
     with running() as server:
-        heading: JSONObject = {"kube-apiserver": options.server_version, "seed": SEED}
+        heading: JSONObject = {
+            "kube-apiserver": options.server_version,
+            "seed": options.seed,
+        }
         assert str(options.server_version).startswith(f"v{server_version(server)}.")
-        lines = recorded(server, options.sequences)
+        lines = recorded(server, options.seed, options.sequences)
     write(options.to, [heading, *lines])
 
 
