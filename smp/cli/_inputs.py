@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import BinaryIO, Final
@@ -74,6 +74,8 @@ class Inputs:
         self.definitions: list[Entry] = []
         # The documents of the current path that cannot be read, and are no objects.
         self._broken: list[Failure] = []
+        # The path whose objects are listed while they are computed.
+        self._path_as_read = ""
         self._stdin_is_read = False
         self._open_file: BinaryIO | None = None
         self._open_path = ""
@@ -162,7 +164,7 @@ class Inputs:
         problems, skipped = len(self.problems), len(self.skipped)
         self._broken.clear()
         documents: list[Document] = []
-        for chunk, _is_regular in self._chunks_of(path, any_document=False):
+        for chunk, _is_regular in self._chunks_of(path):
             documents += self._parsed(chunk, any_document=False)
         if not documents:
             self._raise_without_objects(path, problems, skipped)
@@ -177,27 +179,14 @@ class Inputs:
     ) -> list[Entry]:
         """List every Kubernetes object of files, directories and kustomizations.
 
-        Other documents are skipped, unless ``any_document`` will do. A broken document
-        is a problem that leaves the others alone. Raises DocumentError for a path that
-        cannot be read, and for one without any object, but not for a directory of
-        kubectl diff.
+        Other documents are skipped, unless ``any_document`` of a file will do. A broken
+        document is a problem that leaves the others alone. Raises DocumentError for a
+        path that cannot be read, and for one without any object, but not for a
+        directory of kubectl diff.
         """
         entries: list[Entry] = []
         for path in paths:
-            problems, skipped = len(self.problems), len(self.skipped)
-            self._broken.clear()
-            found = [
-                entry
-                for chunk, is_regular in self._chunks_of(
-                    path, any_document=any_document
-                )
-                for entry in self._entries_in(
-                    chunk, is_regular=is_regular, any_document=any_document
-                )
-            ]
-            if not found and not self._is_for_objects_to_come(path):
-                self._raise_without_objects(path, problems, skipped)
-            entries += found
+            entries += self._entries_of(path, any_document=any_document)
         for directory in kustomizations:
             for chunk in chunks(BytesIO(built(directory)), directory, self.max_bytes):
                 entries += self._entries_in(chunk, is_regular=False, any_document=False)
@@ -207,7 +196,52 @@ class Inputs:
             for entry in entries
             if entry.identity.kind == "CustomResourceDefinition"
         ]
-        return numbered(entries)
+        return [*numbered(entries)]
+
+    def entries_as_read(
+        self, paths: Sequence[str], *, any_document: bool = False
+    ) -> Iterable[Entry]:
+        """List the same objects while the first ones are computed, where possible.
+
+        That is where one path is all there is, and it can be read again: for the
+        CustomResourceDefinitions in it, if an object needs them. Only the first object
+        raises then; what is wrong later with the path is a problem.
+        """
+        [*others, path] = paths
+        # A pipe is neither.
+        can_reread = os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113  # without pathlib
+        if others or not can_reread:
+            return self.entries(paths, any_document=any_document)
+        self._path_as_read = path
+        return numbered(self._entries_until_error(path, any_document=any_document))
+
+    def _entries_until_error(self, path: str, *, any_document: bool) -> Iterator[Entry]:
+        has_object = False
+        try:
+            for entry in self._entries_of(path, any_document=any_document):
+                has_object = True
+                yield entry
+        except DocumentError as error:
+            # The objects before it are printed by now.
+            if not has_object:
+                raise
+            self.problems.append(Failure(error))
+
+    def _entries_of(self, path: str, *, any_document: bool) -> Iterator[Entry]:
+        """List the objects of a path. Raises DocumentError where there is none."""
+        problems, skipped = len(self.problems), len(self.skipped)
+        self._broken.clear()
+        has_object = False
+        # A directory has documents that are meant for other tools.
+        any_document = any_document and not os.path.isdir(path or ".")  # noqa: PTH112  # without pathlib
+        for chunk, is_regular in self._chunks_of(path):
+            for entry in self._entries_in(
+                chunk, is_regular=is_regular, any_document=any_document
+            ):
+                has_object = True
+                yield entry
+        if not has_object and not self._is_for_objects_to_come(path):
+            self._raise_without_objects(path, problems, skipped)
 
     def _is_for_objects_to_come(self, path: str) -> bool:
         """Tell whether a directory has only files without content, of kubectl diff.
@@ -290,20 +324,25 @@ class Inputs:
 
     def loaded_definitions(self) -> list[Document]:
         """Parse the CustomResourceDefinitions among the objects that can be parsed."""
+        if self._path_as_read:
+            # What is wrong with the path is reported where its objects are listed.
+            again = Inputs(self.max_bytes)
+            with suppress(DocumentError, Failure):
+                again.entries([self._path_as_read])
+            self.definitions += again.definitions
+            self._path_as_read = ""
         documents: list[Document] = []
         for entry in self.definitions:
             with suppress(Failure):
                 documents.append(self.load(entry).document)
         return documents
 
-    def _chunks_of(
-        self, path: str, *, any_document: bool
-    ) -> Iterator[tuple[Chunk, bool]]:
+    def _chunks_of(self, path: str) -> Iterator[tuple[Chunk, bool]]:
         """Yield the parts of files, and whether each can be read again."""
         files = self.files(path)
         for file in files:
             name = name_of(file)
-            if files != [path] and not any_document and is_for_another_tool(file):
+            if files != [path] and is_for_another_tool(file):
                 self.skipped.append((Document(None, name, 1), _FOR_ANOTHER_TOOL))
                 continue
             try:
@@ -382,6 +421,11 @@ class Inputs:
             return file.read(entry.length)
         except OSError as error:
             raise Failure(_unreadable(entry.source, error)) from None
+
+    def new_problems(self) -> list[Failure]:
+        """Return the problems since the last time."""
+        new, self.problems = self.problems, []
+        return new
 
     def close(self) -> None:
         """Close the file that was read last."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -45,18 +45,14 @@ class Entry(msgspec.Struct, frozen=True):
         return f"{self.source}:{self.line}"
 
 
-def numbered(entries: Iterable[Entry]) -> list[Entry]:
+def numbered(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Count the entries of an input, and those that are the same object."""
     occurrences: Counter[tuple[Key, str]] = Counter()
-    result: list[Entry] = []
-    for entry in entries:
+    for number, entry in enumerate(entries):
         same_object = entry.identity.key, entry.identity.namespace
         occurrence = occurrences[same_object]
         occurrences[same_object] += 1
-        result.append(
-            msgspec.structs.replace(entry, number=len(result), occurrence=occurrence)
-        )
-    return result
+        yield msgspec.structs.replace(entry, number=number, occurrence=occurrence)
 
 
 class Object(msgspec.Struct, frozen=True):

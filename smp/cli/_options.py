@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -168,11 +169,8 @@ class Schemas:
         """
         # The definitions among the inputs are read only for a kind that is missing, so
         # that an invalid one does not matter to the other objects.
-        try:
+        with suppress(UnknownKindError):
             return self._definitions.schema_of(self.catalog, obj.value)
-        except UnknownKindError:
-            if not self._inputs.definitions:
-                raise
         if self._catalog_with_inputs is None:
             # One that cannot be read is reported as an object of the input.
             documents = self._inputs.loaded_definitions()

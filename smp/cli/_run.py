@@ -1,21 +1,23 @@
 """One run of a command over many objects: each is computed and printed by itself.
 
 Theory of operation. The inputs were listed and paired before, by the names of the
-objects alone (``_inputs``, ``_identity``). Here the objects are parsed, computed and
-printed one after the other, so that the first is printed at once, memory does not grow
-with their number, and one that fails leaves the others alone. A large input is divided
-among processes, which return text; it is printed in the order of the input, as if there
-were one process.
+objects alone (``_inputs``, ``_identity``); one that needs no pairing is listed while it
+is computed. Here the objects are parsed, computed and printed one after the other, so
+that the first is printed at once, memory does not grow with their number, and one that
+fails leaves the others alone. A large input is divided among processes, which return
+text; it is printed in the order of the input, as if there were one process.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import closing
+from itertools import chain
 from time import monotonic
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -23,10 +25,14 @@ from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format
 from smp.cli._identity import Key
 from smp.cli._inputs import Inputs
+from smp.cli._interrupts import Interruption, ignore_interrupts
 from smp.cli._objects import Entry, Object, Pairing
 from smp.cli._options import Settings
 from smp.cli._outputs import write
 from smp.errors import DepthError
+
+if TYPE_CHECKING:
+    from multiprocessing.pool import AsyncResult
 
 # The exit codes of all commands that read objects.
 DONE: Final = 0
@@ -39,6 +45,8 @@ _DIFFERENCES: Final = ("changed", "new", "removed", "renamed")
 # From so many bytes on it pays to start processes; each gets so many at a time.
 _LARGE: Final = 2**21
 _SHARE: Final = 2**17
+# So many shares wait for each process, so that none waits for the output.
+_SHARES_AHEAD: Final = 3
 # After so many seconds a terminal shows how far the run is, and then so often.
 _PATIENCE: Final = 2.0
 _INTERVAL: Final = 0.2
@@ -179,15 +187,13 @@ class Totals:
         return FOUND if found else DONE
 
 
-def rows_of(entries: Sequence[Entry], *pairings: Pairing) -> list[Row]:
+def rows_of(entries: Iterable[Entry], *pairings: Pairing) -> Iterator[Row]:
     """Find the partners of entries in other inputs, and what to warn of."""
-    repeated = {entry.identity.key for entry in entries if entry.occurrence}
     first_places: dict[tuple[Key, str], str] = {}
-    rows: list[Row] = []
     for entry in entries:
         identity = entry.identity
         notes: tuple[str, ...] = ()
-        if identity.key in repeated and not identity.is_generated:
+        if not identity.is_generated:
             same_object = identity.key, identity.namespace
             first = first_places.setdefault(same_object, entry.place)
             # kubectl applies one after the other; here each is applied to what is live.
@@ -196,10 +202,9 @@ def rows_of(entries: Sequence[Entry], *pairings: Pairing) -> list[Row]:
         try:
             partners = tuple([pairing.partner(entry) for pairing in pairings])
         except Failure as failure:
-            rows.append(Row(entry, problem="\n".join(failure.blocks)))
+            yield Row(entry, problem="\n".join(failure.blocks))
         else:
-            rows.append(Row(entry, partners, notes=notes))
-    return rows
+            yield Row(entry, partners, notes=notes)
 
 
 def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | None]:
@@ -213,45 +218,56 @@ def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | 
 
 
 def run(
-    rows: Sequence[Row], work: Work[Any], inputs: Inputs, settings: Settings
+    rows: Iterable[Row], work: Work[Any], inputs: Inputs, settings: Settings
 ) -> Totals:
-    """Compute and print all rows in their order, and return what happened."""
+    """Compute and print all rows in their order, and return what happened.
+
+    An interrupt ends the output after an object, and then the process.
+    """
     totals = Totals()
-    for failure in inputs.problems:
-        totals.verdicts["failed"] += 1
-        failure.show()
+    _report_problems(inputs, totals)
     format_ = work.format
-    progress = _Progress(len(rows), is_wanted=not settings.quiet)
+    total = len(rows) if isinstance(rows, Sized) else None
+    progress = _Progress(total, is_wanted=not settings.quiet)
     is_first = True
     kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
     inputs.close()
-    for result in _results(rows, work, settings.jobs):
-        progress.step()
-        if result.verdict == "unselected":
-            continue
-        totals.verdicts[result.verdict] += 1
-        totals.faulty += result.is_faulty
-        messages = result.messages
-        kind_note = result.kind_note
-        if settings.quiet:
-            kind_note = ""
-            if result.verdict != "failed":
-                messages = ()
-        # What concerns all objects of a kind is reported once.
-        if kind_note and kind_note not in kind_notes:
-            kind_notes.add(kind_note)
-            messages = (printable(f"smp: note: {kind_note}"), *messages)
-        if messages:
-            progress.clear()
-            for message in messages:
-                report(message)
-        if result.text:
-            write((format_.opening if is_first else format_.separator) + result.text)
-            is_first = False
-    progress.clear()
-    inputs.close()
-    write(format_.empty if is_first else format_.closing)
+    computed = closing(_results(rows, work, settings.jobs))
+    with Interruption() as interruption, computed as results:
+        for result in results:
+            progress.step()
+            _report_problems(inputs, totals)
+            if result.verdict == "unselected":
+                continue
+            totals.verdicts[result.verdict] += 1
+            totals.faulty += result.is_faulty
+            messages = result.messages
+            kind_note = result.kind_note
+            if settings.quiet:
+                kind_note = ""
+                if result.verdict != "failed":
+                    messages = ()
+            # What concerns all objects of a kind is reported once.
+            if kind_note and kind_note not in kind_notes:
+                kind_notes.add(kind_note)
+                messages = (printable(f"smp: note: {kind_note}"), *messages)
+            if messages:
+                progress.clear()
+                for message in messages:
+                    report(message)
+            if result.text:
+                before = format_.opening if is_first else format_.separator
+                write(before + result.text)
+                is_first = False
+            if interruption.is_requested:
+                break
+        progress.clear()
+        inputs.close()
+        write(format_.empty if is_first else format_.closing)
+        if interruption.is_requested:
+            report(f"smp: interrupted: {totals.summary(len(inputs.skipped))}")
+    _report_problems(inputs, totals)
 
     if settings.quiet:
         return totals
@@ -264,25 +280,51 @@ def run(
     return totals
 
 
-def _results(rows: Sequence[Row], work: Work[Any], jobs: int) -> Iterator[Result]:
+def _report_problems(inputs: Inputs, totals: Totals) -> None:
+    for failure in inputs.new_problems():
+        totals.verdicts["failed"] += 1
+        failure.show()
+
+
+def _results(
+    rows: Iterable[Row], work: Work[Any], jobs: int
+) -> Generator[Result, None, None]:
     if not jobs and hasattr(os, "sched_getaffinity"):
         # The cores that this process may use.
         jobs = len(os.sched_getaffinity(0))
-    size = sum(_size(row) for row in rows)
+    remaining = iter(rows)
+    first: list[Row] = []
     # A process that is forked has all that was read so far; one that is started anew,
     # as on other systems, would have to read it again.
-    if jobs < 2 or size < _LARGE or sys.platform != "linux":  # noqa: PLR2004  # see above
-        for row in rows:
-            yield work.result(row)
-        return
+    if jobs > 1 and sys.platform == "linux":
+        size = 0
+        for row in remaining:
+            first.append(row)
+            size += _size(row)
+            if size >= _LARGE:
+                yield from _results_of_processes(chain(first, remaining), work, jobs)
+                return
+    for row in chain(first, remaining):
+        yield work.result(row)
+
+
+def _results_of_processes(
+    rows: Iterable[Row], work: Work[Any], jobs: int
+) -> Iterator[Result]:
     import multiprocessing  # noqa: PLC0415  # small inputs need one process
 
     global _work  # noqa: PLW0603  # what a forked process inherits
     _work = work
     context = multiprocessing.get_context("fork")
-    with context.Pool(jobs) as pool:
-        for results in pool.imap(_results_of_share, _shares(rows)):
-            yield from results
+    with context.Pool(jobs, ignore_interrupts) as pool:
+        # Rows are listed, and results are kept, only some shares ahead of the output.
+        pending: deque[AsyncResult[list[Result]]] = deque()
+        for share in _shares(rows):
+            pending.append(pool.apply_async(_results_of_share, (share,)))
+            if len(pending) > _SHARES_AHEAD * jobs:
+                yield from pending.popleft().get()
+        while pending:
+            yield from pending.popleft().get()
 
 
 _work: Work[Any]
@@ -292,7 +334,7 @@ def _results_of_share(rows: list[Row]) -> list[Result]:
     return [_work.result(row) for row in rows]
 
 
-def _shares(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def _shares(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Divide rows into shares that take about as long each."""
     share: list[Row] = []
     size = 0
@@ -314,7 +356,7 @@ def _size(row: Row) -> int:
 class _Progress:
     """How far a run is, on a terminal and only where it takes long."""
 
-    def __init__(self, total: int, *, is_wanted: bool) -> None:
+    def __init__(self, total: int | None, *, is_wanted: bool) -> None:
         self._total = total
         self._done = 0
         self._is_shown = False
@@ -329,7 +371,9 @@ class _Progress:
         if self._is_wanted and monotonic() >= self._next:
             self._next = monotonic() + _INTERVAL
             self._is_shown = True
-            report(f"\rsmp: {self._done} of {self._total} objects", end="")
+            # What is listed while it is computed has no total yet.
+            of_total = "" if self._total is None else f" of {self._total}"
+            report(f"\rsmp: {self._done}{of_total} objects", end="")
 
     def clear(self) -> None:
         """Remove the line, so that others can be printed."""

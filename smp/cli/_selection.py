@@ -112,15 +112,17 @@ class Selection:
                 self._inputs.problems.append(Failure(error, entry, entry.label))
             else:
                 selected.append(self._with_namespace(entry))
-        return numbered(selected)
+        return [*numbered(selected)]
 
     def of_states(self, entries: Sequence[Entry]) -> list[Entry]:
         """Return the objects of another input, which may have those of a cluster."""
-        return numbered(
-            self._with_namespace(entry)
-            for entry in self._of_kinds(entries)
-            if not self._is_elsewhere(entry)
-        )
+        return [
+            *numbered(
+                self._with_namespace(entry)
+                for entry in self._of_kinds(entries)
+                if not self._is_elsewhere(entry)
+            )
+        ]
 
     def has_labels(self, obj: Object) -> bool:
         """Tell whether the labels of an object are selected."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -80,13 +81,26 @@ def run_apply(
     inputs = Inputs(settings.max_bytes)
     if not new_paths and not kustomizations:
         raise UsageError("give the new configuration: -f FILE, or -k DIR")
-    entries = inputs.entries(new_paths, kustomizations)
-    live_entries = inputs.entries(live_paths)
-    last_entries = inputs.entries(last_paths)
-    selection = Selection(settings, inputs, entries)
-    entries = selection.of_configuration(entries)
-    live = Pairing(entries, selection.of_states(live_entries))
-    last = Pairing(entries, selection.of_states(last_entries))
+    has_others = bool(live_paths or last_paths)
+    selects_by_name = bool(settings.namespace or settings.include_kind)
+    rows: Iterable[Row]
+    if has_others or kustomizations or selects_by_name:
+        entries = inputs.entries(new_paths, kustomizations)
+        live_entries = inputs.entries(live_paths)
+        last_entries = inputs.entries(last_paths)
+        selection = Selection(settings, inputs, entries)
+        entries = selection.of_configuration(entries)
+        live = Pairing(entries, selection.of_states(live_entries))
+        last = Pairing(entries, selection.of_states(last_entries))
+        rows = [*rows_of(entries, live, last)]
+        # Without --prune kubectl apply leaves alone what is not in the configuration.
+        inputs.skip(live.unpaired(), "live, but not in the new configuration")
+        inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
+    else:
+        # Nothing has to be looked for among all objects.
+        selection = Selection(settings, inputs, ())
+        nothing = Pairing((), ())
+        rows = rows_of(inputs.entries_as_read(new_paths), nothing, nothing)
     compute = partial(
         _outcome,
         inputs=inputs,
@@ -99,10 +113,6 @@ def run_apply(
         compute = partial(
             _server_side_outcome, inputs=inputs, selection=selection, settings=settings
         )
-    rows = rows_of(entries, live, last)
-    # Without --prune kubectl apply leaves alone what is not in the configuration.
-    inputs.skip(live.unpaired(), "live, but not in the new configuration")
-    inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
     output = applied_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
     return totals.exit_code(found=totals.is_failed_by(settings))

@@ -86,7 +86,7 @@ def run_diff(
         ignored=ignored,
         is_three_way=is_three_way,
     )
-    rows = rows_of(entries, originals, lives)
+    rows = [*rows_of(entries, originals, lives)]
     # A three-way patch never removes an object: kubectl apply leaves that to --prune.
     if is_three_way:
         inputs.skip(originals.unpaired(), "only in ORIGINAL")

@@ -47,9 +47,9 @@ def run_patch(
 ) -> int:
     """Print every object of TARGET with the patch applied.
 
-    A strategic merge patch needs objects of known kinds; the other types patch any
-    document. Only the outputs for a reader (report, unified,
-    side-by-side) mask the values of Secrets.
+    A strategic merge patch needs objects of known kinds; the other types patch objects
+    of all kinds, and any document of a file that is named. Only the outputs for a
+    reader (report, unified, side-by-side) mask the values of Secrets.
     """
     inputs = Inputs(settings.max_bytes)
     if text is not None and patch_file is None:
@@ -61,7 +61,7 @@ def run_patch(
 
     # A strategic merge patch goes by the schema of an object; the other two types patch
     # any JSON value (RFC 7396, RFC 6902).
-    entries = inputs.entries([target], any_document=patch_type != "strategic")
+    entries = inputs.entries_as_read([target], any_document=patch_type != "strategic")
     compute = partial(
         _outcome,
         patch=patch,
@@ -72,7 +72,7 @@ def run_patch(
     )
     output = object_format(settings)
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
-    rows = [Row(entry) for entry in entries]
+    rows = (Row(entry) for entry in entries)
     totals = run(rows, Work(compute, output), inputs, settings)
     return totals.exit_code(found=totals.is_failed_by(settings))
 

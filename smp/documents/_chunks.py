@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from itertools import pairwise
 from typing import BinaryIO, Final
 
@@ -80,6 +80,12 @@ def chunks(file: BinaryIO, source: str, max_bytes: int) -> Iterator[Chunk]:
     Raises DocumentError for a text of more than ``max_bytes``, and for one in UTF-16
     that is invalid.
     """
+    # Before the first part is used, where the size is known.
+    if file.seekable():
+        start = file.tell()
+        if file.seek(0, SEEK_END) - start > max_bytes:
+            raise too_large(source, max_bytes)
+        file.seek(start)
     head = file.read(_BLOCK)
     if head[:2] in UTF16:
         data = Text(_all(file, head, source, max_bytes), source).data

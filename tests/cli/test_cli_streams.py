@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.command import config_map, process, run, smp_command
+from smp import documents
+from smp.cli import main
+from smp.documents import Chunk, chunks
+from smp.values import as_list
+from tests.support.command import config_map, process, run, smp_command, values
 
 COUNT = 300
 UNBUFFERED = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -110,6 +117,195 @@ def test_the_first_object_is_printed_before_the_last_is_computed() -> None:
         assert running.poll() is None
         running.stdout.read()
         assert running.wait() == 3
+
+
+def read_before_the_first_write(
+    monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, int]:
+    """Run a command; count the documents, and their bytes, until it first writes."""
+    counts: list[tuple[int, int]] = []
+    read = size = 0
+
+    def counting(*args: Any) -> Iterator[Chunk]:
+        nonlocal read, size
+        for chunk in chunks(*args):
+            read += 1
+            size += len(chunk.data)
+            yield chunk
+
+    def recording(_text: str) -> None:
+        counts.append((read, size))
+
+    monkeypatch.setattr("smp.cli._inputs.chunks", counting)
+    monkeypatch.setattr("smp.cli._run.write", recording)
+    assert main([*arguments]) == 0
+    assert read >= 50
+    return counts[0]
+
+
+@pytest.mark.parametrize(
+    "command", [("patch", "PATH", "-p", "{}"), ("apply", "-f", "PATH")]
+)
+def test_the_first_object_is_printed_before_the_second_is_read(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("many").mkdir()
+    for index in range(50):
+        Path("many", f"{index}.yaml").write_text(config_map(f"name-{index}"))
+    for path in ("many.yaml", "many"):
+        words = [word.replace("PATH", path) for word in command]
+        first, _ = read_before_the_first_write(monkeypatch, *words, "--jobs", "1")
+        assert first == 1
+
+
+def test_processes_start_before_all_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "y" * 2**17
+    text = "---\n".join(config_map(f"name-{index}", x=data) for index in range(80))
+    Path("large.yaml").write_text(text)
+    command = ("patch", "large.yaml", "-p", "{}", "--type", "merge", "--jobs", "2")
+    _, size = read_before_the_first_write(monkeypatch, *command)
+    # What it takes to see that the input is large, and a few shares for each process.
+    assert size < 2**21 + 8 * 2**18 < len(text) / 2
+
+
+def test_an_object_may_come_before_its_definition() -> None:
+    widget = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w"},
+    }
+    served = {"type": "object", "properties": {"spec": {"type": "object"}}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [
+                {"name": "v1", "served": True, "schema": {"openAPIV3Schema": served}}
+            ],
+        },
+    }
+    texts = [json.dumps(part) for part in (widget, definition)]
+    Path("both.yaml").write_text("\n---\n".join(texts) + "\n")
+    for command in (
+        ("patch", "both.yaml", "-p", "metadata: {labels: {a: b}}"),
+        ("apply", "-f", "both.yaml", "--strict"),
+    ):
+        ran = run(*command)
+        assert ran.exit_code == 0, ran.output
+        assert len(values(ran.stdout)) == 2
+
+
+def test_what_is_wrong_behind_the_first_object_leaves_it_alone() -> None:
+    good = config_map("a")
+    Path("late.yaml").write_text(good * 3 + "---\nkind: [\n---\n" + good)
+    for command in (("patch", "late.yaml", "-p", "{}"), ("apply", "-f", "late.yaml")):
+        ran = run(*command, "-q")
+        assert ran.exit_code == 3
+        assert ran.stderr.count("smp: error:") == 1
+        assert "late.yaml:" in ran.stderr
+
+
+def test_a_file_that_is_too_large_is_refused_before_anything_is_printed() -> None:
+    size = Path("many.yaml").stat().st_size
+    for path in ("many.yaml", "-"):
+        ran = run(
+            "patch", path, "-p", "{}", "--max-bytes", str(size - 1), stdin="x" * size
+        )
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert f"larger than {size - 1} bytes" in ran.stderr
+    assert (
+        run("patch", "many.yaml", "-p", "{}", "--max-bytes", str(size)).exit_code == 0
+    )
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    "command", [("patch", "PATH", "-p", "{}"), ("apply", "-f", "PATH")]
+)
+def test_an_interrupted_output_ends_after_an_object(
+    jobs: str, command: tuple[str, ...]
+) -> None:
+    data = "y" * 2**16
+    text = "---\n".join(config_map(f"name-{index}", x=data) for index in range(200))
+    Path("large.yaml").write_text(text)
+    words = [word.replace("PATH", "large.yaml") for word in command]
+    with subprocess.Popen(
+        [smp_command(), *words, "-o", "json", "--jobs", jobs],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        # A pipe holds less than the whole output: the command waits for its reader.
+        shown = running.stdout.read(1)
+        # Only the process that the shell knows of is interrupted, as kill does it.
+        running.send_signal(signal.SIGINT)
+        shown += running.stdout.read()
+        messages = running.stderr.read().decode()
+    assert running.returncode == -signal.SIGINT
+    # JSON that is cut off cannot be parsed. A list is one text, objects are many.
+    printed = [
+        element
+        for document in documents.read(shown)
+        for element in (as_list(document.value) or [document.value])
+    ]
+    assert 0 < len(printed) < 200
+    assert messages.startswith("smp: interrupted: ")
+    # No process is left.
+    with pytest.raises(ProcessLookupError):
+        os.killpg(running.pid, 0)
+
+
+def test_a_second_interrupt_ends_the_command_at_once() -> None:
+    with subprocess.Popen(
+        [smp_command(), "patch", "many.yaml", "-p", "{}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.read(1)
+        # The pipe is full by now, or soon: nothing else reads from it.
+        while running.poll() is None:
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        assert running.returncode == -signal.SIGINT
+
+
+def test_little_is_imported_before_interrupts_end_the_process() -> None:
+    listing = (
+        "import sys; before = {*sys.modules}; import smp.cli; "
+        "print(*sorted(sys.modules.keys() - before))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", listing], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["smp", "smp.cli", "smp.cli._entry"]
+
+
+@pytest.mark.parametrize(
+    ("signal_handler", "expected"),
+    [("SIG_DFL", "True"), ("default_int_handler", "False")],
+)
+def test_a_caller_keeps_its_own_handler_of_interrupts(
+    signal_handler: str, expected: str
+) -> None:
+    program = (
+        "import signal\n"
+        "from smp.cli._interrupts import Interruption\n"
+        f"handler = signal.{signal_handler}\n"
+        "signal.signal(signal.SIGINT, handler)\n"
+        "with Interruption() as interruption:\n"
+        "    print(signal.getsignal(signal.SIGINT) != handler)\n"
+        "assert signal.getsignal(signal.SIGINT) == handler\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == f"{expected}\n"
 
 
 @pytest.mark.slow

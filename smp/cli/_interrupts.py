@@ -1,0 +1,47 @@
+"""Interrupts while output is written: it ends after an object, as it ends otherwise."""
+
+from __future__ import annotations
+
+# The module signal would first load enum.
+import _signal  # type: ignore[import-not-found]  # without stubs
+from threading import current_thread, main_thread
+from typing import Self
+
+
+class Interruption:
+    """A part of the run that an interrupt ends at a place that the part chooses.
+
+    That is where an interrupt would end the process at once; a program that calls the
+    command keeps its own handler. ``is_requested`` tells whether there was one. A
+    second one ends the process at once, and the first one does at the end of the part.
+    """
+
+    def __init__(self) -> None:
+        self.is_requested = False
+        self._is_active = False
+
+    def __enter__(self) -> Self:
+        # Python lets no other thread handle signals.
+        is_main = current_thread() is main_thread()
+        handler = _signal.getsignal(_signal.SIGINT)
+        self._is_active = is_main and handler == _signal.SIG_DFL
+        if self._is_active:
+            _signal.signal(_signal.SIGINT, self._request)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._is_active:
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        if self.is_requested:
+            _signal.raise_signal(_signal.SIGINT)
+
+    def _request(self, _number: int, _frame: object) -> None:
+        if self.is_requested:
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+            _signal.raise_signal(_signal.SIGINT)
+        self.is_requested = True
+
+
+def ignore_interrupts() -> None:
+    """Leave interrupts to the process that started this one."""
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
