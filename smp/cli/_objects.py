@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -19,7 +18,8 @@ class Entry(msgspec.Struct, frozen=True):
 
     ``offset`` and ``length`` count bytes of the file ``source``; ``data`` is the part
     itself where the file cannot be read again. ``number`` counts the entries of one
-    input from zero, ``occurrence`` those of them that are the same object.
+    input from zero, ``occurrence`` those of them that are the same object, which is at
+    ``first_place`` for the first time.
     """
 
     identity: Identity
@@ -31,6 +31,7 @@ class Entry(msgspec.Struct, frozen=True):
     list_of: tuple[str, str] | None = None
     number: int = 0
     occurrence: int = 0
+    first_place: str = ""
     # What the text says where the namespace of the option --namespace was added.
     written: Identity | None = None
 
@@ -44,15 +45,29 @@ class Entry(msgspec.Struct, frozen=True):
         """The text and the line that the object is in."""
         return f"{self.source}:{self.line}"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to warn of: that it is not the first document of its object."""
+        # A server makes a new object of each document with a generated name.
+        if not self.occurrence or self.identity.is_generated:
+            return ()
+        return (f"the same object is also in {self.first_place}",)
+
 
 def numbered(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Count the entries of an input, and those that are the same object."""
-    occurrences: Counter[tuple[Key, str]] = Counter()
+    # How often an object was there, and where for the first time.
+    seen: dict[tuple[Key, str], tuple[int, str, int]] = {}
     for number, entry in enumerate(entries):
         same_object = entry.identity.key, entry.identity.namespace
-        occurrence = occurrences[same_object]
-        occurrences[same_object] += 1
-        yield msgspec.structs.replace(entry, number=number, occurrence=occurrence)
+        occurrence, source, line = seen.get(same_object, (0, entry.source, entry.line))
+        seen[same_object] = occurrence + 1, source, line
+        yield msgspec.structs.replace(
+            entry,
+            number=number,
+            occurrence=occurrence,
+            first_place=f"{source}:{line}" if occurrence else "",
+        )
 
 
 class Object(msgspec.Struct, frozen=True):

@@ -23,7 +23,6 @@ import msgspec
 
 from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format
-from smp.cli._identity import Key
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption, ignore_interrupts
 from smp.cli._objects import Entry, Object, Pairing
@@ -189,22 +188,15 @@ class Totals:
 
 def rows_of(entries: Iterable[Entry], *pairings: Pairing) -> Iterator[Row]:
     """Find the partners of entries in other inputs, and what to warn of."""
-    first_places: dict[tuple[Key, str], str] = {}
     for entry in entries:
-        identity = entry.identity
-        notes: tuple[str, ...] = ()
-        if not identity.is_generated:
-            same_object = identity.key, identity.namespace
-            first = first_places.setdefault(same_object, entry.place)
-            # kubectl applies one after the other; here each is applied to what is live.
-            if entry.occurrence:
-                notes = (f"the same object is also in {first}",)
         try:
             partners = tuple([pairing.partner(entry) for pairing in pairings])
         except Failure as failure:
             yield Row(entry, problem="\n".join(failure.blocks))
         else:
-            yield Row(entry, partners, notes=notes)
+            # kubectl applies documents of one object one after the other; here each is
+            # applied to what is live.
+            yield Row(entry, partners, notes=entry.notes)
 
 
 def load_row(row: Row, inputs: Inputs) -> tuple[Object, Object | None, Object | None]:

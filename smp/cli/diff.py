@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -11,7 +10,6 @@ import msgspec
 from smp.cli._commands import Argument, Command, Option
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_format
-from smp.cli._identity import Key
 from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
@@ -91,12 +89,7 @@ def run_diff(
     if is_three_way:
         inputs.skip(originals.unpaired(), "only in ORIGINAL")
     else:
-        first_places = {
-            (entry.identity.key, entry.identity.namespace): entry.place
-            for entry in reversed(original_entries)
-        }
-        removed = originals.unpaired()
-        rows = _with_removed(rows, removed, first_places, inputs, settings)
+        rows = _with_removed(rows, originals.unpaired(), inputs, settings)
     inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
     output = patch_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
@@ -154,14 +147,10 @@ COMMAND: Final[Command] = declared(
 def _with_removed(
     rows: list[Row],
     removed: list[Entry],
-    first_places: Mapping[tuple[Key, str], str],
     inputs: Inputs,
     settings: Settings,
 ) -> list[Row]:
-    """Add the objects that are removed, or pair them with those that they are now.
-
-    ``first_places`` says where each object of ORIGINAL is for the first time.
-    """
+    """Add the objects that are removed, or pair them with those that they are now."""
     renamed: dict[int, Entry] = {}
     # A patch cannot rename an object.
     if settings.is_for_a_reader and not settings.quiet:
@@ -179,11 +168,7 @@ def _with_removed(
     for entry in removed:
         if entry.number in former_numbers:
             continue
-        notes: tuple[str, ...] = ()
-        if entry.occurrence and not entry.identity.is_generated:
-            first = first_places[entry.identity.key, entry.identity.namespace]
-            notes = (f"the same object is also in {first}",)
-        result.append(Row(entry, notes=notes, is_removed=True))
+        result.append(Row(entry, notes=entry.notes, is_removed=True))
     return result
 
 

@@ -99,3 +99,87 @@ def test_the_type_for_an_unknown_kind_is_advised() -> None:
     assert (
         run("patch", "custom.yaml", "-p", '{"a": 1}', "--type", "merge").exit_code == 0
     )
+
+
+@pytest.fixture(name="manifests")
+def fixture_manifests() -> Path:
+    """Make a directory with objects, and with much that is no object."""
+    folder = Path("manifests")
+    (folder / "sub").mkdir(parents=True)
+    texts = {
+        "two.yaml": config_map("a") + "---\n" + config_map("b"),
+        "sub/list.json": '{"apiVersion": "v1", "kind": "List", "items": ['
+        + config_map("c")
+        + "]}",
+        "sub/widget.yml": "{apiVersion: example.com/v1, kind: Widget,"
+        " metadata: {name: w}}",
+        "kustomization.yaml": "kind: Kustomization\nresources: []\n",
+        "values.yaml": "image: x\n",
+        "broken.yaml": "apiVersion: v1\nkind: [\n",
+        "template.yaml": "a: {{ b }}\n",
+        "empty.yaml": "",
+        "notes.txt": "kind: ConfigMap\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def names(text: str) -> list[object]:
+    found: list[object] = []
+    for value in values(text):
+        assert isinstance(value, dict)
+        assert value["metadata"]["labels"] == {"a": "b"}
+        found.append(value["metadata"]["name"])
+    return found
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+@pytest.mark.parametrize(
+    ("type_", "patch", "expected"),
+    [
+        ("strategic", "metadata: {labels: {a: b}}", ["c", "a", "b"]),
+        ("merge", "metadata: {labels: {a: b}}", ["c", "w", "a", "b"]),
+        (
+            "json",
+            '[{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]',
+            ["c", "w", "a", "b"],
+        ),
+    ],
+)
+def test_the_objects_of_a_directory_are_patched_and_nothing_else(
+    manifests: Path, type_: str, patch: str, expected: list[str], output: str
+) -> None:
+    ran = run("patch", str(manifests), "-p", patch, "--type", type_, "-o", output)
+    assert ran.exit_code == 3
+    assert names(ran.stdout) == expected
+    # The broken file, and to a strategic merge patch a kind without a schema.
+    failures = ran.stderr.count("smp: error:")
+    assert failures == (2 if type_ == "strategic" else 1)
+    assert f"{manifests}/broken.yaml:3:1" in ran.stderr
+    for skipped in ("kustomization.yaml:1", "values.yaml:1", "template.yaml:1"):
+        assert f"  {manifests}/{skipped}: " in ran.stderr
+    last_line = ran.stderr.splitlines()[-1]
+    assert last_line.startswith(f"smp: {len(expected) + failures} objects: ")
+    for count in (f"{len(expected)} changed", f"{failures} failed", "3 skipped"):
+        assert count in last_line
+
+
+def test_any_document_of_a_file_that_is_named_is_patched(manifests: Path) -> None:
+    for name in ("values.yaml", "kustomization.yaml"):
+        file = str(manifests / name)
+        ran = run("patch", file, "-p", "{more: 1}", "--type", "merge")
+        assert ran.exit_code == 0
+        assert "more: 1" in ran.stdout
+
+
+def test_a_directory_without_objects_is_an_error() -> None:
+    Path("none").mkdir()
+    ran = run("patch", "none", "-p", "{}")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert "no document found in the directory" in ran.stderr
+    Path("none/values.yaml").write_text("image: x\n")
+    for type_ in ("strategic", "merge"):
+        ran = run("patch", "none", "-p", "{}", "--type", type_)
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert "no Kubernetes object found" in ran.stderr
