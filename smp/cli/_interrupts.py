@@ -1,11 +1,17 @@
-"""Interrupts while output is written: it ends after an object, as it ends otherwise."""
+"""Interrupts while output is written: it ends after an object, as it ends otherwise.
+
+The processes that compute with this one end with it, for whatever reason it does.
+"""
 
 from __future__ import annotations
 
 # The module signal would first load enum.
 import _signal  # type: ignore[import-not-found]  # without stubs
 from threading import current_thread, main_thread
-from typing import Self
+from typing import Final, Self
+
+# Linux, linux/prctl.h.
+_PR_SET_PDEATHSIG: Final = 1
 
 
 class Interruption:
@@ -42,6 +48,11 @@ class Interruption:
         self.is_requested = True
 
 
-def ignore_interrupts() -> None:
-    """Leave interrupts to the process that started this one."""
+def follow_parent() -> None:
+    """Leave interrupts to the process that forked this one, and end when it ends."""
+    # Imported here because only large inputs need several processes.
+    import ctypes  # noqa: PLC0415  # see above
+
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+    # It would wait for more work for ever. Processes are forked on Linux alone.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)

@@ -24,14 +24,14 @@ import msgspec
 from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format
 from smp.cli._inputs import Inputs
-from smp.cli._interrupts import Interruption, ignore_interrupts
+from smp.cli._interrupts import Interruption, follow_parent
 from smp.cli._objects import Entry, Object, Pairing
 from smp.cli._options import Settings
 from smp.cli._outputs import write
 from smp.errors import DepthError
 
 if TYPE_CHECKING:
-    from multiprocessing.pool import AsyncResult
+    from concurrent.futures import Future
 
 # The exit codes of all commands that read objects.
 DONE: Final = 0
@@ -303,20 +303,27 @@ def _results(
 def _results_of_processes(
     rows: Iterable[Row], work: Work[Any], jobs: int
 ) -> Iterator[Result]:
-    import multiprocessing  # noqa: PLC0415  # small inputs need one process
+    # Small inputs need one process.
+    import multiprocessing  # noqa: PLC0415  # see above
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # see above
 
     global _work  # noqa: PLW0603  # what a forked process inherits
     _work = work
-    context = multiprocessing.get_context("fork")
-    with context.Pool(jobs, ignore_interrupts) as pool:
-        # Rows are listed, and results are kept, only some shares ahead of the output.
-        pending: deque[AsyncResult[list[Result]]] = deque()
+    # Rows are listed, and results are kept, only some shares ahead of the output.
+    pending: deque[Future[list[Result]]] = deque()
+    executor = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("fork"), initializer=follow_parent
+    )
+    try:
         for share in _shares(rows):
-            pending.append(pool.apply_async(_results_of_share, (share,)))
+            pending.append(executor.submit(_results_of_share, share))
             if len(pending) > _SHARES_AHEAD * jobs:
-                yield from pending.popleft().get()
+                yield from pending.popleft().result()
         while pending:
-            yield from pending.popleft().get()
+            yield from pending.popleft().result()
+    finally:
+        # The output may end before all is computed.
+        executor.shutdown(cancel_futures=True)
 
 
 _work: Work[Any]

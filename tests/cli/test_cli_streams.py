@@ -260,6 +260,24 @@ def test_an_interrupted_output_ends_after_an_object(
         os.killpg(running.pid, 0)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_command(number: signal.Signals) -> None:
+    data = "y" * 2**16
+    text = "---\n".join(config_map(f"name-{index}", x=data) for index in range(100))
+    Path("large.yaml").write_text(text)
+    with subprocess.Popen(
+        [smp_command(), "patch", "large.yaml", "-p", "{}", "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.read(1)
+        running.send_signal(number)
+        # The end of the pipe: no process has it any more.
+        running.stdout.read()
+    assert running.returncode == -number
+
+
 def test_a_second_interrupt_ends_the_command_at_once() -> None:
     with subprocess.Popen(
         [smp_command(), "patch", "many.yaml", "-p", "{}"],
