@@ -1,0 +1,123 @@
+"""Server-side apply and managed fields in the server: what no single answer shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from smp.handler import APPLY
+from tests.support.server_app import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    MERGE,
+    Served,
+    deployment,
+    serving,
+)
+
+PATH: Final = f"{CONFIG_MAPS}/x"
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    with serving() as running:
+        yield running
+
+
+def config_map(**data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "x"},
+        "data": data,
+    }
+
+
+def applied(server: Served, path: str, obj: Any, query: str = "") -> httpx.Response:
+    url = f"{path}?fieldManager=a{query}"
+    return server.call("PATCH", url, obj, content_type=APPLY)
+
+
+def test_managers_that_create_one_object_at_once_all_apply(server: Served) -> None:
+    async def create(manager: str) -> httpx.Response:
+        url = f"{PATH}?fieldManager={manager}"
+        body = config_map(**{manager: "1"})
+        return await server.acall("PATCH", url, body, content_type=APPLY)
+
+    async def all_at_once() -> list[httpx.Response]:
+        return await asyncio.gather(*[create(name) for name in "abcdefgh"])
+
+    answers = server.run(all_at_once())
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes == [200] * 7 + [201]
+    stored = server.get(PATH)
+    assert stored["data"] == dict.fromkeys("abcdefgh", "1")
+    managers = [entry["manager"] for entry in stored["metadata"]["managedFields"]]
+    assert sorted(managers) == [*"abcdefgh"]
+
+
+def test_an_apply_that_changes_nothing_keeps_version_and_times(server: Served) -> None:
+    created = applied(server, PATH, config_map(a="1")).json()
+    for query in ("", "&force=true", "&dryRun=All"):
+        assert applied(server, PATH, config_map(a="1"), query).json() == created
+    assert server.get(PATH) == created
+
+
+def test_an_apply_needs_the_namespace_of_its_object(server: Served) -> None:
+    path = "/api/v1/namespaces/none/configmaps/x"
+    answer = applied(server, path, config_map())
+    assert answer.status_code == 404
+    assert answer.json()["message"] == 'namespaces "none" not found'
+    # In a namespace that is being deleted nothing is created.
+    body = {"metadata": {"name": "ending"}}
+    server.post("/api/v1/namespaces", body)
+    in_it = "/api/v1/namespaces/ending/configmaps"
+    kept = {**config_map(), "metadata": {"name": "k", "finalizers": ["a.example/b"]}}
+    server.post(in_it, kept)
+    server.call("DELETE", "/api/v1/namespaces/ending")
+    assert applied(server, f"{in_it}/x", config_map()).status_code == 403
+    answer = applied(server, f"{in_it}/k", {**config_map(), "metadata": {"name": "k"}})
+    assert answer.status_code == 200
+
+
+def test_a_subresource_creates_nothing(server: Served) -> None:
+    obj = {**deployment(), "apiVersion": "apps/v1", "kind": "Deployment"}
+    for subresource in ("status", "scale"):
+        path = f"{DEPLOYMENTS}/web/{subresource}"
+        assert applied(server, path, obj).status_code == 404
+    assert server.call("GET", f"{DEPLOYMENTS}/web").status_code == 404
+
+
+def test_a_write_through_the_status_leaves_the_managers_of_the_rest(
+    server: Served,
+) -> None:
+    obj = {**deployment(), "apiVersion": "apps/v1", "kind": "Deployment"}
+    created = applied(server, f"{DEPLOYMENTS}/web", obj).json()
+    entry = created["metadata"]["managedFields"][0]
+    body = {"status": {"replicas": 1}, "metadata": {"managedFields": [{}]}}
+    patched = server.patch(f"{DEPLOYMENTS}/web/status?fieldManager=b", body, MERGE)
+    assert entry in patched["metadata"]["managedFields"]
+    (other,) = [
+        found
+        for found in patched["metadata"]["managedFields"]
+        if found["manager"] == "b"
+    ]
+    assert other["subresource"] == "status"
+    assert "f:spec" not in other["fieldsV1"]
+
+
+def test_broken_managed_fields_never_fail_a_write(server: Served) -> None:
+    applied(server, PATH, config_map(a="1"))
+    broken = [
+        {"manager": "m", "operation": "Update", "apiVersion": "v1"},
+        {"manager": "m", "fieldsType": "FieldsV1", "fieldsV1": {"x": {}}},
+    ]
+    for number, entry in enumerate(broken):
+        body = {"data": {"n": str(number)}, "metadata": {"managedFields": [entry]}}
+        patched = server.patch(f"{PATH}?fieldManager=c", body, MERGE)
+        assert patched["data"]["n"] == str(number)
+    assert applied(server, PATH, config_map(a="1"), "&force=true").status_code == 200
