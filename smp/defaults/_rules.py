@@ -180,10 +180,17 @@ def pod_level_resources(spec: JSONObject) -> JSONObject:
 def service(obj: JSONObject) -> JSONObject:
     """Fill in what depends on the type of a Service (Go: SetDefaults_Service)."""
     obj = _at(obj, ("spec",), _service_spec)
-    obj = _at(obj, ("spec", "ports"), _with_target_port)
-    if as_object(obj.get("spec")).get("type") == "LoadBalancer":
-        obj = _at(obj, ("status", "loadBalancer", "ingress"), _with_ip_mode)
-    return obj
+    return _at(obj, ("spec", "ports"), _with_target_port)
+
+
+def load_balancer_ip_mode(obj: JSONObject) -> JSONObject:
+    """Take the addresses of load balancers for virtual ones.
+
+    Go: SetDefaults_Service.
+    """
+    if as_text(as_object(obj.get("spec")).get("type")) != "LoadBalancer":
+        return obj
+    return _at(obj, ("status", "loadBalancer", "ingress"), _with_ip_mode)
 
 
 def _service_spec(spec: JSONObject) -> JSONObject:
@@ -511,6 +518,7 @@ RULES: Final[dict[str, Named]] = {
     "job-labels": job_labels,
     "job-pod-replacement-policy": job_pod_replacement_policy,
     "limit-range-of-containers": limit_range_of_containers,
+    "load-balancer-ip-mode": load_balancer_ip_mode,
     "namespace-name-label": namespace_name_label,
     "network-policy-types": network_policy_types,
     "pod-cidrs": pod_cidrs,
