@@ -21,10 +21,11 @@ import pytest
 import smp
 from smp.defaults import with_defaults
 from smp.errors import DepthError, ObjectError
+from smp.schema.model import Type
 from smp.typed_storage import stored
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, same
 from tests.record.default_answers import DECODED, SERVED
-from tests.support.defaulted_manifests import compared
+from tests.support.defaulted_manifests import bases, compared
 from tests.support.defaulted_objects import needs_oracle, oracle, undefaulted
 from tests.support.reference import as_go_prints
 from tests.support.typed_objects import VERSION
@@ -273,3 +274,29 @@ def test_a_custom_resource_gets_the_defaults_of_its_definition() -> None:
     assert result == {"spec": {"size": 1, "tags": ["a"], "mode": {"fast": False}}}
     assert as_object(result["spec"])["tags"] is as_object(obj["spec"])["tags"]
     assert with_defaults(result, schema) is result
+
+
+def unknown_names(value: JSON, type_: Type, path: str) -> Iterator[str]:
+    """Yield the members of a value that its type does not know."""
+    if isinstance(value, list):
+        for element in value:
+            yield from unknown_names(element, type_.items, f"{path}[]")
+    if isinstance(value, dict):
+        for name, member in value.items():
+            field = type_.field(name)
+            if field is None:
+                yield f"{path}.{name}"
+            else:
+                yield from unknown_names(member, field.type, f"{path}.{name}")
+
+
+@pytest.mark.parametrize("version", smp.versions())
+def test_defaults_are_of_fields_that_the_minor_version_has(version: str) -> None:
+    catalog = smp.kubernetes(version)
+    for base in bases():
+        kind = str(base["apiVersion"]), str(base["kind"])
+        if kind in catalog.kinds():
+            schema = catalog.schema(*kind)
+            before = {*unknown_names(base, schema.type, kind[1])}
+            result = with_defaults(base, schema)
+            assert {*unknown_names(result, schema.type, kind[1])} <= before
