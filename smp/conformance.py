@@ -61,9 +61,12 @@ class ConformanceInterest(Interest):
         """Return the type, or that its values are free-form."""
         if isinstance(type_, (ScalarType, ListType)):
             return type_
-        if isinstance(type_, ObjectType) and not _declares_nothing(type_):
-            return type_
-        return FREE_FORM
+        if not isinstance(type_, ObjectType):
+            return FREE_FORM
+        # RawExtension and FieldsV1 are published without fields: they are free-form.
+        if type_.name and type_.others is None and not type_.structured:
+            return FREE_FORM
+        return type_
 
 
 # Values are compared with types here, not with each other: what the new object shares
@@ -153,13 +156,3 @@ def _fits(name: str, value: JSON) -> bool:
             return _LOWEST <= value <= _HIGHEST
         return name == "number"
     return isinstance(value, float) and name == "number"
-
-
-def _declares_nothing(type_: ObjectType) -> bool:
-    """Tell whether a named type is published without fields: it is free-form.
-
-    RawExtension and FieldsV1 are.
-    """
-    if not type_.name or type_.others is not None:
-        return False
-    return not type_.structured

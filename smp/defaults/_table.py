@@ -11,7 +11,7 @@ on a type::
      "source": "core/v1 SetDefaults_Secret"}
 
 ``absent`` are the values of fields that are absent or null, ``zero`` those of fields
-that are absent, null or the zero value of their type, as Go cannot tell these apart in
+that are absent, null or the zero value of their type, which Go does not distinguish in
 a field that is no pointer. ``milli`` are fields whose quantities are rounded up to
 thousandths, ``rule`` names a function of ``smp.defaults._rules``. ``when`` are the
 values that other fields of the object must have. With ``inside`` all this is about the

@@ -153,7 +153,7 @@ def _outcome(
         # An apply of a stored object has been prepared, and has its managedFields.
         if options.prepare and not (draft.is_apply and old is not None):
             new = _object_of(partial(options.prepare, old), new)
-        # Go: before admission, so that nobody owns what a hook changes.
+        # Go: before admission, so that no manager owns what a hook changes.
         new = _tracked(draft, new, schema, options)
         if options.admit:
             operation: Operation = "CREATE" if old is None else "UPDATE"
@@ -320,8 +320,8 @@ def _judged(
             on_conflict=options.on_conflict,
         )
         if update.object is not new and options.manager is not None:
-            # What the normalization clears nobody owns, and what it writes belongs to
-            # the manager whose request was the reason.
+            # No manager owns what the normalization clears, and what it writes belongs
+            # to the manager whose request was the reason.
             new = _noted(
                 new,
                 update.object,

@@ -100,7 +100,14 @@ class PatchEndpoint:
 
     async def _outcome(self, scope: Scope, receive: Receive) -> Outcome:
         try:
-            options = self._requested(scope)
+            options = requested(
+                replace(
+                    self._options,
+                    manager=manager_of(_header(scope, b"user-agent")),
+                ),
+                scope["query_string"].decode("latin-1"),
+                media_type=_header(scope, b"content-type"),
+            )
         except InvalidError as error:
             return to_status(error)
         try:
@@ -119,15 +126,6 @@ class PatchEndpoint:
                 group=group,
                 resource=resource,
             )
-
-    def _requested(self, scope: Scope) -> Options:
-        """Return the options as the request changes them. Raises InvalidError."""
-        manager = manager_of(_header(scope, b"user-agent"))
-        return requested(
-            replace(self._options, manager=manager),
-            scope["query_string"].decode("latin-1"),
-            media_type=_header(scope, b"content-type"),
-        )
 
     async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
         media_type = _header(scope, b"content-type")

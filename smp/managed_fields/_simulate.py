@@ -131,11 +131,11 @@ def simulate(
 ) -> Simulation:
     """Run a sequence of writes on an object, each from what the one before left.
 
-    ``live`` is the stored object with its managedFields, or None. ``serving``
-    says how the kind is served, ``now`` is the time of the first step; each takes a
-    second. No step raises: what a server would refuse
-    is in the state after it. Raises UnionError for an unknown profile, and ObjectError
-    (code invalid-managed-fields) where the last object has broken managedFields.
+    ``live`` is the stored object with its managedFields, or None. ``serving`` says how
+    the kind is served, ``now`` is the time of the first step; each takes a second. No
+    step raises: what a server would refuse it with is in the state after it. Raises
+    UnionError for an unknown profile, and ObjectError (code invalid-managed-fields)
+    where the last object has broken managedFields.
     """
     profile_named(profile)
     moment = datetime.now(UTC) if now is None else now

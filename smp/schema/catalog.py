@@ -121,10 +121,14 @@ class Catalog:
         """
         plain = plain_document(documents)
         compiled = _compiled_definitions(plain)
+        # Each kind may have several versions.
+        defined = {
+            (version.rpartition("/")[0], kind) for version, kind in compiled.kinds
+        }
         return cls(
             compiled.kinds,
             _chained(compiled.types.get, _load_metadata),
-            definitions=_defined(compiled),
+            definitions=len(defined),
             structural=crd.structural_schemas(plain),
         )
 
@@ -411,11 +415,6 @@ def _compiled_definitions(documents: JSON) -> Compiled:
         if isinstance(type_, dict) and "status" in as_object(type_.get("fields")):
             type_["no_status"] = True
     return compiled
-
-
-def _defined(compiled: Compiled) -> int:
-    """Count the kinds of definitions, each of which may have several versions."""
-    return len({(version.rpartition("/")[0], kind) for version, kind in compiled.kinds})
 
 
 def _packed(

@@ -116,14 +116,11 @@ class Descriptions:
         name = as_text(schema.get("$ref")).rpartition("/")[2]
         if name and name not in followed:
             followed.add(name)
-            yield from self._all_of(self._schema(name), followed)
+            if name not in self._schemas and name in _bundled():
+                self._schemas[name] = msgspec.json.decode(_bundled()[name])
+            yield from self._all_of(as_object(self._schemas.get(name)), followed)
         for part in as_list(schema.get("allOf")):
             yield from self._all_of(as_object(part), followed)
-
-    def _schema(self, name: str) -> JSONObject:
-        if name not in self._schemas and name in _bundled():
-            self._schemas[name] = msgspec.json.decode(_bundled()[name])
-        return as_object(self._schemas.get(name))
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
-from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.union_groups import UnionGroup
 from smp.schema.walk import Interest, Place, Plan, Rule, Walk
@@ -219,7 +218,15 @@ class NormalizationRule(Rule):
             # Servers accept both (Go: apps/v1 DaemonSetUpdateStrategy).
             return new
         if conflicting and not self._clear_conflicts:
-            self.problems.append(_conflict(conflicting[0], path))
+            option = Option(
+                name="on_conflict", value="clear", effect="lets the discriminator win"
+            )
+            problem = UnionConflictError(
+                "the patch sets this member of a union and asks for another one",
+                path=path / conflicting[0],
+                option=option,
+            )
+            self.problems.append(problem)
             return new
         result = dict(new)
         for name, value in changed.items():
@@ -304,16 +311,6 @@ def _discriminator_for(
         if member.name == name:
             return {union.discriminator: member.value}
     return {}
-
-
-def _conflict(name: str, path: Path) -> UnionConflictError:
-    return UnionConflictError(
-        "the patch sets this member of a union and asks for another one",
-        path=path / name,
-        option=Option(
-            name="on_conflict", value="clear", effect="lets the discriminator win"
-        ),
-    )
 
 
 def raise_problems(problems: list[UnionError]) -> None:

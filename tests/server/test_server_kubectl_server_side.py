@@ -193,7 +193,7 @@ def test_scaling_takes_the_replicas_over(kubectl: Kubectl) -> None:
         'error: Apply failed with 1 conflict: conflict with "kubectl" with subresource'
         ' "scale" using apps/v1: .spec.replicas\n'
     )
-    # Who leaves the replicas to others has no conflict.
+    # A manager that leaves the replicas to others has no conflict.
     server_side(kubectl, deployment(replicas=None, image="nginx:1.26"))
     live = kubectl.live("deployments.apps/v1", "web")["spec"]
     assert live["replicas"] == 7

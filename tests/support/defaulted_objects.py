@@ -7,8 +7,6 @@ calls these functions, and prints them, converted to the internal version and ba
 
 from __future__ import annotations
 
-import atexit
-from functools import cache
 from random import Random
 from typing import Final
 
@@ -16,7 +14,7 @@ import pytest
 
 from smp.values import JSON, JSONObject
 from tests.support.apiserver import GO_MODULE, binary
-from tests.support.reference import Reference, UnavailableError
+from tests.support.reference import Reference, reference
 from tests.support.typed_objects import objects
 
 _DIGEST: Final = f"sha256:{'0' * 64}"
@@ -41,7 +39,6 @@ _VALUES: Final[dict[str, tuple[JSON, ...]]] = {
 }
 
 
-@cache
 def oracle() -> Reference | None:
     """Return the Go program, or None where it cannot be built.
 
@@ -49,12 +46,7 @@ def oracle() -> Reference | None:
     """
     if binary() is None:
         return None
-    try:
-        program = Reference(GO_MODULE / "defaulting")
-    except UnavailableError:
-        return None
-    atexit.register(program.close)
-    return program
+    return reference(GO_MODULE / "defaulting")
 
 
 needs_oracle: Final = pytest.mark.skipif(

@@ -6,7 +6,6 @@ requests. ``ours`` answers the same requests with ``smp.managed_fields``.
 
 from __future__ import annotations
 
-import atexit
 import json
 from functools import cache
 from random import Random
@@ -23,7 +22,7 @@ from smp.schema.sources.openapi import compile_documents
 from smp.values import ABSENT, JSON, JSONArray, JSONObject, as_list
 from tests.support.makers.subjects import KINDS
 from tests.support.paths import ROOT
-from tests.support.reference import Reference, UnavailableError, as_go_prints
+from tests.support.reference import Reference, as_go_prints, reference
 
 GO_MODULE: Final = ROOT / "tests" / "managed_fields" / "oracle"
 ALGEBRA: Final = (
@@ -169,11 +168,9 @@ _WRONG: Final = (
 @cache
 def oracle() -> Reference | None:
     """Return the Go program with all schemas, or None where it cannot be built."""
-    try:
-        program = Reference(GO_MODULE)
-    except UnavailableError:
+    program = reference(GO_MODULE)
+    if program is None:
         return None
-    atexit.register(program.close)
     definitions: list[JSONObject] = [
         {"op": "define", "name": name, "definitions": {**openapi}}
         for name, (openapi, _, _) in subjects().items()

@@ -38,6 +38,8 @@ class Step(msgspec.Struct, frozen=True):
 def oracle() -> Reference | None:
     """Return the Go program with all resources, or None where it cannot be built."""
     try:
+        # Not the shared program: tests.support.field_sets defines other schemas with
+        # the same names in that.
         program = Reference(GO_MODULE)
     except UnavailableError:
         return None

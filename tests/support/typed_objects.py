@@ -7,7 +7,6 @@ tests/typed_storage/oracle decodes and prints them.
 
 from __future__ import annotations
 
-import atexit
 from functools import cache
 from random import Random
 from typing import Final
@@ -18,7 +17,7 @@ import smp
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.values import JSON, JSONObject
 from tests.support.paths import ROOT
-from tests.support.reference import Reference, UnavailableError
+from tests.support.reference import Reference, reference
 
 GO_MODULE: Final = ROOT / "tests" / "typed_storage" / "oracle"
 # That of go.mod in the module.
@@ -56,15 +55,9 @@ _FREE: Final[dict[str, tuple[JSON, ...]]] = {
 _SCHEMA_OR: Final = "JSONSchemaPropsOr"
 
 
-@cache
 def oracle() -> Reference | None:
     """Return the Go program, or None where it cannot be built."""
-    try:
-        program = Reference(GO_MODULE)
-    except UnavailableError:
-        return None
-    atexit.register(program.close)
-    return program
+    return reference(GO_MODULE)
 
 
 needs_oracle: Final = pytest.mark.skipif(

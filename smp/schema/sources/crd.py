@@ -8,7 +8,7 @@ of server-side apply, and no patch strategy is made of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from smp.errors import SchemaError, bounded
@@ -125,7 +125,7 @@ def structural_schemas(documents: JSON) -> dict[tuple[str, str], JSONObject]:
 def condensed(definition: JSONObject) -> JSONObject:
     """Return a definition with what its types do not hold.
 
-    That are the names and the scope of the resource, and of its schemas the structure
+    These are the names and the scope of the resource, and of its schemas the structure
     with defaults, required fields, and where a null is allowed.
     """
     spec = as_object(definition.get("spec"))
@@ -163,17 +163,25 @@ def _structure(schema: JSONObject) -> JSONObject:
     kept: JSONObject = {
         name: schema[name] for name in _KEPT_OF_SCHEMA if name in schema
     }
+    return {**kept, **_inner_schemas(schema, _structure)}
+
+
+def _inner_schemas(
+    schema: JSONObject, change: Callable[[JSONObject], JSONObject]
+) -> JSONObject:
+    """Return the keywords that have the schemas of fields or elements, changed."""
+    changed: JSONObject = {}
     for keyword in ("items", "additionalProperties"):
         inner = schema.get(keyword)
         if isinstance(inner, dict):
-            kept[keyword] = _structure(inner)
+            changed[keyword] = change(inner)
     properties = schema.get("properties")
     if isinstance(properties, dict):
         fields: JSONObject = {}
         for name, field in properties.items():
-            fields[name] = _structure(field) if isinstance(field, dict) else field
-        kept["properties"] = fields
-    return kept
+            fields[name] = change(field) if isinstance(field, dict) else field
+        changed["properties"] = fields
+    return changed
 
 
 def _served_versions(definition: JSONObject) -> Iterator[tuple[Path, str, JSON]]:
@@ -205,17 +213,7 @@ def _supplied(node: JSONObject) -> JSONObject:
     """Supply what the resources that are embedded in a schema leave out."""
     # Go decodes a keyword that is null as absent.
     node = {name: value for name, value in node.items() if value is not None}
-    supplied = {**node}
-    for keyword in ("items", "additionalProperties"):
-        child = node.get(keyword)
-        if isinstance(child, dict):
-            supplied[keyword] = _supplied(child)
-    properties = node.get("properties")
-    if isinstance(properties, dict):
-        children: JSONObject = {}
-        for name, child in properties.items():
-            children[name] = _supplied(child) if isinstance(child, dict) else child
-        supplied["properties"] = children
+    supplied = {**node, **_inner_schemas(node, _supplied)}
     if node.get("x-kubernetes-embedded-resource") is True:
         return _with_type_meta(supplied)
     return supplied

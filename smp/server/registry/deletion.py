@@ -173,5 +173,5 @@ async def _sweep(state: ServerState, parent: Target) -> None:
     if has_remaining or metadata.get("finalizers"):
         return
     if not await delete(state, parent, stored):
-        # Someone wrote the parent meanwhile: ``sweep`` tries again.
+        # Another request wrote the parent: ``sweep`` tries again.
         raise ModifiedError

@@ -2,7 +2,7 @@
 
 The vocabulary is small, so that managers meet: they apply what others own, give up what
 they applied, and reorder or repeat what is in lists. ``Sequence.step`` makes the next
-step for the live object, which is the answer of whoever answers.
+step for the live object, which is the last answer.
 """
 
 from __future__ import annotations
