@@ -308,7 +308,8 @@ def _apply_scale(
         profile="off",
         now=now,
     )
-    if is_custom:
+    is_changed = replica_count(result.object) != replica_count(live)
+    if is_custom and is_changed:
         metadata = as_object(live.get("metadata"))
         name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
         raise ObjectError(
@@ -497,6 +498,10 @@ def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
             if name != LAST_APPLIED:
                 rest[name] = "" if value is None else value
         applied_metadata = {**applied_metadata, "annotations": rest}
+        configuration = {**applied, "metadata": applied_metadata}
+    elif "annotations" in applied_metadata:
+        applied_metadata = {**applied_metadata}
+        del applied_metadata["annotations"]
         configuration = {**applied, "metadata": applied_metadata}
     annotations = {**annotations, LAST_APPLIED: configuration_text(configuration)}
     size = sum(

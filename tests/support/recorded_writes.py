@@ -75,6 +75,9 @@ class Step(NamedTuple):
     def after(self) -> JSONObject | None:
         """The object after the write, stored or not: a dry run answers it, too."""
         if self.record.get("subresource") == "scale":
+            if "dry_run" in self.record:
+                # The answer is a Scale, and nothing is stored.
+                return None
             live: JSONObject | None = self.record.get("live", self.live)
             return live
         return self.answer
@@ -190,8 +193,8 @@ def _problems_of_apply(step: Step) -> list[str]:
         return [f"error: {error.problem!r}, not {expected!r}"]
     if expected:
         return [f"accepted, not {expected!r}"]
-    if refused:
-        # What is behind the field manager refused it.
+    if refused or step.after is None:
+        # What is behind the field manager refused it, or it is not recorded.
         return []
     found = _object_problems(result.object, step)
     changed = step.live is None or _version(step.answer) != _version(step.live)
