@@ -126,13 +126,12 @@ def _reset(new: JSONObject, old: JSONObject, steps: tuple[Step, ...]) -> JSONObj
     return rest
 
 
-# Metadata that no write changes; name and namespace are those of the request.
+# Metadata that no write changes; the namespace is that of the request.
 _SYSTEM_METADATA: Final = (
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
     "generation",
-    "name",
     "namespace",
     "resourceVersion",
     "uid",
