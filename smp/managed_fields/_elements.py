@@ -143,6 +143,7 @@ def in_order(elements: Iterable[str]) -> list[str]:
     return sorted(ordered, key=_order)
 
 
+@lru_cache(maxsize=8192)
 def _order(element: str) -> _Order:
     content = element[2:]
     if element.startswith(_FIELD):

@@ -85,7 +85,7 @@ def _list_problems(
     problems: list[str] = []
     seen: set[str] = set()
     for index, value in enumerate(values):
-        where = f"[{index}]"
+        element = ""
         if shape.form is Form.LIST:
             try:
                 element = shape.element(value)
@@ -93,11 +93,13 @@ def _list_problems(
                 problems.append(f": element {index}: {error.problem}")
                 # Go: it cannot say where further problems of the list are.
                 return problems
-            where = step_text(step_of(element))
             if element in seen and not allow_duplicates:
+                where = step_text(step_of(element))
                 problems.append(f": duplicate entries for key {where}")
             seen.add(element)
         inner = shape.of_element(value)
         found = _problems(value, inner, allow_duplicates=allow_duplicates)
-        problems += [f"{where}{problem}" for problem in found]
+        if found:
+            where = step_text(step_of(element)) if element else f"[{index}]"
+            problems += [f"{where}{problem}" for problem in found]
     return problems

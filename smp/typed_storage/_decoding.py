@@ -14,8 +14,12 @@ from typing import Final
 from smp.errors import bounded
 from smp.schema.model import Schema
 from smp.typed_storage._plan import (
+    EITHER,
     INT_OR_STRING,
+    LIST,
+    MAP,
     QUANTITY,
+    STRUCT,
     GoType,
     StoragePlan,
     Struct,
@@ -26,6 +30,7 @@ from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONObject, printed, ty
 _PLAN: Final = "typed storage"
 # Go: resource.splitREString and the errors of ParseQuantity.
 _PATTERN: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_LOOKED_AT: Final = frozenset({STRUCT, LIST, MAP, EITHER, QUANTITY, INT_OR_STRING})
 _QUANTITY: Final = re.compile(_PATTERN.removeprefix("^").removesuffix("$"))
 
 
@@ -58,7 +63,7 @@ def _of_struct(
         if content is was:
             continue
         member = struct.members.get(name) or struct.member(name)
-        if member is not None:
+        if member is not None and member.type.form in _LOOKED_AT:
             problem = _of_value(content, was, member.type, levels - 1)
             if problem:
                 return problem
@@ -81,10 +86,12 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
         contents = value
     else:
         return ""
-    # An element that is shared with the old list is visited again: the elements are
-    # not paired here.
+    # An element of a list may be at another place than before.
+    shared = {id(content) for content in old} if isinstance(old, list) else set()
     if type_.inner is not None:
         for content in contents:
+            if id(content) in shared:
+                continue
             problem = _of_value(content, ABSENT, type_.inner, levels - 1)
             if problem:
                 return problem
