@@ -12,6 +12,7 @@ from smp.documents import read_first
 from smp.errors import DocumentError, ObjectError, bounded
 from smp.handler._body import check_depth
 from smp.handler._field_managers import manager_problems
+from smp.handler._identity import metadata_of, misnamed
 from smp.handler._options import MANAGER, MANAGER_REQUIRED, Options
 from smp.handler._request import Draft
 from smp.handler._status import (
@@ -84,6 +85,10 @@ def applied(
             f" unmarshal errors:{lines}",
             code="strict-decoding",
         )
+    # An empty name is merged, and then it is not that of the URL; without a name the
+    # stored one stays (Go: endpoints/handlers/rest.go, checkName).
+    if stored is not None and metadata_of(configuration).get("name") == "":
+        raise StatusError(misnamed("", metadata_of(stored).get("name")))
     return Draft(
         stored,
         result.object,

@@ -116,7 +116,7 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
     # Go: endpoints/handlers/rest.go, checkName.
     name = old.get("name", "")
     if not same(new.get("name", ""), name):
-        raise StatusError(_misnamed(new.get("name"), name))
+        raise StatusError(misnamed(new.get("name"), name))
     if not same(new.get("namespace", ABSENT), old.get("namespace", ABSENT)):
         raise StatusError(
             "the namespace of the provided object does not match the namespace sent on"
@@ -141,7 +141,8 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
         raise ModifiedError
 
 
-def _misnamed(name: JSON, expected: JSON) -> str:
+def misnamed(name: JSON, expected: JSON) -> str:
+    """Word that an object has another name than the stored one, or none."""
     if not name:
         return (
             f"the name of the object ({_printed(expected)} based on URL) was"

@@ -208,7 +208,7 @@ def test_a_diff_shows_what_an_apply_would_change(kubectl: Kubectl) -> None:
     changed = kubectl.run(*diff, stdin=manifest(config_map(a="2")))
     assert changed.returncode == 1
     lines = changed.stdout.splitlines()
-    assert [line for line in lines if " a: " in line and line[0] in "-+"] == [
+    assert [line for line in lines if line.startswith(("-  ", "+  "))] == [
         '-  a: "1"',
         '+  a: "2"',
     ]

@@ -128,8 +128,6 @@ def _stable(answer: Answer, namespace: str, versions: dict[str, str]) -> dict[st
         stable |= {name: body[name] for name in names if body.get(name)}
         return stable
     metadata = body["metadata"]
-    # An API server counts the generations of some kinds only.
-    metadata.pop("generation", None)
     if "resourceVersion" in metadata:
         version = metadata["resourceVersion"]
         metadata["resourceVersion"] = versions.setdefault(version, f"{len(versions)}")

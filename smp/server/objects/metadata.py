@@ -42,6 +42,29 @@ _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 
 _NOT_A_STRING: Final = "must be a string"
 
+# The built-in resources whose objects have a generation (Go: PrepareForCreate of the
+# strategies in k8s.io/kubernetes/pkg/registry). Custom resources all have one.
+_WITH_GENERATION: Final = {
+    "": {"pods", "podtemplates", "replicationcontrollers"},
+    "admissionregistration.k8s.io": {
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    },
+    "apiextensions.k8s.io": {"customresourcedefinitions"},
+    "apps": {"daemonsets", "deployments", "replicasets", "statefulsets"},
+    "batch": {"cronjobs", "jobs"},
+    "discovery.k8s.io": {"endpointslices"},
+    "flowcontrol.apiserver.k8s.io": {"flowschemas", "prioritylevelconfigurations"},
+    "networking.k8s.io": {"ingressclasses", "ingresses", "networkpolicies"},
+    "policy": {"poddisruptionbudgets"},
+    "resource.k8s.io": {"deviceclasses", "devicetaintrules", "resourceslices"},
+    "scheduling.k8s.io": {"priorityclasses"},
+}
+
 
 def timestamp(now: datetime) -> str:
     """Print a time as in metadata: RFC 3339, in UTC, to the second."""
@@ -118,7 +141,15 @@ def prepare_for_create(
 
     obj = in_namespace(obj, resource, namespace)
     raise_invalid(_problems(metadata_of(obj), resource))
-    return with_metadata(obj, uid=uid, creationTimestamp=timestamp(now), generation=1)
+    counts = resource.custom or resource.plural in _WITH_GENERATION.get(
+        resource.group, ()
+    )
+    return with_metadata(
+        obj,
+        uid=uid,
+        creationTimestamp=timestamp(now),
+        generation=1 if counts else ABSENT,
+    )
 
 
 def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObject:
@@ -167,6 +198,8 @@ def prepare_for_update(
     # "metadata.generation: a sequence number representing a specific generation of the
     # desired state" (API conventions): it grows with any change outside of metadata
     # and, where status is a subresource, outside of status.
+    if "generation" not in old_metadata:
+        return merged
     if same(_desired_state(old, resource), _desired_state(merged, resource)):
         return merged
     return with_metadata(merged, generation=next_generation(old))
