@@ -17,16 +17,19 @@ import msgspec
 import pytest
 
 import smp
-from smp import handler, wire
+from smp import handler, managed_fields, wire
 from smp.cases import CaseOutcome, Difference, SpecCase
 from smp.cases import Failure as CaseFailure
-from smp.documents import Chunk, Document
+from smp.documents import Chunk, Document, read_first
 from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
 from smp.schema.model import ANY, ANY_FIELD, ObjectType, ScalarType
 from smp.values import JSONObject
 
-PUBLIC_MODULES: Final = ("smp", "smp.cases", "smp.documents", "smp.handler", "smp.wire")
+PUBLIC_MODULES: Final = (
+    *("smp", "smp.cases", "smp.documents", "smp.handler", "smp.managed_fields"),
+    "smp.wire",
+)
 PATH: Final = smp.Path(("spec", 0))
 POD: Final = smp.kubernetes().schema("v1", "Pod")
 OBJECT: Final[JSONObject] = {"apiVersion": "v1", "kind": "Pod", "spec": {"x": [1]}}
@@ -35,6 +38,19 @@ VIOLATION: Final = smp.Violation("c", PATH, "FieldValueRequired", "m", {"a": 1})
 WARNING: Final = smp.ApplyWarning("c", PATH, "m")
 CHANGE: Final = smp.Change(PATH, "K2", "why", 1, smp.ABSENT)
 CASE_FAILURE: Final = CaseFailure("c", "spec")
+APPLY_CONFLICT: Final = smp.ApplyConflict("m", "Apply", "v1", "", "", PATH)
+REMEDY: Final = managed_fields.Remedy("drop", "m", OBJECT, OBJECT)
+APPLIED: Final = smp.server_side_apply(
+    None,
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "labels": {"b": "c"}},
+    },
+    POD,
+    manager="m",
+)
+STEP: Final = managed_fields.Step("m", {"apiVersion": "v1", "kind": "Pod"})
 
 
 def undecoded() -> Accepted:
@@ -58,10 +74,14 @@ def spec_case() -> SpecCase:
 
 # A value of each public class that is not an error: a class without one fails.
 VALUES: Final[dict[str, Callable[[], object]]] = {
+    "AbsentField": lambda: managed_fields.AbsentField(PATH, ()),
     "Accepted": undecoded,
     "Admission": lambda: Admission("UPDATE", None, OBJECT, dry_run=True),
+    "ApplyConflict": lambda: APPLY_CONFLICT,
     "ApplyResult": lambda: smp.three_way_apply(None, OBJECT, OBJECT, POD),
     "ApplyWarning": lambda: WARNING,
+    "Blame": lambda: managed_fields.blame(APPLIED.object),
+    "BlamedValue": lambda: managed_fields.blame(APPLIED.object).values[0],
     "CaseOutcome": lambda: CaseOutcome(spec_case(), ("result",), ()),
     "Catalog": smp.kubernetes,
     "Change": lambda: CHANGE,
@@ -70,23 +90,38 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Difference": lambda: Difference("result", CASE_FAILURE, OBJECT, "text"),
     "Document": lambda: Document(OBJECT, "source", 0),
     "Failure": lambda: CASE_FAILURE,
+    "FieldSet": lambda: managed_fields.owners(APPLIED.object)[0].fields,
+    "Fight": lambda: managed_fields.Fight("m", "n", PATH, PATH, "why"),
+    "FirstDocument": lambda: read_first(b"a: 1"),
     "Limits": Limits,
     "Normalization": lambda: smp.Normalization(OBJECT, (CHANGE,), (WARNING,)),
     "Options": Options,
+    "Orphan": lambda: managed_fields.Orphan(PATH, ()),
+    "Owner": lambda: managed_fields.owners(APPLIED.object)[0],
+    "Ownership": lambda: managed_fields.Ownership.INNER,
     "Path": lambda: PATH,
     "Refused": lambda: handler.to_status([VIOLATION]),
+    "Remark": lambda: managed_fields.Remark(PATH, "answers", REMEDY),
+    "Remedy": lambda: REMEDY,
     "Schema": lambda: POD,
+    "ServerSideApplyResult": lambda: APPLIED,
+    "Serving": managed_fields.Serving,
+    "Simulation": lambda: managed_fields.simulate(None, [STEP], POD),
     "SpecCase": spec_case,
+    "State": lambda: managed_fields.State(STEP, OBJECT, changed=True),
+    "Step": lambda: STEP,
     "Violation": lambda: VIOLATION,
 }
 # The arguments of errors that do not take a text; all others get PROBLEM.
 PROBLEM: Final = "a problem"
 ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
+    "ApplyConflictError": ((APPLY_CONFLICT,),),
     "ClosedError": (),
     "ConflictError": ((CONFLICT,),),
     "Expired": (7,),
     "FutureRevisionError": (7, 6),
     "InvalidError": ([VIOLATION],),
+    "InvalidOptionsError": ([VIOLATION], "PatchOptions"),
 }
 
 
