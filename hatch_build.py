@@ -24,6 +24,7 @@ MODULES = (
     "smp/documents/_yaml_lines.py",
     "smp/documents/_yaml_writer.py",
     "smp/schema/model.py",
+    "smp/schema/plan.py",
     "smp/schema/walk.py",
     "smp/defaults/_quantities.py",
     "smp/defaults/_rules.py",

@@ -11,7 +11,8 @@ from typing import Final
 
 from smp.paths import Path, Step
 from smp.schema.model import AnyType, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.walk import Interest, Interests, Node, Place, Rule, Walk, plan_of
+from smp.schema.plan import Interest, Interests, Node, plan_of
+from smp.schema.walk import Place, Rule, Walk
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, type_name
 
 # Published as a string or an integer; a server also reads 0.5.

@@ -9,8 +9,9 @@ from smp.paths import Path, Step
 from smp.plain import over_json
 from smp.schema.enum_listing import HEADER
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
+from smp.schema.plan import Interest, Interests, plan_of
 from smp.schema.rewrite import rewrite_named
-from smp.schema.walk import Interest, Interests, Place, Rule, Walk, plan_of
+from smp.schema.walk import Place, Rule, Walk
 from smp.values import ABSENT, JSON, Absent, JSONObject, require_plain, same, type_name
 from smp.violations import Violation, unsupported
 

@@ -12,7 +12,8 @@ import msgspec
 from smp.enums import ENUM_INTEREST, EnumRule
 from smp.errors import ApplyWarning, UnionError
 from smp.schema.model import Schema
-from smp.schema.walk import Interests, Rule, Walk, plan_of
+from smp.schema.plan import Interests, plan_of
+from smp.schema.walk import Rule, Walk
 from smp.unions import (
     CONTRADICTION_INTEREST,
     NORMALIZATION_INTERESTS,

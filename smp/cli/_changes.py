@@ -13,7 +13,8 @@ import msgspec
 
 from smp.paths import Element, Path
 from smp.schema.model import OPAQUE, Field, Type
-from smp.schema.walk import Key, identities, key_of
+from smp.schema.plan import identities
+from smp.schema.walk import Key, key_of
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 _ROOT: Final = Path()

@@ -15,7 +15,8 @@ from smp.defaults._quantities import rounded_to_milli
 from smp.defaults._rules import RULES
 from smp.defaults._table import Row, default_table, rows_by_type
 from smp.schema.model import ListType, ObjectType, Schema, Type
-from smp.schema.walk import Interest, Interests, Place, Plan, Rule, Walk, plan_of
+from smp.schema.plan import Interest, Interests, Plan, plan_of
+from smp.schema.walk import Place, Rule, Walk
 from smp.values import JSON, Absent, JSONObject, as_object, as_text
 
 _INTERESTS: Final[dict[str, Interests]] = {}

@@ -11,7 +11,8 @@ from typing import Final
 from smp.errors import Conflict, SmpError
 from smp.paths import Path, Step
 from smp.schema.model import Field, ListType, Schema, Type, unknown_field
-from smp.schema.walk import Interest, Interests, Node, Place, Rule, Walk, plan_of
+from smp.schema.plan import Interest, Interests, Node, plan_of
+from smp.schema.walk import Place, Rule, Walk
 from smp.strategic._directives import (
     DELETE,
     MARKER,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from smp.paths import Path, Step
 from smp.schema.model import AnyType, Field, Schema
-from smp.schema.walk import Node, Place, Rule, Walk, plan_of
+from smp.schema.plan import Node, plan_of
+from smp.schema.walk import Place, Rule, Walk
 from smp.strategic._conflicts import EVERY_TYPE
 from smp.strategic._directives import is_directive, list_deleted_from
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object

@@ -1,7 +1,7 @@
 """What typed storage makes of each type, worked out once and kept beside the types.
 
 A plan has a ``GoType`` for each type that objects have come to. It is not a plan of
-``smp.schema.walk``: almost every field counts here, and values are replaced.
+``smp.schema.plan``: almost every field counts here, and values are replaced.
 
 This module is compiled with mypyc (hatch_build.py).
 """
@@ -16,7 +16,7 @@ import msgspec
 
 import smp.schema
 from smp.schema.model import ListType, ObjectType, ScalarType, Type, Types
-from smp.schema.walk import Interest, Interests, plan_of
+from smp.schema.plan import Interest, Interests, plan_of
 from smp.values import JSON, JSONObject
 
 _FILE: Final = f"{smp.schema.__path__[0]}/bundled/typed_storage.json"

@@ -8,7 +8,8 @@ object after another member than the defaulted one was chosen.
 from __future__ import annotations
 
 from smp.schema.model import ObjectType, Type
-from smp.schema.walk import Interest, Place, Rule
+from smp.schema.plan import Interest
+from smp.schema.walk import Place, Rule
 from smp.unions._profiles import Choice, Profile, profile_of
 from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
 from smp.values import JSON, JSONObject, as_object

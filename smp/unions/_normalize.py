@@ -6,8 +6,9 @@ from typing import Final
 
 from smp.errors import ApplyWarning, Option, SchemaError, UnionConflictError, UnionError
 from smp.schema.model import ListType, ObjectType, Type
+from smp.schema.plan import Interest, Plan
 from smp.schema.union_groups import UnionGroup
-from smp.schema.walk import Interest, Place, Plan, Rule, Walk
+from smp.schema.walk import Place, Rule, Walk
 from smp.unions._intent import Intents, PatchIntent
 from smp.unions._profiles import (
     KEP_1027,

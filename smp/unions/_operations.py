@@ -8,13 +8,8 @@ from typing import Final, Literal, TypeAlias
 from smp.errors import UnionError
 from smp.plain import not_an_object, over_json, plain
 from smp.schema.model import Schema
-from smp.schema.walk import (
-    Interest,
-    Interests,
-    Walk,
-    acts_on_unchanged,
-    plan_of,
-)
+from smp.schema.plan import Interest, Interests, acts_on_unchanged, plan_of
+from smp.schema.walk import Walk
 from smp.unions._defaults import DefaultsInterest, DefaultsRule
 from smp.unions._normalize import (
     NormalizationInterest,

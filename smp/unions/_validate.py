@@ -12,8 +12,9 @@ from typing import Final
 
 from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Type
+from smp.schema.plan import Interest
 from smp.schema.union_groups import Member, UnionGroup
-from smp.schema.walk import Counterpart, Interest, Place, Rule
+from smp.schema.walk import Counterpart, Place, Rule
 from smp.unions._normalize import require_keys_outside_unions
 from smp.unions._profiles import (
     KEP_1027,

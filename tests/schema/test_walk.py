@@ -9,7 +9,8 @@ import smp
 from smp.paths import Step
 from smp.schema import walk
 from smp.schema.model import ObjectType, ScalarType, Schema, Type
-from smp.schema.walk import Interest, Interests, Place, Plan, Rule, Walk, pair, plan_of
+from smp.schema.plan import Interest, Interests, Plan, plan_of
+from smp.schema.walk import Place, Rule, Walk, pair
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
 
 DOCUMENTS: dict[str, Any] = {

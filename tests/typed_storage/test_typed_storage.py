@@ -21,7 +21,7 @@ import pytest
 import smp
 from smp.errors import DepthError
 from smp.schema.model import ObjectType, Schema, Type
-from smp.schema.walk import following_types
+from smp.schema.plan import following_types
 from smp.typed_storage import decoding_problem, stored
 from smp.typed_storage._plan import go_types
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object
