@@ -147,3 +147,23 @@ def volume(index: int, prefix: str, **fields: JSON) -> JSONObject:
     """Return a volume, from a ConfigMap whose name begins with a prefix."""
     source: JSONObject = {"name": f"{prefix}-{index:04}", **fields}
     return {"name": volume_name(index), "configMap": source}
+
+
+def section_schema(number: int, word: str) -> JSONObject:
+    """Return the schema of an object with ten fields, as controller-gen writes it."""
+    text = f"is what a {word} needs to know of its section {number:03}"
+    fields: JSONObject = {}
+    for index in range(8):
+        fields[f"field{index}"] = {
+            "type": "string",
+            "description": f"Field{index} {text}. It is not changed while the {word} "
+            "is open, and the next one has the same value unless stated otherwise.",
+        }
+    fields["count"] = {"type": "integer", "format": "int32", "minimum": 1}
+    fields["labels"] = {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": f"Labels {text}.",
+    }
+    required: list[JSON] = ["field0", "count"]
+    return {"type": "object", "required": required, "properties": fields}

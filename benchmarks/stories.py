@@ -29,6 +29,7 @@ from benchmarks.manifests import (
     plain_container,
     pod_spec,
     properties,
+    section_schema,
     service_spec,
     volume,
     volume_name,
@@ -165,3 +166,39 @@ def volumes(count: int = 1_000, *, all_change: bool = False) -> Story:
         for index in changed
     ]
     return Story(config, configured("cn"), live, {"spec": spec})
+
+
+def custom_resource_definition(fields: int = 1_000) -> Story:
+    """Change a description in the middle of a CustomResourceDefinition."""
+
+    def configured(word: str) -> JSONObject:
+        sections: JSONObject = {}
+        for number in range(fields // 10):
+            changed = word if number == fields // 20 else "shop"
+            sections[f"section{number:03}"] = section_schema(number, changed)
+        root: JSONObject = {
+            "type": "object",
+            "properties": {"spec": {"type": "object", "properties": sections}},
+        }
+        names: JSONObject = {"plural": "shops", "singular": "shop", "kind": "Shop"}
+        version: JSONObject = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": root},
+        }
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "shops.example.com", "labels": {"app": "shop"}},
+            "spec": {
+                "group": "example.com",
+                "names": {**names, "listKind": "ShopList"},
+                "scope": "Namespaced",
+                "versions": [version],
+            },
+        }
+
+    config = configured("shop")
+    live = with_spec(stored(config), {"conversion": {"strategy": "None"}})
+    return Story(config, configured("store"), live, {})

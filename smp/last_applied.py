@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -14,6 +16,11 @@ from smp.stack import require_stack
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+# What may be a double; that may also be in a string.
+_DOUBLE: Final = re.compile(r"[:,\[]-?[0-9]+[.eE]")
+# Within these, Go prints a double without an exponent.
+_SMALL: Final = 1e-6
+_LARGE: Final = 1e21
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
@@ -66,12 +73,34 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     return {**modified, "metadata": {**metadata, "annotations": applied}}
 
 
+def _with_go_doubles(value: JSON) -> object:
+    """Return a value whose doubles are printed as Go prints them: 1.0 as 1.
+
+    Go: encoding/json, floatEncoder.
+    """
+    if isinstance(value, dict):
+        return {name: _with_go_doubles(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_go_doubles(element) for element in value]
+    if not isinstance(value, float):
+        return value
+    size = abs(value)
+    if size and not _SMALL <= size < _LARGE:
+        # An exponent has no leading zeros, but for one that is positive a sign.
+        return msgspec.Raw(repr(value).replace("e-0", "e-").encode())
+    digits = format(Decimal(repr(value)), "f")
+    return msgspec.Raw(digits.removesuffix(".0").encode())
+
+
 def configuration_text(configuration: JSONObject) -> str:
     """Print a configuration for the annotation, byte for byte as Go does.
 
     Its keys are sorted as those of a Go map are, and a line break ends it.
     """
     text = msgspec.json.encode(configuration, order="sorted").decode()
+    if _DOUBLE.search(text):
+        printed = _with_go_doubles(configuration)
+        text = msgspec.json.encode(printed, order="sorted").decode()
     # Go's encoder escapes these (json.HTMLEscape); they occur only inside strings.
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")

@@ -7,11 +7,17 @@
 //	{"op": "three_way_apply", ..}, as three_way: current with that patch applied
 //	{"op": "compose", "patches": [{..}, ..], ..}
 //	{"op": "conflicts", "left": {..}, "right": {..}, ..}
+//	{"op": "server_side_apply", "current": {..}, "modified": {..}, "manager": "a", ..}
+//	{"op": "track", ..}, as server_side_apply: managed fields of a write that is none
 //	{"op": "define", "name": "1.37", "definitions": {NAME: SCHEMA}}
 //
 // "lookup" is "struct" (the default: the Go type of "kind") or "openapi": the
 // root is "schema", or the definition called "root"; references are resolved in
 // "definitions", or in the set defined as "definitions_name".
+//
+// Server-side apply is done by k8s.io/apimachinery/pkg/util/managedfields, with the
+// OpenAPI schemas of "definitions_name". With "_parsed" after the name of its operations
+// the objects are decoded before, and there is no result.
 //
 // An answer is {"result": ..}, {"error": text} or {"panic": text}; a request
 // that makes no sense gets {"bad_request": text}. "repeat": N answers

@@ -41,6 +41,7 @@ type request struct {
 
 	Overwrite     *bool
 	Preconditions bool
+	Manager       string
 	Repeat        int
 	Time          int
 }
@@ -78,6 +79,11 @@ func parse(line []byte) (operation, *request, error) {
 	if r.Op == "define" {
 		defined[r.Name] = r.Definitions
 		return nil, r, nil
+	}
+	switch r.Op {
+	case "server_side_apply", "server_side_apply_parsed", "track", "track_parsed":
+		run, err := r.fieldManagement()
+		return run, r, err
 	}
 	lookup, err := r.lookup()
 	if err != nil {

@@ -6,10 +6,12 @@ and to smp by a ``Schema`` of the same definitions.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 import smp
 from smp.schema.catalog import Catalog
@@ -214,6 +216,17 @@ _RESET: Final[JSONObject] = {
 }
 
 
+# The same of built-in kinds. Go: the strategies of k8s.io/kubernetes, pkg/registry.
+_RESET_THROUGH_STATUS: Final[dict[str, JSONObject]] = {
+    "Pod": {
+        "status": '{"f:spec":{},"f:metadata":'
+        '{"f:deletionTimestamp":{},"f:ownerReferences":{}}}'
+    },
+    "Deployment": {"status": '{"f:spec":{},"f:metadata":{"f:labels":{}}}'},
+    "Service": {"status": '{"f:spec":{}}'},
+}
+
+
 class Resource(msgspec.Struct, frozen=True):
     """A resource as both sides know it."""
 
@@ -277,6 +290,7 @@ def _custom(kind: str) -> Resource:
         "op": "define",
         "name": kind,
         "definitions": {**openapi, **metadata, **_scale()},
+        "kind": kind,
         "structural": _object(spec=_SPECS[kind], status=_STATUS),
         "reset": _RESET,
     }
@@ -288,17 +302,27 @@ def _custom(kind: str) -> Resource:
 
 
 def _scale() -> dict[str, JSONObject]:
+    """Return the schemas of what the scale subresource writes."""
     return _written("autoscaling/v1", "Scale")
 
 
 def _written(api_version: str, kind: str) -> dict[str, JSONObject]:
+    """Return the schemas of a built-in kind.
+
+    Their names are others: a server stores what it knows by name as Go structs, but the
+    Go program has no such storage.
+    """
     catalog = smp.kubernetes()
     name = str(catalog.schema(api_version, kind).document).removeprefix("#")
     group, _, version = api_version.rpartition("/")
     schemas = write_schemas([name], catalog.load)
     names: JSONObject = {"group": group, "version": version, "kind": kind}
-    root: JSONObject = {**schemas[name], "x-kubernetes-group-version-kind": [names]}
-    return {**schemas, name: root}
+    schemas[name]["x-kubernetes-group-version-kind"] = [names]
+    text = json.dumps(schemas).replace("io.k8s.api.", "example.")
+    for name in ("Label", "Condition"):
+        text = text.replace(f"io.k8s.apimachinery.pkg.apis.meta.v1.{name}", name)
+    renamed: dict[str, JSONObject] = json.loads(text)
+    return renamed
 
 
 def _built_in(api_version: str, kind: str) -> Resource:
@@ -307,9 +331,10 @@ def _built_in(api_version: str, kind: str) -> Resource:
         "op": "define",
         "name": kind,
         "definitions": definitions,
-        "reset": {},
+        "reset": {"": '{"f:status":{}}', **_RESET_THROUGH_STATUS.get(kind, {})},
     }
-    schema = smp.kubernetes().schema(api_version, kind)
+    catalog = Catalog.from_openapi({"components": {"schemas": definitions}})
+    schema = replace(catalog.schema(api_version, kind), versions=(api_version,))
     return Resource(kind, api_version, kind, definition, {api_version: schema})
 
 

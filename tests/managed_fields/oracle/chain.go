@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"sort"
 	"time"
@@ -13,6 +14,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,9 +29,11 @@ import (
 // A resource is what a server knows of a kind.
 type resource struct {
 	converter managedfields.TypeConverter
-	defaults  *structuralschema.Structural
+	// Of a custom resource: its kind, and the schema of its definition.
+	kind       string
+	structural *structuralschema.Structural
 	// By subresource, the fields that its strategy resets.
-	reset    map[string]fieldpath.Filter
+	reset    map[string]*fieldpath.Set
 	managers map[managerKey]*managedfields.FieldManager
 }
 
@@ -61,7 +66,8 @@ func defineResource(r request) error {
 	}
 	found := &resource{
 		converter: converter,
-		reset:     map[string]fieldpath.Filter{},
+		kind:      r.Kind,
+		reset:     map[string]*fieldpath.Set{},
 		managers:  map[managerKey]*managedfields.FieldManager{},
 	}
 	for subresource, text := range r.Reset {
@@ -69,7 +75,7 @@ func defineResource(r request) error {
 		if err != nil {
 			return err
 		}
-		found.reset[subresource] = fieldpath.NewExcludeSetFilter(set)
+		found.reset[subresource] = set
 	}
 	if r.Structural != nil {
 		internal := &apiextensions.JSONSchemaProps{}
@@ -78,7 +84,7 @@ func defineResource(r request) error {
 		); err != nil {
 			return err
 		}
-		if found.defaults, err = structuralschema.NewStructural(internal); err != nil {
+		if found.structural, err = structuralschema.NewStructural(internal); err != nil {
 			return err
 		}
 	}
@@ -90,8 +96,8 @@ func defineResource(r request) error {
 // custom resource whose versions differ by name alone.
 
 func (r *resource) Default(object runtime.Object) {
-	if r.defaults != nil {
-		defaulting.Default(object.(*unstructured.Unstructured).Object, r.defaults)
+	if r.describes(object) {
+		defaulting.Default(object.(*unstructured.Unstructured).Object, r.structural)
 	}
 }
 
@@ -114,7 +120,52 @@ func (r *resource) ConvertToVersion(
 	out := in.DeepCopyObject()
 	kind := out.GetObjectKind()
 	kind.SetGroupVersionKind(version.WithKind(kind.GroupVersionKind().Kind))
-	return out, nil
+	return out, r.coerce(out.(*unstructured.Unstructured))
+}
+
+func (r *resource) describes(object runtime.Object) bool {
+	return r.structural != nil && object.GetObjectKind().GroupVersionKind().Kind == r.kind
+}
+
+// coerce brings an object to its schema, as each decoder and converter of custom
+// resources does (Go: unstructuredSchemaCoercer).
+func (r *resource) coerce(object *unstructured.Unstructured) error {
+	if !r.describes(object) {
+		return nil
+	}
+	content := object.Object
+	metadata, found, err := objectmeta.GetObjectMeta(content, false)
+	if err != nil {
+		return err
+	}
+	kind := object.GroupVersionKind()
+	pruning.Prune(content, r.structural, true)
+	defaulting.PruneNonNullableNullsWithoutDefaults(content, r.structural)
+	if err := objectmeta.Coerce(nil, content, r.structural, false, false); err != nil {
+		return err
+	}
+	object.SetGroupVersionKind(kind)
+	if found {
+		return objectmeta.SetObjectMeta(content, metadata)
+	}
+	return nil
+}
+
+// decode answers with an object as it is decoded from a request or from the storage.
+func decode(r request) (any, error) {
+	known, ok := resources[r.Schema]
+	if !ok {
+		return nil, fmt.Errorf("no schema %q", r.Schema)
+	}
+	object, err := decoded(r.Object)
+	if err != nil {
+		return nil, err
+	}
+	if err := known.coerce(object); err != nil {
+		return nil, err
+	}
+	known.Default(object)
+	return map[string]any{"object": object.Object}, nil
 }
 
 func (r *resource) ConvertFieldLabel(
@@ -137,8 +188,9 @@ func (r *resource) manager(
 		return found, nil
 	}
 	var reset map[fieldpath.APIVersion]fieldpath.Filter
-	if filter, ok := r.reset[subresource]; ok {
+	if set, ok := r.reset[subresource]; ok {
 		version := fieldpath.APIVersion(kind.GroupVersion().String())
+		filter := fieldpath.NewExcludeSetFilter(set)
 		reset = map[fieldpath.APIVersion]fieldpath.Filter{version: filter}
 	}
 	made, err := managedfields.NewDefaultCRDFieldManager(
@@ -184,6 +236,11 @@ func sequence(r request) (any, error) {
 			setTimes(content, s.Now)
 			next = &unstructured.Unstructured{Object: content}
 			reply["object"] = content
+			// What is stored in another version has changed no more than its name.
+			if live != nil {
+				apiVersion, _ := content["apiVersion"].(string)
+				live.SetAPIVersion(apiVersion)
+			}
 			reply["changed"] = live == nil || !reflect.DeepEqual(content, live.Object)
 			live = next
 		}
@@ -228,6 +285,10 @@ func (r *resource) run(
 		if err != nil {
 			return nil, nil, err
 		}
+		// Nothing here is a Go struct, which would keep an empty list.
+		if len(fresh.GetManagedFields()) == 0 {
+			fresh.SetManagedFields(nil)
+		}
 		// UpdateNoErrors does not return what failed.
 		_, failure = manager.Update(old.DeepCopy(), fresh.DeepCopy(), s.Manager)
 		after = manager.UpdateNoErrors(old, fresh, s.Manager)
@@ -238,13 +299,35 @@ func (r *resource) run(
 	default:
 		return nil, nil, fmt.Errorf("unknown step %q", s.Op)
 	}
-	if live != nil {
-		// A server does so for each write but a create.
+	if live != nil && s.Op != "scale" {
+		// A server does so for each write but a create, and for a Scale, which has
+		// entries of its own.
 		after, err = fieldmanager.IgnoreManagedFieldsTimestampsTransformer(
 			context.Background(), after, before,
 		)
 	}
-	return after.(*unstructured.Unstructured), failure, err
+	written := after.(*unstructured.Unstructured)
+	if set, ok := r.reset[s.Subresource]; ok && s.Op == "apply" && err == nil {
+		entries := written.GetManagedFields()
+		set.Iterate(func(path fieldpath.Path) { resetField(written, before, path) })
+		written.SetManagedFields(entries)
+	}
+	return written, failure, err
+}
+
+// resetField gives a field of structs the value that it had before, as the strategy of a
+// resource does when the managed fields are known.
+func resetField(object, before *unstructured.Unstructured, path fieldpath.Path) {
+	names := []string{}
+	for _, element := range path {
+		names = append(names, *element.FieldName)
+	}
+	value, found, err := unstructured.NestedFieldCopy(before.Object, names...)
+	if err == nil && found {
+		unstructured.SetNestedField(object.Object, value, names...)
+	} else {
+		unstructured.RemoveNestedField(object.Object, names...)
+	}
 }
 
 // scale writes spec.replicas through the subresource, as the storage of custom resources
@@ -273,12 +356,14 @@ func (r *resource) scale(
 	if err != nil {
 		return nil, err
 	}
-	if found {
-		unstructured.SetNestedField(old.Object, replicas, "spec", "replicas")
+	if !found {
+		// Go: scaleUpdatedObjectInfo marks it as not set before.
+		replicas = math.MinInt32
 	}
 	old.SetManagedFields(entries)
 	fresh := old.DeepCopy()
-	unstructured.SetNestedField(fresh.Object, s.Replicas, "spec", "replicas")
+	setReplicas(old, replicas)
+	setReplicas(fresh, s.Replicas)
 	manager, err := r.manager(scaleKind, "scale")
 	if err != nil {
 		return nil, err
@@ -295,6 +380,15 @@ func (r *resource) scale(
 	}
 	after.SetManagedFields(entries)
 	return after, nil
+}
+
+// setReplicas does what the Go type of a Scale does: it has no replicas of 0.
+func setReplicas(scale *unstructured.Unstructured, replicas int64) {
+	spec := map[string]any{}
+	if replicas != 0 {
+		spec["replicas"] = replicas
+	}
+	scale.Object["spec"] = spec
 }
 
 // described returns an error as the Status of a server has it.

@@ -11,6 +11,7 @@
 //	{"op": "has", "set", "other"}: {"has": [bool]}, for each path of the other set
 //	{"op": "fields", "schema", "type", "object"}: {"set"}
 //	{"op": "remove" | "extract", "schema", "type", "object", "set"}: {"object"}
+//	{"op": "decode", "schema", "object"}: {"object"} as a server decodes it
 //	{"op": "sequence", "schema", "kind", "object", "steps"}: {"answers"}, one for each
 //	    step (chain.go): {"object", "changed"}, {"error"}, or all of them for an update
 //	    whose managed fields could not be kept
@@ -96,6 +97,9 @@ func answer(r request) (any, error) {
 	}
 	if r.Op == "sequence" {
 		return sequence(r)
+	}
+	if r.Op == "decode" {
+		return decode(r)
 	}
 	if r.Op == "fields" {
 		value, err := object(r)

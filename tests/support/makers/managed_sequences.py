@@ -86,6 +86,9 @@ class Sequence:
         self._pause = self._random.choice((1, 1, 1, 0))
         if self._has_many_updaters:
             self._pause = 1
+        # The fields that a server resets are those of one version, which a server does
+        # not look at where an entry is in another one.
+        self._has_versions = resource.is_custom and self._random.random() < 0.15
         # Some objects are small, and those of the others have most fields.
         self._fullness = self._random.choice((0.15, 0.3, 0.5))
         self.length = self._random.randint(3, 8) + 10 * self._has_many_updaters
@@ -95,32 +98,41 @@ class Sequence:
         if self._random.random() < 0.75:
             return None
         found = self._configuration("")
+        _make_plain(found)
         metadata = as_object(found["metadata"])
         metadata["uid"] = "1"
         if self._random.random() < 0.5:
             # As client-side apply leaves it.
             applied = self._changed(found) if self._chance(0.5) else found
-            _annotate(found, json.dumps(applied))
+            _annotate(found, _configuration_text(applied))
         return found
 
     def step(self, live: JSONObject | None) -> JSONObject:
         """Return the next step."""
+        step = self._step(live)
+        written = as_object(step.get("object"))
+        _make_plain(written)
+        return step
+
+    def _step(self, live: JSONObject | None) -> JSONObject:
         if self._chance(0.8):
             self._seconds += self._pause
         if not self._pause and self._chance(0.3):
             self._seconds += 1
         now = f"2024-05-01T10:{self._seconds // 60:02}:{self._seconds % 60:02}Z"
         step: JSONObject = {"apiVersion": self._version(), "now": now}
-        if live is not None and self._can_scale() and self._chance(0.05):
+        if live is not None and self._can_scale(live) and self._chance(0.05):
             manager = self._random.choice((*self._managers, "autoscaler"))
             replicas = self._random.randint(0, 3)
             return {**step, "op": "scale", "manager": manager, "replicas": replicas}
         if self._has_many_updaters and live is not None and self._chance(0.85):
             manager = self._random.choice(_MANY)
             changed = self._changed(live)
+            changed["apiVersion"] = step["apiVersion"]
             return {**step, "op": "update", "manager": manager, "object": changed}
         subresource = ""
-        if live is not None and self._chance(0.1):
+        has_status = "status" in self._fields() and not self._has_versions
+        if live is not None and has_status and self._chance(0.1):
             subresource = "status"
             step["subresource"] = subresource
         manager = self._random.choice(self._managers)
@@ -139,7 +151,7 @@ class Sequence:
         if live is None:
             fresh = self._configuration("")
             if self._chance(0.15):
-                _annotate(fresh, json.dumps(fresh))
+                _annotate(fresh, _configuration_text(fresh))
         else:
             fresh = self._update(live)
         if self._chance(0.03):
@@ -152,12 +164,15 @@ class Sequence:
         return self._random.random() < probability
 
     def _version(self) -> str:
-        if self.resource.is_custom and self._chance(0.06):
+        if self._has_versions and self._chance(0.4):
             return f"{GROUP}/{VERSIONS[1]}"
         return self.resource.api_version
 
-    def _can_scale(self) -> bool:
-        return self.resource.name == "App"
+    def _can_scale(self, live: JSONObject) -> bool:
+        spec = live.get("spec", {})
+        if self.resource.name != "App" or not isinstance(spec, dict):
+            return False
+        return isinstance(spec.get("replicas", 0), int)
 
     # Configurations
 
@@ -180,7 +195,7 @@ class Sequence:
             config = self._configuration(subresource)
         if manager == "kubectl" and live is not None and self._chance(0.2):
             text = as_text(_annotations(live).get(LAST_APPLIED))
-            if text.startswith("{"):
+            if len(text) > len("{"):
                 config = self._changed(json.loads(text))
         self._configurations[key] = copy.deepcopy(config)
         return config
@@ -202,7 +217,8 @@ class Sequence:
             "metadata": metadata,
         }
         for field in self._fields():
-            if field == "status" and not subresource and not self._chance(0.1):
+            is_reset = field == "status" and not subresource
+            if is_reset and (self._has_versions or not self._chance(0.1)):
                 continue
             if field != "status" and subresource and not self._chance(0.1):
                 continue
@@ -266,7 +282,7 @@ class Sequence:
         elif kind < 0.33 and entries:
             entry = as_object(copy.deepcopy(self._random.choice(entries)))
             version = self._random.choice(_FOREIGN_VERSIONS)
-            if version == "v1beta1" and self.resource.is_custom:
+            if version == "v1beta1" and self._has_versions:
                 version = f"{GROUP}/v1beta1"
             entry["apiVersion"] = version
             entry["manager"] = self._random.choice((*self._managers, "other"))
@@ -277,9 +293,11 @@ class Sequence:
 
     def _last_applied(self, live: JSONObject) -> str:
         if self._chance(0.1):
-            return self._random.choice(("", "{", "[]", '{"kind": "A"}'))
+            return self._random.choice(("", "{", '{"kind": "A"}'))
         applied = _without_server_fields(live)
-        return json.dumps(self._changed(applied) if self._chance(0.5) else applied)
+        return _configuration_text(
+            self._changed(applied) if self._chance(0.5) else applied
+        )
 
     # Changes of values
 
@@ -304,10 +322,7 @@ class Sequence:
         name: str | int = ""
         metadata = document.get("metadata")
         if isinstance(metadata, dict) and self._chance(0.12):
-            added = self._random.choice(_METADATA)
-            metadata.setdefault(added, None)
-            below = _field_type(_field_type(type_, "metadata"), added)
-            _replace(metadata, added, edit(metadata[added], below))
+            self._edit_metadata(metadata)
             return
         present = [root for root in self._fields() if root in document]
         if not present or self._chance(0.1):
@@ -327,11 +342,28 @@ class Sequence:
             current = _child(holder, name)
         _replace(holder, name, edit(current, below))
 
+    def _edit_metadata(self, metadata: JSONObject) -> None:
+        """Edit what a server keeps as it is: a null or empty list would be dropped."""
+        name = self._random.choice(_METADATA)
+        if self._chance(0.3):
+            metadata.pop(name, None)
+        elif name == "finalizers":
+            count = self._random.randint(1, 3)
+            metadata[name] = [*self._random.sample(_TEXTS, count)]
+        elif name == "ownerReferences":
+            owner: JSONObject = {"apiVersion": "v1", "kind": "A", "name": "a"}
+            metadata[name] = [{**owner, "uid": self._random.choice(_TEXTS)}]
+        else:
+            former = as_object(metadata.get(name))
+            metadata[name] = {**former, **self._texts_by_text()}
+
     def _edited(self, value: JSON, type_: Type) -> JSON | Absent:
         chance = self._random.random()
         if chance < 0.25:
             return ABSENT
-        if chance < 0.28:
+        if _is_int_or_string(type_):
+            return self._value(type_, 2)
+        if chance < 0.28 and not self._has_versions:
             return None
         if chance < 0.33:
             return [] if isinstance(value, list) else {}
@@ -365,7 +397,9 @@ class Sequence:
             return added
         return {**value, **added} if self._chance(0.5) else {**added, **value}
 
-    def _wrong(self, _value: JSON, _type: Type) -> JSON:
+    def _wrong(self, value: JSON, type_: Type) -> JSON:
+        if _is_int_or_string(type_):
+            return value
         wrong: tuple[JSON, ...] = (1.5, True, "wrong", [1], {"a": 1}, [None], [[]])
         return self._random.choice(wrong)
 
@@ -381,7 +415,8 @@ class Sequence:
     # Values of a type
 
     def _value(self, type_: Type, depth: int) -> JSON:
-        if depth > 1 and self._chance(0.02):
+        if depth > 1 and self._chance(0.02) and not self._has_versions:
+            # A conversion to another version drops what is null.
             return None
         if isinstance(type_, ScalarType):
             return self._scalar(type_.name)
@@ -414,8 +449,9 @@ class Sequence:
         for field in fields:
             if self._chance(fullness):
                 value = self._value(field.type, depth + 1)
-                if field.name in _FREE_OBJECTS and self._chance(0.97):
-                    value = as_object(value)
+                if depth > 1 and field.name == "metadata":
+                    # Of an embedded resource, see _edit_metadata.
+                    value = {"name": "a", "labels": self._texts_by_text()}
                 found[field.name] = value
         others = type_.others
         if others is not None and not isinstance(others.type, AnyType):
@@ -470,6 +506,44 @@ class Sequence:
             return self._random.choice(_TEXTS)
         values: tuple[JSON, ...] = (1, 2, True, None, "a", 0.5)
         return self._random.choice(values)
+
+
+def _make_plain(document: JSONObject) -> None:
+    """Replace values where the schema of a server says more than the types of smp.
+
+    A server decodes metadata, so that it has no empty lists and maps.
+    """
+    metadata = as_object(document.get("metadata"))
+    for name in _METADATA:
+        if not metadata.get(name):
+            metadata.pop(name, None)
+    spec = as_object(document.get("spec"))
+    for name in _FREE_OBJECTS:
+        if name in spec:
+            spec[name] = as_object(spec[name])
+    if isinstance(spec.get("either"), (dict, list)):
+        spec["either"] = 1
+    embedded = as_object(spec.get("embedded"))
+    for name in ("apiVersion", "kind"):
+        # Without text, the object cannot be decoded.
+        if not embedded.get(name) or not isinstance(embedded[name], str):
+            embedded.pop(name, None)
+    # Of an element that has its default key alone, the prune of Go makes null, which
+    # has no path element.
+    for element in as_list(spec.get("defaulted")):
+        if isinstance(element, dict) and element.get("value") is None:
+            element["value"] = 1
+
+
+def _configuration_text(applied: JSONObject) -> str:
+    copied = copy.deepcopy(applied)
+    _make_plain(copied)
+    return json.dumps(copied)
+
+
+def _is_int_or_string(type_: Type) -> bool:
+    """Tell whether a schema of Go takes any value for one of a type."""
+    return isinstance(type_, ScalarType) and type_.name == "int-or-string"
 
 
 def _replace(holder: Any, place: str | int, value: JSON | Absent) -> None:
@@ -539,8 +613,10 @@ def _annotations(document: JSONObject) -> JSONObject:
 
 def _annotate(document: JSONObject, text: str) -> None:
     metadata = as_object(document.get("metadata"))
-    metadata["annotations"] = {**as_object(metadata.get("annotations"))}
-    as_object(metadata["annotations"])[LAST_APPLIED] = text
+    metadata["annotations"] = {
+        **as_object(metadata.get("annotations")),
+        LAST_APPLIED: text,
+    }
     document["metadata"] = metadata
 
 
