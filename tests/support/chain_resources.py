@@ -11,7 +11,6 @@ from functools import cache
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 import smp
 from smp.schema.catalog import Catalog
@@ -334,7 +333,7 @@ def _built_in(api_version: str, kind: str) -> Resource:
         "reset": {"": '{"f:status":{}}', **_RESET_THROUGH_STATUS.get(kind, {})},
     }
     catalog = Catalog.from_openapi({"components": {"schemas": definitions}})
-    schema = replace(catalog.schema(api_version, kind), versions=(api_version,))
+    schema = catalog.schema(api_version, kind)
     return Resource(kind, api_version, kind, definition, {api_version: schema})
 
 

@@ -21,8 +21,9 @@ import pytest
 
 import smp
 from smp.errors import SmpError
+from smp.managed_fields import Serving
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text, same
-from tests.support.chain_resources import resources
+from tests.support.chain_resources import Resource, resources
 from tests.support.field_sets import GO_MODULE
 from tests.support.makers.managed_sequences import Sequence
 from tests.support.reference import Reference, UnavailableError, as_go_prints
@@ -164,6 +165,7 @@ def ours(step: Step) -> JSONObject:
                 force=bool(request.get("force")),
                 subresource=subresource,
                 profile="off",
+                serving=_serving(resource),
                 now=now,
             )
         except SmpError as error:
@@ -177,9 +179,19 @@ def ours(step: Step) -> JSONObject:
     else:
         fresh = as_object(request["object"])
     written = smp.managed_fields.track(
-        live, fresh, schema, manager=manager, subresource=subresource, now=now
+        live,
+        fresh,
+        schema,
+        manager=manager,
+        subresource=subresource,
+        serving=_serving(resource),
+        now=now,
     )
     return {"object": written, "changed": not same(written, live)}
+
+
+def _serving(resource: Resource) -> Serving:
+    return Serving(versions=resource.schemas, kubernetes="1.36.3")
 
 
 def _described(error: SmpError) -> JSONObject:

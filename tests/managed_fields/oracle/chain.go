@@ -307,6 +307,10 @@ func (r *resource) run(
 		)
 	}
 	written := after.(*unstructured.Unstructured)
+	if s.Op == "apply" && written.GetUID() == "" {
+		// Go: rest.BeforeUpdate.
+		written.SetUID(before.GetUID())
+	}
 	if set, ok := r.reset[s.Subresource]; ok && s.Op == "apply" && err == nil {
 		entries := written.GetManagedFields()
 		set.Iterate(func(path fieldpath.Path) { resetField(written, before, path) })
