@@ -70,9 +70,11 @@ def apply_configuration(
         if found:
             raise ApplyConflictError.of(found)
     take_over(managed, identity, changes)
-    # Go: an apply that changes nothing leaves the time as it is.
+    # Go: an apply that changes nothing leaves the object and the time as they are. 1
+    # and 1.0 are nothing that changes.
     time = write.time
     if equal(live, new):
+        new = live
         time = "" if former is None else former.time
     managed.owners[identity] = write.owner(own.difference(NEVER_OWNED), time)
     return new

@@ -41,6 +41,15 @@ def value_text(value: JSON) -> str:
     return _number(value)
 
 
+def kind_text(api_version: str, kind: str) -> str:
+    """Print a kind: ``/v1, Kind=Pod`` (Go: schema.GroupVersionKind.String)."""
+    group, _, version = api_version.rpartition("/")
+    # Go: FromAPIVersionAndKind, where a second slash leaves all of them empty.
+    if "/" in group:
+        group, version, kind = "", "", ""
+    return f"{group}/{version}, Kind={kind}"
+
+
 def plain_text(value: JSON) -> str:
     """Print a value as Go's ``%v`` does: ``map[a:1 b:[x y]]``."""
     if value is None:

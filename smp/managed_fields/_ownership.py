@@ -100,8 +100,8 @@ def reconcile(
             continue
         if serving.custom and its_schema is not schema:
             # Go: versionConverter.Convert. Nothing leaves out what the version of the
-            # entry does not know.
-            problems = type_problems(live, its_schema, allow_duplicates=True)
+            # entry does not know, and no element may occur twice.
+            problems = type_problems(live, its_schema)
             if problems:
                 raise ObjectError(listing(problems), code="not-convertible")
         fields = _reconciled(owner.fields, root_shape(its_schema, {}))

@@ -117,10 +117,10 @@ def _reset(new: JSONObject, old: JSONObject, steps: tuple[Step, ...]) -> JSONObj
     before: JSON | Absent = old.get(name, ABSENT)
     if len(steps) > 1 and name in new:
         before = _reset(as_object(new[name]), as_object(old.get(name)), steps[1:])
+    if before is new.get(name, ABSENT):
+        return new
     if before is not ABSENT:
         return {**new, name: before}
-    if name not in new:
-        return new
     rest = {**new}
     del rest[name]
     return rest

@@ -64,7 +64,9 @@ def record_scale(
     if not scale:
         # Go: skipNonAppliedManager. A scale is tracked if its replicas are owned.
         return
-    before, after = replica_count(old), replica_count(new)
+    # Go: replicas that were not set before are no 0.
+    before = as_object(old.get("spec")).get("replicas")
+    after = replica_count(new)
     if not same(before, after):
         scale.clear()
         # Go: ScaleSpec has no replicas where there are 0.

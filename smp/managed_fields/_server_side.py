@@ -35,6 +35,7 @@ from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._entries import ManagedFields, Write, bare
 from smp.managed_fields._field_set import FieldSet
+from smp.managed_fields._go_text import kind_text
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._remarks import Attempt, Remark, stock_remark
@@ -53,7 +54,7 @@ from smp.managed_fields._scale import (
     with_replicas,
 )
 from smp.managed_fields._track import record_update, with_former_times
-from smp.managed_fields._typed import listing, type_problems
+from smp.managed_fields._typed import require_typed, type_error
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import over_json
@@ -61,7 +62,7 @@ from smp.schema.model import Schema
 from smp.typed_storage import decoding_problem, stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
 from smp.update import Update, updated
-from smp.values import JSONObject, as_object, as_text
+from smp.values import JSONObject, as_object, as_text, same
 from smp.violations import Violation
 
 _SCALE: Final = "Scale"
@@ -97,7 +98,7 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
 
 
 @over_json("the object", "live", "applied")
-def server_side_apply(  # noqa: PLR0913  (what a request says)
+def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     live: JSONObject | None,
     applied: JSONObject,
     schema: Schema,
@@ -124,9 +125,9 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         return _apply_scale(
             live, applied, schema, manager=manager, force=force, now=now
         )
-    _require_kind(applied, schema)
     old = bare(live or {})
     managed = ManagedFields.of(live or {})
+    _require_kind(applied, schema)
     reset = reset_fields(schema, subresource, has_status=serving.has_status)
     if live is not None and not managed.owners:
         first = Write.of(
@@ -139,7 +140,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
             serving=serving,
         )
         _record_existing(managed, live, schema, first)
-    _require_applicable(applied, schema)
+    _require_types(old, applied, schema)
     write = Write.of(
         applied,
         manager=manager,
@@ -153,29 +154,26 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
     # Typed storage makes nothing of an empty custom resource, and of others something.
     is_custom = not stored({}, schema)
 
-    def attempt(entries: ManagedFields, *, force: bool) -> JSONObject:
+    def attempt(managed: ManagedFields, *, force: bool) -> JSONObject:
         try:
             new = apply_configuration(
                 old,
                 unions.applied,
                 schema,
-                entries,
+                managed,
                 write,
                 force=force,
                 normalize=unions.normalized,
             )
         except ApplyConflictError as error:
             raise unions.explained(error) from None
-        except ObjectError as error:
-            message = "failed to create typed live object ({})"
-            raise _untyped(message, old, schema) or error from None
-        new = with_system_metadata(with_reset(new, old, reset), old)
         if is_custom:
+            new = with_system_metadata(new, old)
             defaulted = with_defaults(new, schema, old=old)
-            new = without_unchosen_defaults(new, defaulted, schema, profile=profile)
-        else:
-            new = _decoded(new, old, applied, schema, profile)
-        return entries.written_to(new)
+            return without_unchosen_defaults(new, defaulted, schema, profile=profile)
+        # Typed storage fills in what is reset, such as an empty status.
+        new = with_system_metadata(with_reset(new, old, reset), old)
+        return _decoded(new, old, applied, schema, profile)
 
     # An attempt that fails leaves the entries changed.
     entries = managed.copy()
@@ -188,11 +186,19 @@ def server_side_apply(  # noqa: PLR0913  (what a request says)
         conflicts = [each for each in error.conflicts if not allowed.has(each.path)]
         if conflicts:
             raise ApplyConflictError(tuple(conflicts)) from None
-        new = attempt(managed, force=True)
+        entries = managed
+        new = attempt(entries, force=True)
     if manager == _KUBECTL:
         new = _with_last_applied(new, applied)
-    if live is not None:
-        new = with_former_times(live, new)
+    written = entries.written_to(new)
+    if live is not None and with_former_times(live, written) is live:
+        new = live
+    else:
+        # Go: the strategy of the resource resets what this write cannot change after
+        # the times of a write that changes nothing are put back.
+        new = entries.written_to(with_reset(new, old, reset) if is_custom else new)
+        if live is not None and same(live, new):
+            new = live
     if is_custom and new is not live:
         # The metadata of a custom resource is decoded when it is written, after a
         # server has looked for changes: an empty list of finalizers is one.
@@ -248,12 +254,12 @@ def _decoded(
     """
     problem = decoding_problem(new, schema, old)
     if problem:
-        kind = _kind_text(schema.api_version, schema.kind)
+        kind = kind_text(schema.api_version, schema.kind)
         message = (
             "failed to convert new object ({}) to proper version: "
-            f"unable to convert unstructured object to {kind}"
+            f"unable to convert unstructured object to {kind}: "
         )
-        raise _type_error(message, applied, [problem])
+        raise type_error(message, applied, [problem])
     decoded = stored(new, schema, old)
     defaulted = with_defaults(decoded, schema, old=old)
     chosen = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
@@ -266,12 +272,9 @@ def _record_existing(
     """Record what an object without managedFields has, before the first apply."""
     try:
         record_update(managed, {}, live, schema, first)
-    except SmpError as error:
-        message = (
-            "failed to create manager for existing fields: "
-            "failed to convert new object ({}) to smd typed"
-        )
-        raise _untyped(message, live, schema) or error from None
+    except ObjectError as error:
+        error.problem = f"failed to create manager for existing fields: {error.problem}"
+        raise
 
 
 def _apply_scale(
@@ -331,47 +334,24 @@ def _require_kind(applied: JSONObject, schema: Schema) -> None:
     kind = as_text(applied.get("kind"))
     if schema.kind and (api_version, kind) != (schema.api_version, schema.kind):
         raise ObjectError(
-            f"invalid object type: {_kind_text(api_version, kind)}",
+            f"invalid object type: {kind_text(api_version, kind)}",
             code="other-kind-applied",
         )
 
 
-def _require_applicable(applied: JSONObject, schema: Schema) -> None:
-    """Raise ObjectError for a configuration that a server does not apply."""
-    # What is no list has a wrong type, see below.
+def _require_types(old: JSONObject, applied: JSONObject, schema: Schema) -> None:
+    """Raise ObjectError for objects that cannot be merged.
+
+    Go: structuredMergeManager.Apply.
+    """
+    # What is no list has a wrong type.
     if isinstance(as_object(applied.get("metadata")).get("managedFields"), list):
-        # Go: structuredMergeManager.Apply.
         raise ObjectError(
             "metadata.managedFields must be nil", code="managed-fields-applied"
         )
-    problems = type_problems(applied, schema)
-    if problems:
-        message = "failed to create typed patch object ({})"
-        raise _type_error(message, applied, problems)
-
-
-def _untyped(message: str, live: JSONObject, schema: Schema) -> ObjectError | None:
-    """Return an error for a live object that is not of its schema, None if it is."""
-    problems = type_problems(live, schema, allow_duplicates=True)
-    return _type_error(message, live, problems) if problems else None
-
-
-def _type_error(message: str, obj: JSONObject, problems: list[str]) -> ObjectError:
-    """Return an error in the words of a server."""
-    metadata = as_object(obj.get("metadata"))
-    name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
-    kind = _kind_text(as_text(obj.get("apiVersion")), as_text(obj.get("kind")))
-    text = message.format(f"{name}; {kind}")
-    return ObjectError(f"{text}: {listing(problems)}", code="invalid-applied")
-
-
-def _kind_text(api_version: str, kind: str) -> str:
-    """Print a kind: ``/v1, Kind=Pod`` (Go: schema.GroupVersionKind.String)."""
-    group, _, version = api_version.rpartition("/")
-    # Go: FromAPIVersionAndKind, where a second slash leaves all of them empty.
-    if "/" in group:
-        group, version, kind = "", "", ""
-    return f"{group}/{version}, Kind={kind}"
+    require_typed(applied, schema, "failed to create typed patch object ({}): ")
+    problem = "failed to create typed live object ({}): "
+    require_typed(old, schema, problem, allow_duplicates=True)
 
 
 class _Unions:
@@ -467,6 +447,8 @@ def _last_applied_fields(live: JSONObject, schema: Schema) -> FieldSet:
         last_applied = decode_object(text)
         if last_applied.get("apiVersion") != schema.api_version:
             return FieldSet()
+        for obj in (live, last_applied):
+            require_typed(obj, schema, "")
         fields = fieldset_of(last_applied, schema)
         comparison = compare(last_applied, live, schema)
     except SmpError:

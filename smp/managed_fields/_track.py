@@ -29,6 +29,7 @@ from smp.managed_fields._ownership import (
 )
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
+from smp.managed_fields._typed import require_typed
 from smp.managed_fields._versions import SERVING, Changes, Serving
 from smp.plain import over_json
 from smp.schema.model import Schema
@@ -89,7 +90,10 @@ def track(
         metadata = as_object(new.get("metadata"))
         return {**new, "metadata": {**metadata, "managedFields": before}}
     tracked = managed.written_to(new)
-    return tracked if old is None else with_former_times(old, tracked)
+    # The entries of a scale are compared as such: there are no times to be kept.
+    if old is None or subresource == SCALE:
+        return tracked
+    return with_former_times(old, tracked)
 
 
 def _sent_or_stored(
@@ -128,6 +132,15 @@ def record_update(
     # Go: the objects are converted to the typed structs of their version.
     before = stored(bare(old), schema)
     after = stored(bare(new), schema, before)
+    problem = "failed to convert new object ({}) to smd typed: "
+    require_typed(after, schema, problem, allow_duplicates=True)
+    problem = "failed to convert live object ({}) to smd typed: "
+    require_typed(before, schema, problem, allow_duplicates=True)
+    for owner in managed.owners.values():
+        its_schema = write.serving.schema_of(owner.api_version, schema)
+        if write.serving.custom and its_schema not in (None, schema):
+            # Go: versionConverter.Convert, as in ``reconcile``.
+            require_typed(after, schema, "")
     changes = Changes(before, after, schema, write.serving, write.reset)
     # Go: managedFieldsUpdater. The operation is at first one of its own: its manager
     # loses what the operation changes as all others do.

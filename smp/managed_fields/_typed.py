@@ -9,6 +9,7 @@ from __future__ import annotations
 from smp.errors import ObjectError, UnknownFieldError, bounded
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._go_text import (
+    kind_text,
     plain_text,
     step_text,
     syntax_text,
@@ -16,7 +17,30 @@ from smp.managed_fields._go_text import (
 )
 from smp.managed_fields._shapes import Form, Shape, root_shape
 from smp.schema.model import ScalarType, Schema
-from smp.values import JSON, JSONArray, JSONObject
+from smp.values import JSON, JSONArray, JSONObject, as_object, as_text
+
+
+def require_typed(
+    obj: JSONObject, schema: Schema, problem: str, *, allow_duplicates: bool = False
+) -> None:
+    """Raise ObjectError (code invalid-applied) for an object of other types.
+
+    ``problem`` tells in Go's words what cannot be done, with ``{}`` for what names the
+    object.
+    """
+    problems = type_problems(obj, schema, allow_duplicates=allow_duplicates)
+    if problems:
+        raise type_error(problem, obj, problems)
+
+
+def type_error(problem: str, obj: JSONObject, problems: list[str]) -> ObjectError:
+    """Return an error in the words of a server, see ``require_typed``."""
+    # Go: objectGVKNN.
+    metadata = as_object(obj.get("metadata"))
+    name = f"{as_text(metadata.get('namespace'))}/{as_text(metadata.get('name'))}"
+    kind = kind_text(as_text(obj.get("apiVersion")), as_text(obj.get("kind")))
+    text = problem.format(f"{name}; {kind}")
+    return ObjectError(f"{text}{listing(problems)}", code="invalid-applied")
 
 
 @bounded("the object")

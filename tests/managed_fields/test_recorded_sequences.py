@@ -25,7 +25,6 @@ CLASSES: Final = {
     "released values": 2,
     "untracked writes": 2,
     "parsed values": 2,
-    "numbers": 1,
 }
 # What 1.37 does differently in the recorded sequences.
 NEWER = {
@@ -143,8 +142,6 @@ def class_of(step: Step, problem: str) -> str:
         return "text in etcd"
     if step.kind == "Service" and "TrafficPolicy" in problem:
         return "released values"
-    if "1e21" in problem and "last-applied" in problem:
-        return "numbers"
     if step.kind == "Widget" and problem.startswith("managedFields"):
         return "untracked writes"
     if step.record["verb"] == "json" and problem.startswith("managedFields"):

@@ -290,6 +290,7 @@ def _custom(kind: str) -> Resource:
         "name": kind,
         "definitions": {**openapi, **metadata, **_scale()},
         "kind": kind,
+        "versions": [f"{GROUP}/{version}" for version in VERSIONS],
         "structural": _object(spec=_SPECS[kind], status=_STATUS),
         "reset": _RESET,
     }

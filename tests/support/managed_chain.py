@@ -191,7 +191,9 @@ def ours(step: Step) -> JSONObject:
 
 
 def _serving(resource: Resource) -> Serving:
-    return Serving(versions=resource.schemas, kubernetes="1.36.3")
+    return Serving(
+        versions=resource.schemas, custom=resource.is_custom, kubernetes="1.36.3"
+    )
 
 
 def _described(error: SmpError) -> JSONObject:

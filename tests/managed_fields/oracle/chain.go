@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sort"
 	"time"
 
@@ -31,6 +32,7 @@ type resource struct {
 	converter managedfields.TypeConverter
 	// Of a custom resource: its kind, and the schema of its definition.
 	kind       string
+	versions   []string
 	structural *structuralschema.Structural
 	// By subresource, the fields that its strategy resets.
 	reset    map[string]*fieldpath.Set
@@ -67,6 +69,7 @@ func defineResource(r request) error {
 	found := &resource{
 		converter: converter,
 		kind:      r.Kind,
+		versions:  r.Versions,
 		reset:     map[string]*fieldpath.Set{},
 		managers:  map[managerKey]*managedfields.FieldManager{},
 	}
@@ -116,7 +119,13 @@ func (r *resource) ConvertToVersion(
 	if !ok {
 		return nil, fmt.Errorf("%v is no group and version", target)
 	}
-	// The converter of types reports what is not served.
+	if r.describes(in) && !slices.Contains(r.versions, version.String()) {
+		// Go: crConverter.ConvertToVersion.
+		return nil, fmt.Errorf(
+			"request to convert CR to an invalid group/version: %v", version,
+		)
+	}
+	// Of other kinds, the converter of types reports what is not served.
 	out := in.DeepCopyObject()
 	kind := out.GetObjectKind()
 	kind.SetGroupVersionKind(version.WithKind(kind.GroupVersionKind().Kind))

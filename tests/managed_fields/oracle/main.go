@@ -50,6 +50,7 @@ type request struct {
 	// For "define".
 	Structural *apiextensionsv1.JSONSchemaProps `json:"structural"`
 	Reset      map[string]string                `json:"reset"`
+	Versions   []string                         `json:"versions"`
 	// For "sequence".
 	Kind  string `json:"kind"`
 	Steps []step `json:"steps"`
