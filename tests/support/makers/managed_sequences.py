@@ -256,7 +256,7 @@ class Sequence:
         elif kind == 3:
             self._insert_unknown(config)
         elif kind == 4:
-            del config["metadata"]
+            config["spec"] = None
         else:
             self._edit(config, self._wrong)
         return config
