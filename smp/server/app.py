@@ -27,7 +27,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     """Make the application.
 
     It closes the store when its lifespan ends. To set ``app.state.stopping`` ends the
-    watches before that.
+    watches before that; ``app.state.kinds`` are the kinds that are served.
     """
     state = ServerState(store, settings)
 
@@ -53,6 +53,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     # A path with a slash at its end is not found (404).
     app.router.redirect_slashes = False
     app.state.stopping = state.stopping
+    app.state.kinds = state.kinds
     return app
 
 

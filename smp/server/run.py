@@ -15,6 +15,7 @@ from typing import Final
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from smp.server.app import create_app
 from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
@@ -45,7 +46,7 @@ def serve(
     if kubeconfig_path:
         check_kubeconfig(kubeconfig_path)
     # Bound first: port 0 gets its number, which the kubeconfig needs.
-    with _listening_socket(listener) as listening:
+    with listening_socket(listener) as listening:
         url = listener.url(listening.getsockname()[1])
 
         def on_ready() -> None:
@@ -60,7 +61,7 @@ def serve(
         async def run() -> None:
             # Here, as the store and the application belong to the event loop.
             app = create_app(open_store(store), settings)
-            server = _Server(_uvicorn_config(app, listener), app, on_ready)
+            server = Server(uvicorn_config(app, listener), app, on_ready)
             # The lifespan is ours, not uvicorn's: it ends after the last request.
             async with app.router.lifespan_context(app):
                 await server.serve(sockets=[listening])
@@ -68,7 +69,7 @@ def serve(
         asyncio.run(run())
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """uvicorn, with a callback when it is ready; its shutdown ends the watches."""
 
     def __init__(
@@ -80,10 +81,12 @@ class _Server(uvicorn.Server):
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and tell that it is ready."""
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the watches and wait for the requests in flight."""
         # Watches never finish by themselves, and uvicorn waits for open requests.
         self._app.state.stopping.set()
         await super().shutdown(sockets)
@@ -98,7 +101,13 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
+def uvicorn_config(
+    app: ASGIApp, listener: Listener, *, grace: int = _GRACE
+) -> uvicorn.Config:
+    """Configure uvicorn; requests in flight have ``grace`` seconds to finish.
+
+    Raises SettingsError.
+    """
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -107,7 +116,7 @@ def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
         lifespan="off",
         ws="none",
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=grace,
         ssl_certfile=listener.certificate,
         ssl_keyfile=listener.key,
     )
@@ -132,7 +141,8 @@ def _uvicorn_config(app: Starlette, listener: Listener) -> uvicorn.Config:
 
 
 @contextmanager
-def _listening_socket(listener: Listener) -> Iterator[socket.socket]:
+def listening_socket(listener: Listener) -> Iterator[socket.socket]:
+    """Listen until the end of the block. Raises SettingsError."""
     # With the protocol given, asyncio knows that it is TCP and sends small packets at
     # once (TCP_NODELAY).
     try:

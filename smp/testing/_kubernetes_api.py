@@ -1,0 +1,163 @@
+"""The API server of a test, as one object."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from smp.server.kubeconfig import kubeconfig, write_kubeconfig
+from smp.server.settings import Settings
+from smp.testing._clients import client
+from smp.testing._faults import Fault
+from smp.testing._objects import Objects, objects_of
+from smp.testing._server import Snapshot
+from smp.testing._thread import ServerThread
+from smp.testing._traffic import Request
+from smp.values import JSONObject
+
+
+class KubernetesApi:
+    """A Kubernetes API server on a free port of this machine, until ``stop``.
+
+    It runs on a thread of this process, with its objects in memory, and starts when it
+    is made; as a context manager it stops at the end of the block. ``settings`` say how
+    it behaves. ``url`` is where it listens, ``kubeconfig`` the path of a file for
+    clients, ``namespace`` where ``apply`` puts objects that name none. All methods may
+    be called from any thread, and raise KubernetesApiError after ``stop``.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.namespace = "default"
+        self._open = ExitStack()
+        with ExitStack() as starting:
+            directory = starting.enter_context(
+                tempfile.TemporaryDirectory(prefix="smp-kubernetes-api-")
+            )
+            self._server = ServerThread(settings or Settings())
+            starting.callback(self._server.stop)
+            self.url = self._server.url
+            self.kubeconfig = Path(directory, "kubeconfig")
+            write_kubeconfig(self.kubeconfig, kubeconfig(self.url))
+            self._initial = self.snapshot()
+            # Without an error, ``stop`` does what the end of this block would do.
+            self._open = starting.pop_all()
+
+    def stop(self) -> None:
+        """End the server, its clients and watches; a second time does nothing."""
+        self._open.close()
+
+    def client(self, name: str = "kubernetes") -> Any:
+        """Make a client of the official package, or of another one.
+
+        ``kubernetes`` and ``kubernetes_asyncio`` are their ApiClient, ``lightkube`` its
+        Client, ``kr8s`` its Api, ``kr8s.asyncio`` a coroutine that returns it, and
+        ``httpx`` its Client with ``url`` as the base. Ask for ``kubernetes_asyncio``
+        within an event loop. ``stop`` closes those of ``kubernetes`` and ``httpx``.
+
+        Raises KubernetesApiError for another name, and where the package is missing.
+        """
+        made = client(name, self.url, self.kubeconfig)
+        if name in ("kubernetes", "httpx"):
+            self._open.callback(made.close)
+        if name == "kubernetes":
+            # ``close`` leaves its connections open.
+            self._open.callback(made.rest_client.pool_manager.clear)
+        return made
+
+    def apply(self, objects: Objects) -> list[JSONObject]:
+        """Apply objects as ``kubectl apply --server-side --force-conflicts`` does.
+
+        ``objects`` is an object, YAML or JSON text, a pathlib.Path of a file or a
+        directory, or any number of these. Namespaces and definitions come first. A
+        status is written, too; what only a server sets is left out. Returns the objects
+        as they are stored. ``requests`` does not have these requests, and faults do not
+        concern them.
+
+        Raises KubernetesApiError with the message of the server, UnknownResourceError,
+        DocumentError and OSError.
+        """
+        stored: list[JSONObject] = self._server.call(
+            "apply", objects_of(objects), self.namespace
+        )
+        return stored
+
+    def snapshot(self) -> Snapshot:
+        """Return all objects of the server."""
+        snapshot: Snapshot = self._server.call("snapshot")
+        return snapshot
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Bring all objects back to what they were.
+
+        What differs is written, and has a new resourceVersion: watches get its changes.
+        """
+        self._server.call("restore", snapshot)
+
+    def reset(self) -> None:
+        """Bring the server back to its start: no objects, faults or requests."""
+        self.clear_faults()
+        self.restore(self._initial)
+        self.clear_requests()
+        self.namespace = "default"
+
+    def fail_next(
+        self,
+        status: int,
+        *,
+        verb: str = "",
+        resource: str = "",
+        times: int = 1,
+        message: str = "",
+    ) -> None:
+        """Answer the next requests with a Status, worded as an API server words it.
+
+        ``verb`` is get, list, watch, create, update, patch, delete or deletecollection,
+        ``resource`` as in the rules of a Role: ``pods``, ``deployments.apps``,
+        ``pods/status``; empty for any. With ``times=0`` it lasts until
+        ``clear_faults``. A ``message`` replaces that of the status. Only requests about
+        objects fail.
+
+        Raises KubernetesApiError for an unknown verb or status.
+        """
+        fault = Fault(
+            verb=verb, resource=resource, status=status, times=times, message=message
+        )
+        self._server.call("add_fault", fault)
+
+    def delay(
+        self, seconds: float, *, verb: str = "", resource: str = "", times: int = 0
+    ) -> None:
+        """Let requests wait before they are answered; see ``fail_next``."""
+        fault = Fault(verb=verb, resource=resource, seconds=seconds, times=times)
+        self._server.call("add_fault", fault)
+
+    def clear_faults(self) -> None:
+        """Answer all requests again, without delay."""
+        self._server.call("clear_faults")
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests that were answered, in their order, the last 10,000 of them."""
+        requests: list[Request] = self._server.call("requests")
+        return requests
+
+    def clear_requests(self) -> None:
+        """Forget the requests so far."""
+        self._server.call("clear_requests")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<KubernetesApi {self.url}>"

@@ -1,0 +1,198 @@
+"""The requests of a test: recorded, delayed and failed before the server sees them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from typing import Final
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import structs
+from starlette.applications import Starlette
+from starlette.types import Message, Receive, Scope, Send
+
+from smp.documents import read_first
+from smp.errors import SmpError
+from smp.server.endpoints.responses import error_response
+from smp.server.registry.kinds import Kinds
+from smp.server.registry.target import Target
+from smp.testing._faults import Fault
+from smp.values import JSON, as_object
+
+_MOST: Final = 10_000  # requests that are kept
+_SECRETS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that was answered, as it was sent.
+
+    Names of ``headers`` are in lower case, and those with secrets are left out. Of a
+    repeated parameter or header the last value counts. A ``status`` of 0: the client
+    left before it was answered. ``verb``, ``resource`` (``deployments.apps``),
+    ``subresource``, ``namespace`` and ``name`` are empty where it is not about objects.
+    """
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    content: bytes
+    status: int
+    verb: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def body(self) -> JSON:
+        """The content as a value, None where it is empty.
+
+        Raises DocumentError where it is neither JSON nor YAML.
+        """
+        return read_first(self.content).value
+
+
+class Traffic:
+    """An ASGI application around that of the server."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+        self.requests: deque[Request] = deque(maxlen=_MOST)
+        self.faults: list[Fault] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, as a fault wants it or as the server does."""
+        content = bytearray()
+        status = 0
+        target = await self._target(scope)
+        verb = _verb(scope, target) if target else ""
+
+        def record() -> None:
+            self.requests.append(_request(scope, bytes(content), status, verb, target))
+
+        async def receive_and_note() -> Message:
+            message = await receive()
+            content.extend(message.get("body", b""))
+            return message
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            # Before the client has the answer, so that its test finds the request.
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                record()
+            await send(message)
+
+        try:
+            fault = None
+            if target:
+                seconds, fault = self._faults_of(verb, target)
+                await self._wait(seconds)
+            if target is None or fault is None:
+                await self._app(scope, receive_and_note, send_and_note)
+                return
+            # The body tells the name of a new object, and the test what was sent.
+            while (await receive_and_note()).get("more_body", False):
+                pass
+            target = _named(target, verb, bytes(content))
+            response = error_response(fault.error(verb, target), target)
+            await response(scope, receive, send_and_note)
+        finally:
+            if not status:
+                record()
+
+    async def _target(self, scope: Scope) -> Target | None:
+        """Return what a request about objects names, None for any other."""
+        _, root, *rest = scope["path"].split("/", 4)
+        if root == "api" and len(rest) > 1:
+            group, version, path = "", rest[0], "/".join(rest[1:])
+        elif root == "apis" and len(rest) > 2:  # noqa: PLR2004 - GROUP/VERSION/PATH
+            group, version, path = rest
+        else:
+            return None
+        # What is not served is answered by the server.
+        kinds: Kinds = self._app.state.kinds
+        try:
+            return await kinds.locate(group, version, path)
+        except SmpError:
+            return None
+
+    def _faults_of(self, verb: str, target: Target) -> tuple[float, Fault | None]:
+        """Return how long a request waits, and the first fault that answers it.
+
+        Each of them has happened once more.
+        """
+        seconds = 0.0
+        answering = None
+        remaining: list[Fault] = []
+        for fault in self.faults:
+            # The second fault that would answer is for a later request.
+            is_later = fault.status and answering
+            if is_later or not fault.concerns(verb, target):
+                remaining.append(fault)
+                continue
+            seconds += fault.seconds
+            if fault.status:
+                answering = fault
+            # With 0 it concerns all requests, with 1 this was the last one.
+            if fault.times > 1:
+                remaining.append(structs.replace(fault, times=fault.times - 1))
+            elif fault.times == 0:
+                remaining.append(fault)
+        self.faults = remaining
+        return seconds, answering
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not for longer than the server runs."""
+        if seconds:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._app.state.stopping.wait()
+
+
+def _verb(scope: Scope, target: Target) -> str:
+    verb = target.verb(scope["method"]) or ""
+    if verb == "list":
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        if query.get("watch") in ("true", "1"):
+            return "watch"
+    return verb
+
+
+def _named(target: Target, verb: str, content: bytes) -> Target:
+    """Return the target of a new object with the name that its body has."""
+    if verb != "create":
+        return target
+    try:
+        body = read_first(content).value
+    except SmpError:
+        return target
+    metadata = as_object(as_object(body).get("metadata"))
+    return target.named(str(metadata.get("name", "")))
+
+
+def _request(
+    scope: Scope, content: bytes, status: int, verb: str, target: Target | None
+) -> Request:
+    headers = {}
+    for name, value in scope["headers"]:
+        text = name.decode("latin-1").lower()
+        if text not in _SECRETS:
+            headers[text] = value.decode("latin-1")
+    query = scope["query_string"].decode("latin-1")
+    return Request(
+        method=scope["method"],
+        path=scope["path"],
+        query=dict(parse_qsl(query, keep_blank_values=True)),
+        headers=headers,
+        content=content,
+        status=status,
+        verb=verb,
+        resource=target.resource.qualified if target else "",
+        subresource=target.subresource if target else "",
+        namespace=target.namespace if target else "",
+        name=target.name if target else "",
+    )
