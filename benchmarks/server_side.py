@@ -265,10 +265,10 @@ def _measured(situation: Situation, form: str, go: Go | None, effort: Effort) ->
         run = partial(situation.over_bytes, *texts)
     else:
         live, written = [codec.decode_object(text) for text in texts]
-        apart = Situation(
+        unshared = Situation(
             situation.case, situation.name, situation.operation, live, written
         )
-        run = apart.over_objects
+        run = unshared.over_objects
     turns = {"smp": timed(run)}
     if go is not None:
         turns[GO] = go.turn(situation, form)
