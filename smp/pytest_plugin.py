@@ -1,19 +1,28 @@
-"""Runs spec cases as tests: one item a case, in directories with case.schema.json.
+"""Runs spec cases as tests, and has fixtures of an API server.
+
+A spec case is an item; they are in directories with case.schema.json.
 
 Other directories count when the option ``smp_cases`` of the configuration or
 ``--smp-cases DIR`` names them. ``--smp-update`` rewrites what failing cases expect,
 except where the variable CI is set.
 
+The fixture ``kubernetes_api`` is a ``smp.testing.KubernetesApi``, one a session, and
+``kubernetes_api_server`` the same one for other fixtures of the session. By the option
+``kubernetes_api_isolation``, or ``isolation`` of the marker ``kubernetes_api``, each
+test leaves the store as it was (``store``, the default), or has a new namespace
+(``namespace``), or neither (``none``).
+
 Every run of pytest imports this module, so it imports nothing but pytest and the
-standard library until there is a case file.
+standard library until there is a case file or a fixture is used.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +33,9 @@ if TYPE_CHECKING:
 
 _DIRECTORIES: Final = pytest.StashKey[tuple[Path, ...]]()
 _UPDATED: Final = pytest.StashKey[list[str]]()
+_ISOLATION: Final = "kubernetes_api_isolation"
+# By isolation, the context manager of the KubernetesApi around a test.
+_CONTEXTS: Final = {"store": "unchanged", "namespace": "in_namespace", "none": "alone"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,10 +58,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "directories of spec cases, in addition to those with a case.schema.json",
         type="paths",
     )
+    parser.addini(
+        _ISOLATION,
+        "what the fixture kubernetes_api gives each test: store, namespace or none",
+        default="store",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Note which directories hold spec cases; collect those of the command line."""
+    config.addinivalue_line(
+        "markers",
+        "kubernetes_api(isolation): what the fixture kubernetes_api gives this test:"
+        " store, namespace or none",
+    )
     named = [_absolute(config, name) for name in config.getoption("--smp-cases")]
     for directory in named:
         if not directory.is_dir():
@@ -200,3 +222,38 @@ def pytest_terminal_summary(
     if updated:
         terminalreporter.section("spec cases updated: read them before you commit them")
         terminalreporter.write("".join(f"{nodeid}\n" for nodeid in updated))
+
+
+@pytest.fixture(scope="session")
+def kubernetes_api_server() -> Iterator[Any]:
+    """Start an API server for the session: a smp.testing.KubernetesApi."""
+    # With pytest-xdist each worker has a session, so a server and a port of its own.
+    try:
+        testing = import_module("smp.testing")
+    except ModuleNotFoundError as error:
+        from smp.extras import extra_hint  # noqa: PLC0415  # see above
+
+        pytest.fail(
+            f"the fixture kubernetes_api needs the package {error.name!r}: "
+            f"{extra_hint('server')}",
+            pytrace=False,
+        )
+    with testing.KubernetesApi() as api:
+        yield api
+
+
+@pytest.fixture
+def kubernetes_api(
+    request: pytest.FixtureRequest, kubernetes_api_server: Any
+) -> Iterator[Any]:
+    """Give a test the API server of the session, without what others left in it."""
+    isolation = request.config.getini(_ISOLATION)
+    marker = request.node.get_closest_marker("kubernetes_api")
+    if marker:
+        isolation = marker.kwargs.get("isolation", isolation)
+    if isolation not in _CONTEXTS:
+        raise pytest.UsageError(
+            f"{_ISOLATION} is {isolation!r}; known are {', '.join(_CONTEXTS)}"
+        )
+    with getattr(kubernetes_api_server, _CONTEXTS[isolation])():
+        yield kubernetes_api_server

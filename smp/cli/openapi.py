@@ -11,12 +11,12 @@ import click
 
 from smp.cli._click import FILE
 from smp.cli._errors import concerning
-from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
 from smp.cli._outputs import write_json, write_yaml
 from smp.cli._suggestions import SuggestingGroup
 from smp.enums import without_enums
 from smp.errors import SchemaError
+from smp.extras import extra_hint
 from smp.schema.conversion import to_v2, to_v3
 from smp.unions import PROFILES
 from smp.values import JSON

@@ -14,10 +14,10 @@ import click
 
 from smp.cli._background import in_background, process_file, stop
 from smp.cli._click import option_decorator
-from smp.cli._extras import extra_hint
 from smp.cli._inputs import Inputs
 from smp.cli._options import profile_option
 from smp.errors import SmpError
+from smp.extras import extra_hint
 from smp.schema.catalog import kubernetes
 from smp.values import JSON
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +33,7 @@ class KubernetesApi:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.namespace = "default"
+        self._numbers = count(1)
         self._open = ExitStack()
         with ExitStack() as starting:
             directory = starting.enter_context(
@@ -95,6 +98,48 @@ class KubernetesApi:
         What differs is written, and has a new resourceVersion: watches get its changes.
         """
         self._server.call("restore", snapshot)
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Restore the objects at the end of the block; no fault outlives it.
+
+        ``requests`` has those of the block.
+        """
+        before = self.snapshot()
+        with self.alone():
+            try:
+                yield
+            finally:
+                self.restore(before)
+
+    @contextmanager
+    def in_namespace(self) -> Iterator[str]:
+        """Work in a new namespace, and delete it at the end of the block.
+
+        ``namespace`` is its name in the block; no fault outlives the block, and
+        ``requests`` has those of the block.
+        """
+        name, outer = f"test-{next(self._numbers)}", self.namespace
+        self.apply(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        )
+        self.namespace = name
+        with self.alone():
+            try:
+                yield name
+            finally:
+                self.namespace = outer
+                self._server.call("delete_namespace", name)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no fault outlive the block; ``requests`` has those of the block."""
+        self.clear_faults()
+        self.clear_requests()
+        try:
+            yield
+        finally:
+            self.clear_faults()
 
     def reset(self) -> None:
         """Bring the server back to its start: no objects, faults or requests."""

@@ -78,11 +78,7 @@ class TestServer:
             key=lambda index: _FIRST.get(as_text(objects[index].get("kind")), 1),
         )
         stored: dict[int, JSONObject] = {}
-        # Not through ``Traffic``: these requests are the test's, not its subject's.
-        transport = httpx.ASGITransport(self._app)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1"
-        ) as client:
+        async with self._client() as client:
             for index in order:
                 stored[index] = await self._apply(client, objects[index], namespace)
         return [stored[index] for index in range(len(objects))]
@@ -117,6 +113,16 @@ class TestServer:
                 raise KubernetesApiError(as_text(body.get("message")))
             stored = body
         return stored
+
+    async def delete_namespace(self, name: str) -> None:
+        """Delete a namespace; its objects follow in the background."""
+        async with self._client() as client:
+            await client.delete(f"/api/v1/namespaces/{name}")
+
+    def _client(self) -> httpx.AsyncClient:
+        # Not through ``Traffic``: these requests are the test's, not its subject's.
+        transport = httpx.ASGITransport(self._app)
+        return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
 
     async def add_fault(self, fault: Fault) -> None:
         """Do this to requests from now on."""

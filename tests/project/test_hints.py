@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from smp.cli._extras import extra_hint
+from smp.extras import extra_hint
 from tests.support.paths import DOCS, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

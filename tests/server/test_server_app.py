@@ -227,3 +227,17 @@ def test_delete_of_a_collection_deletes_the_selected_objects(server: Served) -> 
     assert [item["metadata"]["name"] for item in deleted["items"]] == ["a", "c"]
     rest = server.get(CONFIG_MAPS)
     assert [item["metadata"]["name"] for item in rest["items"]] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/version", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1"]
+)
+def test_discovery_may_have_a_slash_at_its_end(server: Served, path: str) -> None:
+    """kr8s asks for it so, and a kube-apiserver answers 200."""
+    assert server.get(f"{path}/") == server.get(path)
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/openapi/v2"])
+def test_other_paths_may_not(server: Served, path: str) -> None:
+    """A kube-apiserver answers 404."""
+    assert server.call("GET", f"{path}/").status_code == 404

@@ -115,6 +115,8 @@ class TestClients:
         assert caught.value.code == "missing-package"
 
 
+# They leave connections open that nothing but the garbage collector closes.
+@pytest.mark.filterwarnings("default")
 class TestOtherClients:
     """Those that the project does not install are tested where they are installed."""
 

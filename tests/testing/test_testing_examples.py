@@ -7,7 +7,19 @@ import pytest
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS
 
+pytest_plugins = ["pytester"]
+
 EXAMPLES = python_examples(DOCS / "testing.md")
+
+
+def test_the_example_for_pytest_passes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,) = [code for code in EXAMPLES if "@pytest" in code]
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(code)
+    result = pytester.runpytest_inprocess("-p", "smp.pytest_plugin")
+    result.assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize("code", EXAMPLES)

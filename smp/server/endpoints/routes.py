@@ -159,6 +159,14 @@ def _cacheable(
 _GET: Final = ("GET",)
 # The first path that matches counts.
 _ROUTES: Final[tuple[tuple[str, Endpoint, tuple[str, ...]], ...]] = (
+    # An API server answers these with a slash at the end as well, and publishes them
+    # so; health checks and OpenAPI it does not.
+    ("/version/", version, _GET),
+    ("/api/", core_versions, _GET),
+    ("/apis/", groups, _GET),
+    ("/api/{version}/", group_resources, _GET),
+    ("/apis/{group}/", group, _GET),
+    ("/apis/{group}/{version}/", group_resources, _GET),
     ("/api/{version}/{path:path}", objects, METHODS),
     ("/apis/{group}/{version}/{path:path}", objects, METHODS),
     ("/livez", livez, _GET),
