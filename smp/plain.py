@@ -134,6 +134,26 @@ def not_an_object(name: str, value: object) -> ObjectError | NotPlainError:
     )
 
 
+def require_objects(**arguments: object) -> None:
+    """Raise ObjectError for an argument that is not an object, by its name.
+
+    It raises NotPlainError for a mapping of another type, so that ``over_json`` runs
+    the operation again.
+    """
+    for name, value in arguments.items():
+        if type(value) is not dict:
+            raise not_an_object(name, value)
+
+
+def require_texts(**arguments: object) -> None:
+    """Raise ObjectError for an argument that is not a string, by its name."""
+    for name, value in arguments.items():
+        if not isinstance(value, str):
+            raise ObjectError(
+                f"{name} is a string, not {type_name(value)}", code="not-a-string"
+            )
+
+
 def as_plain_object(name: str, value: object) -> JSONObject:
     """Return an argument as plain JSON.
 

@@ -26,8 +26,8 @@ from smp.managed_fields._entries import Owner, readable_owners
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._list_places import Place, Sets, places_of
 from smp.paths import Path
-from smp.plain import over_json
-from smp.values import JSON, JSONObject, as_object
+from smp.plain import over_json, require_objects
+from smp.values import JSON, JSONObject, as_object, require_known
 
 # What a server keeps no owners of. Go: managedfields, internal.stripSet.
 _UNTRACKED: Final = frozenset(
@@ -103,6 +103,7 @@ def blame(obj: JSONObject, *, show_managed_fields: bool = False) -> Blame:
     to be shown. An entry that cannot be read is a problem of the result, and owns
     nothing. Raises DepthError.
     """
+    require_objects(obj=obj)
     owners, problems = readable_owners(obj)
     metadata = as_object(obj.get("metadata"))
     if "managedFields" in metadata and not show_managed_fields:
@@ -132,6 +133,8 @@ class _Walk:
         elif isinstance(value, list):
             places = places_of(value, sets)
             children = value
+        else:
+            require_known(value)
         for (step, elements), child in zip(places, children, strict=True):
             self._value(path / step, child, elements, sets, whole)
 
@@ -190,5 +193,5 @@ class _Walk:
         else:
             blamed = BlamedValue(path, value, Ownership.NONE)
         self.values.append(blamed)
-        if sets_below or isinstance(value, (dict, list)):
+        if sets_below or not isinstance(value, str):
             self.below(path, value, sets_below, tuple(owners_of_whole) or whole)

@@ -15,7 +15,7 @@ from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject
+from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, require_known
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -118,15 +118,15 @@ def _compare(
 
 def _compare_as(old: JSON, new: JSON, shape: Shape, found: _Changes) -> None:
     if shape.form is Form.MAP:
-        old_map = old if isinstance(old, dict) else {}
-        new_map = new if isinstance(new, dict) else {}
+        old_map = as_object(old)
+        new_map = as_object(new)
         # Two empty ones are a leaf: null and empty differ.
         if old_map or new_map:
             _compare_maps(old_map, new_map, shape, found)
             return
     elif shape.form is Form.LIST:
-        old_list = old if isinstance(old, list) else []
-        new_list = new if isinstance(new, list) else []
+        old_list = as_list(old)
+        new_list = as_list(new)
         if old_list or new_list:
             _compare_lists(old_list, new_list, shape, found)
             return
@@ -247,6 +247,8 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
                 below = _everything_at_element(element, contents[0], shape)
                 if below:
                     children[element] = below
+    elif shape.form in (Form.MAP, Form.LIST):
+        require_known(value)
     return _field_set(frozenset(members), children)
 
 

@@ -110,8 +110,16 @@ class Write(msgspec.Struct, frozen=True):
             api_version if operation == UPDATE else "",
             subresource,
         )
-        moment = datetime.now(UTC) if now is None else now.astimezone(UTC)
-        time = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        moment = datetime.now(UTC) if now is None else now
+        try:
+            # A time without a zone is UTC, and not that of the machine.
+            moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+        except OverflowError:
+            raise ObjectError(
+                f"{now} is no time of a write", code="invalid-time"
+            ) from None
+        # strftime pads no years.
+        time = f"{moment.replace(microsecond=0, tzinfo=None).isoformat()}Z"
         return cls(identity, api_version, time, reset, serving)
 
     def owner(self, fields: FieldSet, time: str) -> Owner:

@@ -246,6 +246,11 @@ def _read(node: JSON) -> tuple[FieldSet, bool]:
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     for text, content in node.items():
+        if not isinstance(text, str):
+            raise ObjectError(
+                f"a path element is a string, not {type_name(text)}",
+                code="invalid-managed-fields",
+            )
         if text == _SELF:
             is_member = True
             continue

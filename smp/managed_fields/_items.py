@@ -8,9 +8,9 @@ from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
-from smp.plain import over_json
+from smp.plain import over_json, require_objects
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject, as_object
+from smp.values import JSON, JSONArray, JSONObject, as_object, require_known
 
 
 @over_json("the object", "obj")
@@ -21,6 +21,7 @@ def removed(obj: JSONObject, schema: Schema, fields: FieldSet) -> JSON:
     typed.TypedValue.RemoveItems, without the structured-merge-diff of Kubernetes 1.36.0
     to 1.36.2). What does not change is shared. Raises what ``fieldset_of`` raises.
     """
+    require_objects(obj=obj)
     return _bounded_items(obj, schema, fields, extract=False)
 
 
@@ -31,6 +32,7 @@ def extracted(obj: JSONObject, schema: Schema, fields: FieldSet) -> JSON:
     Pass the ``leaves`` of a set, as Go does. Raises what ``fieldset_of`` raises (Go:
     typed.TypedValue.ExtractItems).
     """
+    require_objects(obj=obj)
     return _bounded_items(obj, schema, fields, extract=True)
 
 
@@ -47,6 +49,7 @@ def _items(value: JSON, shape: Shape, fields: FieldSet, *, extract: bool) -> JSO
         return value
     is_list = shape.form in (Form.LIST, Form.ATOMIC_LIST)
     if not isinstance(value, list if is_list else dict):
+        require_known(value)
         return None
     # An atomic value is extracted as a whole, and removed as a whole. So is an empty
     # one: null and empty differ where a field is extracted.

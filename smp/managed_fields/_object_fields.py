@@ -14,9 +14,9 @@ from smp.managed_fields._shapes import (
     path_elements,
     root_shape,
 )
-from smp.plain import over_json
+from smp.plain import over_json, require_objects
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject
+from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 
 
 @over_json("the object", "obj")
@@ -30,6 +30,7 @@ def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
     know, ObjectError (code no-path-element) for an element without its keys, and
     DepthError (Go: typed.TypedValue.ToFieldSet).
     """
+    require_objects(obj=obj)
     # Go: no manager owns the entire object, so that a root that is atomic is left out.
     return _below(obj, root_shape(schema, obj)) or EMPTY
 
@@ -37,9 +38,9 @@ def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
 def _below(value: JSON, shape: Shape) -> FieldSet | None:
     """Return the set below a value; None where the value is owned as a whole."""
     if shape.form is Form.MAP:
-        return _below_map(value, shape) if isinstance(value, dict) else EMPTY
+        return _below_map(as_object(value), shape)
     if shape.form is Form.LIST:
-        return _below_list(value, shape) if isinstance(value, list) else EMPTY
+        return _below_list(as_list(value), shape)
     return None
 
 

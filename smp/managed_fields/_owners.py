@@ -6,7 +6,7 @@ from smp.managed_fields._entries import APPLY, Owner, readable_owners
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted
 from smp.paths import Path
-from smp.plain import over_json
+from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
 from smp.values import JSONArray, JSONObject, as_list, as_object, as_text
 
@@ -18,6 +18,7 @@ def owners(obj: JSONObject) -> tuple[Owner, ...]:
     Raises ObjectError (code invalid-managed-fields), with the path, for managedFields
     that a server could not read.
     """
+    require_objects(obj=obj)
     found, problems = readable_owners(obj)
     if problems:
         raise problems[0]
@@ -54,6 +55,7 @@ def owners_of_fields(
     configuration by ``Update`` are those whose fields kubectl upgrades (Go:
     csaupgrade.FindFieldsOwners).
     """
+    require_objects(obj=obj)
     found, _problems = readable_owners(obj)
     return tuple(
         owner
@@ -99,6 +101,7 @@ def rename(obj: JSONObject, old: str, new: str) -> JSONObject:
     two become one, with the later time. The object itself is returned where the old
     manager owns nothing. Raises what ``owners`` raises.
     """
+    require_texts(old=old, new=new)
     all_owners = owners(obj)
     if old == new or all(owner.manager != old for owner in all_owners):
         return obj

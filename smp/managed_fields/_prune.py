@@ -24,7 +24,7 @@ from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_known
 
 
 @bounded("the object")
@@ -93,6 +93,7 @@ def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
             (element, "", item) for element, item in zip(elements, value, strict=True)
         ]
     else:
+        require_known(value)
         return value
     changed = False
     kept: list[tuple[str, JSON]] = []

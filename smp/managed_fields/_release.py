@@ -7,7 +7,7 @@ from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._ownership import reconcile, take_over
 from smp.managed_fields._prune import pruned
 from smp.managed_fields._versions import SERVING, Changes
-from smp.plain import over_json
+from smp.plain import over_json, require_objects
 from smp.schema.model import Schema
 from smp.typed_storage import stored
 from smp.values import JSONObject
@@ -25,6 +25,7 @@ def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
     object itself is returned where the manager owns nothing. Raises what ``owners`` and
     ``fieldset_of`` raise.
     """
+    require_objects(obj=obj)
     managed = ManagedFields.of(obj)
     owned = [owner for owner in managed.owners.values() if owner.manager == manager]
     if not owned:

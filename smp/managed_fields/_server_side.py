@@ -57,7 +57,7 @@ from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import require_typed, type_error
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
-from smp.plain import over_json
+from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
 from smp.typed_storage import decoding_problem, stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
@@ -121,6 +121,8 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
+    require_objects(live={} if live is None else live, applied=applied)
+    require_texts(manager=manager, subresource=subresource)
     if subresource == SCALE and live is not None and schema.kind != _SCALE:
         return _apply_scale(
             live, applied, schema, manager=manager, force=force, now=now

@@ -24,7 +24,7 @@ from smp.schema.model import (
     Type,
     unknown_field,
 )
-from smp.values import ABSENT, JSON
+from smp.values import ABSENT, JSON, require_plain
 
 # Go: schemaconv.rawExtensionResource.
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -126,6 +126,7 @@ class Shape:
                 # Go: schemaconv knows the type by its name; it is owned as a whole.
                 return _ATOMIC_MAP
             return _MAP
+        require_plain(value)
         return _SCALAR
 
     def element(self, value: JSON) -> str:
@@ -152,6 +153,7 @@ class Shape:
         if value is None:
             raise _no_element("associative list with keys may not have a null element")
         if not isinstance(value, dict):
+            require_plain(value)
             raise _no_element(
                 "associative list with keys may not have non-map elements"
             )

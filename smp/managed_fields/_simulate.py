@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -20,6 +20,7 @@ from smp.last_applied import (
     last_applied_configuration,
     with_last_applied,
 )
+from smp.managed_fields._compare import compare
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._entries import APPLY, UPDATE, Owner, bare
 from smp.managed_fields._field_set import EMPTY, FieldSet
@@ -33,11 +34,11 @@ from smp.managed_fields._track import track
 from smp.managed_fields._upgrade import upgrade
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
-from smp.plain import over_json
+from smp.plain import as_plain_object, over_json, require_objects
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
 from smp.update import updated
-from smp.values import JSON, JSONObject, as_object, same
+from smp.values import JSON, JSONObject, as_object, type_name
 
 Verb: TypeAlias = Literal[
     "apply",
@@ -51,6 +52,7 @@ Verb: TypeAlias = Literal[
     "release",
 ]
 
+_VERBS: Final[tuple[str, ...]] = get_args(Verb)
 _ANNOTATION = FieldSet.of(Path(("metadata", "annotations", LAST_APPLIED)))
 # Go: k8s.io/kubectl, pkg/cmd/apply.
 _CLIENT_SIDE = "kubectl-client-side-apply"
@@ -134,16 +136,25 @@ def simulate(
     ``live`` is the stored object with its managedFields, or None. ``serving`` says how
     the kind is served, ``now`` is the time of the first step; each takes a second. No
     step raises: what a server would refuse it with is in the state after it. Raises
-    UnionError for an unknown profile, and ObjectError (code invalid-managed-fields)
-    where the last object has broken managedFields.
+    UnionError for an unknown profile, and ObjectError for an unknown verb (code
+    unknown-verb) and where the last object has broken managedFields (code
+    invalid-managed-fields), and UnknownFieldError where it has fields that the schema
+    does not know.
     """
     profile_named(profile)
+    require_objects(live={} if live is None else live)
     moment = datetime.now(UTC) if now is None else now
     run = _Run(schema, profile, serving)
     current = live
     states: list[State] = []
     applied: dict[str, JSONObject] = {}
     for step in steps:
+        if step.verb not in _VERBS:
+            verbs = ", ".join(_VERBS)
+            raise ObjectError(
+                f"the verb of a step is one of {verbs}, not {step.verb!r}",
+                code="unknown-verb",
+            )
         try:
             state = run.state_after(current, step, moment)
         except SmpError as error:
@@ -154,7 +165,12 @@ def simulate(
             applied[step.manager] = as_object(step.body)
         elif step.verb == "release":
             applied.pop(step.manager, None)
-        moment += timedelta(seconds=1)
+        try:
+            moment += timedelta(seconds=1)
+        except OverflowError:
+            raise ObjectError(
+                f"no step can follow {moment}", code="invalid-time"
+            ) from None
     return Simulation(
         tuple(states),
         current,
@@ -208,7 +224,7 @@ class _Run:
     def _apply(self, current: JSONObject | None, step: Step, now: datetime) -> State:
         result = server_side_apply(
             current,
-            as_object(step.body),
+            as_plain_object("the body", step.body),
             self._schema,
             manager=step.manager,
             force=step.force,
@@ -222,9 +238,9 @@ class _Run:
     def _written(self, current: JSONObject | None, step: Step) -> JSONObject:
         """Return what an update or a patch makes of the object."""
         if step.verb == "update":
-            return as_object(step.body)
+            return as_plain_object("the body", step.body)
         if step.verb == "client-side apply":
-            modified = with_last_applied(as_object(step.body))
+            modified = with_last_applied(as_plain_object("the body", step.body))
             if current is None:
                 return modified
             patch = strategic.three_way_patch(
@@ -233,13 +249,19 @@ class _Run:
             return strategic.apply_patch(current, patch, self._schema)
         old = _existing(current)
         if step.verb == "scale":
+            if type(step.body) is not int:
+                raise ObjectError(
+                    f"replicas are an integer, not {type_name(step.body)}",
+                    code="invalid-replicas",
+                )
             spec = {**as_object(old.get("spec")), "replicas": step.body}
             return {**old, "spec": spec}
         if step.verb == "merge patch":
-            return as_object(merge_patch.apply(old, step.body))
+            return as_plain_object("the new object", merge_patch.apply(old, step.body))
         if step.verb == "JSON patch":
-            return as_object(json_patch.apply(old, step.body))
-        return strategic.apply_patch(old, as_object(step.body), self._schema)
+            return as_plain_object("the new object", json_patch.apply(old, step.body))
+        patch = as_plain_object("the body", step.body)
+        return strategic.apply_patch(old, patch, self._schema)
 
     def _kubectl_apply(
         self, current: JSONObject | None, step: Step, now: datetime
@@ -300,12 +322,10 @@ def _fights(applied: dict[str, JSONObject], schema: Schema) -> Iterable[Fight]:
             continue
     for manager, other in combinations(sets, 2):
         ours, theirs = applied[manager], applied[other]
-        for path in sets[manager].intersection(sets[other]).paths():
-            field = FieldSet.of(path)
-            value = extracted(ours, schema, field)
-            if not same(value, extracted(theirs, schema, field)):
-                reason = "both apply this field, with different values"
-                yield Fight(manager, other, path, path, reason)
+        both = sets[manager].intersection(sets[other])
+        for path in both.intersection(compare(ours, theirs, schema).modified).paths():
+            reason = "both apply this field, with different values"
+            yield Fight(manager, other, path, path, reason)
         shape = root_shape(schema, ours)
         for first, second in _other_members(sets[manager], sets[other], shape, Path()):
             reason = "they apply different members of one union"

@@ -31,7 +31,7 @@ from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
 from smp.managed_fields._typed import require_typed
 from smp.managed_fields._versions import SERVING, Changes, Serving
-from smp.plain import over_json
+from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
 from smp.typed_storage import stored
 from smp.values import JSONArray, JSONObject, as_list, as_object, same
@@ -65,6 +65,8 @@ def track(
     server before 1.37 drops them, but no write fails for that (Go:
     FieldManager.UpdateNoErrors).
     """
+    require_objects(old={} if old is None else old, new=new)
+    require_texts(manager=manager, operation=operation, subresource=subresource)
     try:
         managed = _sent_or_stored(old, new, schema, is_subresource=bool(subresource))
         if not managed.owners and old is not None:

@@ -17,7 +17,14 @@ from smp.managed_fields._go_text import (
 )
 from smp.managed_fields._shapes import Form, Shape, root_shape
 from smp.schema.model import ScalarType, Schema
-from smp.values import JSON, JSONArray, JSONObject, as_object, as_text
+from smp.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_object,
+    as_text,
+    require_plain,
+)
 
 
 def require_typed(
@@ -62,12 +69,17 @@ def _problems(value: JSON, shape: Shape, *, allow_duplicates: bool) -> list[str]
     if value is None:
         return []
     if shape.form is Form.SCALAR:
-        return _scalar_problems(value, shape)
+        found = _scalar_problems(value, shape)
+        if found:
+            require_plain(value)
+        return found
     if shape.form in (Form.MAP, Form.ATOMIC_MAP):
         if not isinstance(value, dict):
+            require_plain(value)
             return [f": expected map, got &{{{plain_text(value)}}}"]
         return _map_problems(value, shape, allow_duplicates=allow_duplicates)
     if not isinstance(value, list):
+        require_plain(value)
         return [f": expected list, got &{{{plain_text(value)}}}"]
     return _list_problems(value, shape, allow_duplicates=allow_duplicates)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from smp.managed_fields._entries import owner_of_entry
-from smp.plain import over_json
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
+from smp.managed_fields._entries import APPLY, UPDATE, owner_of_entry
+from smp.plain import over_json, require_objects, require_texts
+from smp.values import JSONArray, JSONObject, as_list, as_object, as_text
 
 
 @over_json("the object", "obj")
@@ -35,13 +35,29 @@ def upgrade(
     """
     if isinstance(from_managers, str):
         raise TypeError("from_managers is a collection of names, not one name")
+    require_objects(obj=obj)
+    require_texts(to_manager=to_manager)
     metadata = as_object(obj.get("metadata"))
     entries = as_list(metadata.get("managedFields"))
-    upgraded = entries
-    for manager in sorted(set(from_managers)):
-        upgraded = _upgraded(upgraded, manager, to_manager, subresource)
-    if upgraded is entries:
+    # The places of the entries of each of the managers.
+    former: dict[str, list[int]] = {name: [] for name in sorted(set(from_managers))}
+    targets: list[int] = []
+    for index, entry in enumerate(entries):
+        names = as_object(entry)
+        if as_text(names.get("subresource")) != subresource:
+            continue
+        manager = as_text(names.get("manager"))
+        operation = as_text(names.get("operation"))
+        if operation == UPDATE and manager in former:
+            former[manager].append(index)
+        elif operation == APPLY and manager == to_manager:
+            targets.append(index)
+    places = [indexes for indexes in former.values() if indexes]
+    if not places:
         return obj
+    # Go: upgradedManagedFields.
+    target = targets[0] if targets else places[0][0]
+    upgraded = _with_fields_of(entries, target, places, to_manager)
     return {**obj, "metadata": {**metadata, "managedFields": upgraded}}
 
 
@@ -81,52 +97,35 @@ def upgrade_patch(
     ]
 
 
-def _upgraded(
-    entries: JSONArray, manager: str, to_manager: str, subresource: str
+def _with_fields_of(
+    entries: JSONArray, target: int, places: list[list[int]], to_manager: str
 ) -> JSONArray:
-    """Go: csaupgrade.upgradedManagedFields."""
-    former = [
-        index
-        for index, entry in enumerate(entries)
-        if _is_of(entry, manager, "Update", subresource)
-    ]
-    if not former:
-        return entries
-    # Go: unionManagerIntoIndex. The entry that applies is of one apiVersion, and what
-    # another version calls a field may not be a field of it.
-    target = former[0]
-    for index, entry in enumerate(entries):
-        if _is_of(entry, to_manager, "Apply", subresource):
-            target = index
-            break
+    """Return the entries with one that has the fields of those at the places.
+
+    Go: csaupgrade.unionManagerIntoIndex. The entry that applies is of one apiVersion,
+    and what another version calls a field may not be a field of it.
+    """
     entry = as_object(entries[target])
     version = as_text(entry.get("apiVersion"))
     fields = owner_of_entry(entries, target).fields
-    for index in former:
-        other = as_object(entries[index])
-        if index != target and as_text(other.get("apiVersion")) == version:
-            fields = fields.union(owner_of_entry(entries, index).fields)
-            break
-    applied: JSONObject = {
-        **entry,
-        "manager": to_manager,
-        "operation": "Apply",
-        "fieldsV1": fields.to_v1(),
-    }
+    for indexes in places:
+        for index in indexes:
+            other = as_object(entries[index])
+            if index != target and as_text(other.get("apiVersion")) == version:
+                fields = fields.union(owner_of_entry(entries, index).fields)
+                break
+    dropped = {index for indexes in places for index in indexes}
     upgraded: JSONArray = []
     for index, other_entry in enumerate(entries):
         if index == target:
-            upgraded.append(applied)
-        elif index not in former:
+            upgraded.append(
+                {
+                    **entry,
+                    "manager": to_manager,
+                    "operation": APPLY,
+                    "fieldsV1": fields.to_v1(),
+                }
+            )
+        elif index not in dropped:
             upgraded.append(other_entry)
     return upgraded
-
-
-def _is_of(entry: JSON, manager: str, operation: str, subresource: str) -> bool:
-    names = as_object(entry)
-    identity = (manager, operation, subresource)
-    return identity == (
-        as_text(names.get("manager")),
-        as_text(names.get("operation")),
-        as_text(names.get("subresource")),
-    )

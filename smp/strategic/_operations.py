@@ -16,7 +16,7 @@ from smp.errors import (
     bounded,
 )
 from smp.paths import Element, Path
-from smp.plain import as_plain_object, not_an_object, over_json
+from smp.plain import as_plain_object, over_json, require_objects
 from smp.schema.model import Schema
 from smp.stack import require_stack
 from smp.strategic._amend import amend
@@ -70,7 +70,7 @@ def two_way_patch(
     differs; UnknownFieldError where unknown fields differ. Go:
     strategicpatch.CreateTwoWayMergePatch.
     """
-    _require_objects(original=original, modified=modified)
+    require_objects(original=original, modified=modified)
     return Diff(two_way=True).objects(original, original, modified, schema.type)
 
 
@@ -116,7 +116,7 @@ def compute_patch(
 ) -> ComputedPatch:
     """Compute the three-way patch; see three_way_patch."""
     base = {} if last_applied is None else last_applied
-    _require_objects(last_applied=base, modified=modified, live=live)
+    require_objects(last_applied=base, modified=modified, live=live)
     diff = Diff()
     patch = diff.objects(base, live, modified, schema.type)
     computed = ComputedPatch(
@@ -149,7 +149,7 @@ def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSON
     merged into, UnknownFieldError where an unknown object or list would have to be
     merged. Go: strategicpatch.StrategicMergePatch.
     """
-    _require_objects(original=original, patch=patch)
+    require_objects(original=original, patch=patch)
     check_depth(patch)
     return apply_object(original, patch, schema.type)
 
@@ -206,7 +206,7 @@ def find_conflicts(
     (docs/deviations.md, 24). Go: strategicpatch.MergingMapsHaveConflicts, which only
     answers yes or no.
     """
-    _require_objects(left=left, right=right)
+    require_objects(left=left, right=right)
     return _sorted(conflicts(left, right, schema, retained=True))
 
 
@@ -263,7 +263,7 @@ def unmet_paths(
     The result lacks what the modified configuration has, or still has what only the
     last-applied configuration has or what the modified one has as null.
     """
-    _require_objects(last_applied=last_applied, modified=modified, result=result)
+    require_objects(last_applied=last_applied, modified=modified, result=result)
     diff = Diff(orders=False, only_unmet=True)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema))
@@ -282,12 +282,6 @@ def ambiguous_losses(
     That is what only live has, of elements of such a merge key.
     """
     return losses(last_applied, modified, live, result, schema)
-
-
-def _require_objects(**values: object) -> None:
-    for name, value in values.items():
-        if type(value) is not dict:
-            raise not_an_object(name, value)
 
 
 def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:

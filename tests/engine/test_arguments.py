@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Callable
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, Final, get_args
 
 import pytest
 
 import smp
-from smp import handler
+from smp import handler, managed_fields
+from smp.managed_fields import FieldSet, Step, Verb
 
 POD = smp.kubernetes().schema("v1", "Pod")
+BARE: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
 WRONG: Final[tuple[Any, ...]] = ([], "text", 1, None, True)
+
+
+def server_side_apply(**options: Any) -> smp.ServerSideApplyResult:
+    given = {"live": None, "applied": BARE, "manager": "a", **options}
+    return smp.server_side_apply(given.pop("live"), given.pop("applied"), POD, **given)
+
+
+def track(**options: Any) -> object:
+    given = {"old": None, "new": BARE, "manager": "a", **options}
+    return managed_fields.track(given.pop("old"), given.pop("new"), POD, **given)
+
+
 # Each operation, with the argument that is to be an object.
 OPERATIONS: Final[dict[str, Callable[[Any], object]]] = {
     "apply_patch, original": lambda value: smp.apply_patch(value, {}, POD),
@@ -27,14 +43,46 @@ OPERATIONS: Final[dict[str, Callable[[Any], object]]] = {
     "find_conflicts, right": lambda value: smp.find_conflicts({}, value, POD),
     "normalize_unions": lambda value: smp.normalize_unions({}, value, POD),
     "validate_unions": lambda value: smp.validate_unions({}, value, POD),
+    "server_side_apply, live": lambda value: server_side_apply(live=value),
+    "server_side_apply, applied": lambda value: server_side_apply(applied=value),
+    "track, old": lambda value: track(old=value),
+    "track, new": lambda value: track(new=value),
+    "simulate, live": lambda value: managed_fields.simulate(value, [], POD),
+    "owners": managed_fields.owners,
+    "owners_of": lambda value: managed_fields.owners_of(value, smp.Path()),
+    "owners_of_fields": lambda value: managed_fields.owners_of_fields(
+        value, FieldSet(), operation="Apply"
+    ),
+    "extract": lambda value: managed_fields.extract(value, POD, "a"),
+    "release": lambda value: managed_fields.release(value, POD, "a"),
+    "rename": lambda value: managed_fields.rename(value, "a", "b"),
+    "upgrade": lambda value: managed_fields.upgrade(
+        value, from_managers=["a"], to_manager="b"
+    ),
+    "blame": managed_fields.blame,
+    "fieldset_of": lambda value: managed_fields.fieldset_of(value, POD),
+    "removed": lambda value: managed_fields.removed(value, POD, FieldSet()),
+    "extracted": lambda value: managed_fields.extracted(value, POD, FieldSet()),
     "handler.patch": lambda value: handler.patch(value, b"{}", handler.MERGE, POD),
     "handler.replace": lambda value: handler.replace(value, b"{}", POD),
+}
+
+
+# None is an object that does not exist.
+MAY_BE_NONE: Final = {
+    "server_side_apply, live",
+    "track, old",
+    "simulate, live",
+    "handler.patch",
 }
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 def test_what_is_not_an_object_is_named(name: str, value: object) -> None:
+    if value is None and name in MAY_BE_NONE:
+        OPERATIONS[name](value)
+        return
     with pytest.raises(smp.ObjectError) as caught:
         OPERATIONS[name](value)
     assert caught.value.code == "not-an-object"
@@ -57,6 +105,78 @@ def test_an_old_value_that_is_not_an_object_is_as_if_there_was_none(value: Any) 
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 def test_any_value_has_enums(value: Any) -> None:
     assert smp.validate_enums(value, POD) == ()
+
+
+NAMED: Final[dict[str, Callable[[Any], object]]] = {
+    "server_side_apply, manager": lambda name: server_side_apply(manager=name),
+    "server_side_apply, subresource": lambda name: server_side_apply(subresource=name),
+    "track, manager": lambda name: track(manager=name),
+    "track, operation": lambda name: track(operation=name),
+    "track, subresource": lambda name: track(subresource=name),
+    "rename, old": lambda name: managed_fields.rename(BARE, name, "b"),
+    "rename, new": lambda name: managed_fields.rename(BARE, "a", name),
+    "upgrade": lambda name: managed_fields.upgrade(
+        BARE, from_managers=["a"], to_manager=name
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("value", [[], {}, 1, None, True], ids=repr)
+def test_a_name_is_a_string(name: str, value: object) -> None:
+    with pytest.raises(smp.ObjectError) as caught:
+        NAMED[name](value)
+    assert caught.value.code == "not-a-string"
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    naive = datetime(2024, 5, 1, 10)  # noqa: DTZ001  # what is tested
+    applied = {**BARE, "spec": {"hostname": "a"}}
+    for now in (naive, naive.replace(tzinfo=UTC)):
+        result = server_side_apply(applied=applied, now=now)
+        [owner] = managed_fields.owners(result.object)
+        assert owner.time == "2024-05-01T10:00:00Z"
+
+
+def test_a_time_that_does_not_exist_in_utc_is_an_error() -> None:
+    east = timezone(timedelta(hours=1))
+    first = datetime(1, 1, 1, tzinfo=east)
+    with pytest.raises(smp.ObjectError) as caught:
+        server_side_apply(now=first)
+    assert caught.value.code == "invalid-time"
+
+
+@pytest.mark.parametrize("body", [[], "text", None, True], ids=repr)
+def test_the_body_of_a_write_is_an_object(body: Any) -> None:
+    for verb in get_args(Verb):
+        if verb == "release":
+            continue  # it has no body
+        run = managed_fields.simulate(BARE, [Step("a", body, verb)], POD)
+        [state] = run.states
+        assert state.object == BARE
+        assert state.error is not None or (verb == "JSON patch" and not body)
+
+
+@pytest.mark.parametrize("replicas", ["1", None, 1.5, True, {}], ids=repr)
+def test_replicas_are_an_integer(replicas: Any) -> None:
+    run = managed_fields.simulate(BARE, [Step("a", replicas, "scale")], POD)
+    error = run.states[0].error
+    assert error is not None
+    assert error.code == "invalid-replicas"
+
+
+def test_an_unknown_verb_is_an_error() -> None:
+    verb: Any = "put"
+    with pytest.raises(smp.ObjectError) as caught:
+        managed_fields.simulate(BARE, [Step("a", BARE, verb)], POD)
+    assert caught.value.code == "unknown-verb"
+
+
+def test_a_path_element_is_a_string() -> None:
+    document: Any = {"f:a": {1: {}}}
+    with pytest.raises(smp.ObjectError) as caught:
+        FieldSet.from_v1(document)
+    assert str(caught.value.path) == "a"
 
 
 CIRCLES: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
@@ -90,3 +210,44 @@ def test_what_is_not_a_type_document_is_a_schema_error(junk: Any) -> None:
             continue  # there need not be definitions
         with pytest.raises(smp.SchemaError):
             smp.Schema.inline(*arguments)
+
+
+PLAIN_POD: Final[dict[str, Any]] = {
+    **BARE,
+    "metadata": {"labels": {"a": "b"}, "finalizers": ["x.io/a"]},
+    "spec": {
+        "containers": [{"name": "a", "image": "i", "ports": [{"containerPort": 80}]}],
+        "nodeSelector": {"a": "b"},
+    },
+}
+
+
+def of_other_types(value: Any) -> Any:
+    """Return a value with other mappings in place of dicts, and tuples of lists."""
+    if isinstance(value, dict):
+        return UserDict({name: of_other_types(inner) for name, inner in value.items()})
+    if isinstance(value, list):
+        return tuple(of_other_types(inner) for inner in value)
+    return value
+
+
+FIELDS: Final = managed_fields.fieldset_of(PLAIN_POD, POD)
+NOW: Final = datetime(2024, 5, 1, tzinfo=UTC)
+TAKEN: Final[dict[str, Callable[[Any], object]]] = {
+    "fieldset_of": lambda pod: managed_fields.fieldset_of(pod, POD),
+    "removed": lambda pod: managed_fields.removed(pod, POD, FIELDS),
+    "extracted": lambda pod: managed_fields.extracted(pod, POD, FIELDS),
+    "track": lambda pod: track(new=pod, now=NOW),
+    "server_side_apply": lambda pod: server_side_apply(applied=pod, now=NOW),
+    "server_side_apply, live": lambda pod: server_side_apply(live=pod, now=NOW),
+    "blame": lambda pod: len(managed_fields.blame(pod).values),
+}
+
+
+@pytest.mark.parametrize("part", ["metadata", "spec"])
+@pytest.mark.parametrize("name", TAKEN)
+def test_other_mappings_and_tuples_are_owned_as_objects_and_lists(
+    name: str, part: str
+) -> None:
+    pod = {**PLAIN_POD, part: of_other_types(PLAIN_POD[part])}
+    assert TAKEN[name](pod) == TAKEN[name](PLAIN_POD)

@@ -17,6 +17,7 @@ import smp
 from benchmarks.growth import calls
 from benchmarks.inputs import Row, rows
 from smp import values, wire
+from smp.managed_fields import Step, owners, simulate, upgrade
 from smp.values import JSON, JSONObject
 from smp.wire import _lazy as lazy
 
@@ -190,6 +191,52 @@ def test_work_grows_with_the_number_of_conflicts_and_of_patches(
     operation: Callable[[int], object], most: float
 ) -> None:
     assert calls(lambda: operation(1_000)) <= most * calls(lambda: operation(100))
+
+
+SHARED: Final = smp.Schema.inline(
+    {
+        "fields": {
+            "apiVersion": "string",
+            "metadata": "any",
+            "data": {"values": "string"},
+        }
+    }
+)
+
+
+def fights(count: int) -> None:
+    """Simulate two managers that apply many fields with different values."""
+    steps: list[Step] = []
+    for manager in ("a", "b"):
+        data: JSONObject = {str(number): manager for number in range(count)}
+        steps.append(Step(manager, {"apiVersion": "v1", "data": data}, force=True))
+    run = simulate(None, steps, SHARED)
+    assert len(run.fights) == count
+
+
+def upgraded(count: int) -> None:
+    """Hand over what many managers own."""
+    names = [f"manager-{number}" for number in range(count)]
+    entries: list[JSON] = [
+        {
+            "manager": name,
+            "operation": "Update",
+            "apiVersion": "v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:a": {}},
+        }
+        for name in names
+    ]
+    obj: JSONObject = {"metadata": {"managedFields": entries}}
+    [owner] = owners(upgrade(obj, from_managers=names, to_manager="b"))
+    assert owner.operation == "Apply"
+
+
+@pytest.mark.parametrize("operation", [fights, upgraded])
+def test_work_grows_with_the_number_of_fights_and_of_managers(
+    operation: Callable[[int], None],
+) -> None:
+    assert calls(lambda: operation(1_000)) <= 10.5 * calls(lambda: operation(100))
 
 
 def test_equal_objects_are_compared_once() -> None:
