@@ -21,12 +21,14 @@ from smp.last_applied import (
     with_last_applied,
 )
 from smp.managed_fields._compare import compare
+from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._entries import APPLY, UPDATE, Owner, bare
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._items import extracted
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owners import owners, owners_of_fields
+from smp.managed_fields._ownership import NEVER_OWNED
 from smp.managed_fields._release import release
 from smp.managed_fields._server_side import server_side_apply
 from smp.managed_fields._shapes import Form, Shape, root_shape
@@ -161,7 +163,11 @@ def simulate(
             state = State(step, current, error=error)
         states.append(state)
         current = state.object
-        if step.verb in ("apply", "kubectl apply"):
+        refused = state.error is not None
+        if isinstance(state.error, ApplyConflictError):
+            # It can be forced.
+            refused = False
+        if step.verb in ("apply", "kubectl apply") and not refused:
             applied[step.manager] = as_object(step.body)
         elif step.verb == "release":
             applied.pop(step.manager, None)
@@ -316,10 +322,11 @@ def _fights(applied: dict[str, JSONObject], schema: Schema) -> Iterable[Fight]:
     sets: dict[str, FieldSet] = {}
     for manager, configuration in applied.items():
         try:
-            sets[manager] = fieldset_of(configuration, schema).leaves()
+            fields = fieldset_of(configuration, schema).difference(NEVER_OWNED)
         except SmpError:
             # It was refused, so it fights with no other.
             continue
+        sets[manager] = fields.leaves()
     for manager, other in combinations(sets, 2):
         ours, theirs = applied[manager], applied[other]
         both = sets[manager].intersection(sets[other])

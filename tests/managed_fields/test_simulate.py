@@ -60,6 +60,38 @@ def test_different_values_of_one_field_are_a_fight() -> None:
     assert str(fight.path) == str(fight.other_path) == "spec.replicas"
 
 
+def test_a_configuration_that_is_always_refused_fights_with_no_other() -> None:
+    refused = deployment(replicas=2)
+    refused["metadata"] = {"name": "web", "managedFields": []}
+    run = simulate(
+        None,
+        [Step("pipeline", deployment(replicas=1)), Step("tuner", refused)],
+        SCHEMA,
+        now=NOW,
+    )
+    assert run.states[1].error is not None
+    assert run.fights == ()
+
+
+def test_a_scale_and_an_object_do_not_fight_over_their_kinds() -> None:
+    scale: JSONObject = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": 3},
+    }
+    run = simulate(
+        None,
+        [
+            Step("pipeline", deployment(replicas=1)),
+            Step("autoscaler", scale, subresource="scale"),
+        ],
+        SCHEMA,
+        now=NOW,
+    )
+    assert [str(fight.path) for fight in run.fights] == ["spec.replicas"]
+
+
 def test_different_members_of_one_union_are_a_fight() -> None:
     run = simulate(
         None,
