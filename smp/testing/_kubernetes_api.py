@@ -15,6 +15,7 @@ from smp.server.settings import Settings
 from smp.testing._clients import client
 from smp.testing._faults import Fault
 from smp.testing._objects import Objects, objects_of
+from smp.testing._process import ServerProcess
 from smp.testing._server import Snapshot
 from smp.testing._thread import ServerThread
 from smp.testing._traffic import Request
@@ -24,14 +25,17 @@ from smp.values import JSONObject
 class KubernetesApi:
     """A Kubernetes API server on a free port of this machine, until ``stop``.
 
-    It runs on a thread of this process, with its objects in memory, and starts when it
-    is made; as a context manager it stops at the end of the block. ``settings`` say how
-    it behaves. ``url`` is where it listens, ``kubeconfig`` the path of a file for
+    It starts when it is made, with its objects in memory: on a thread of this process,
+    or with ``process`` as a process of its own, which takes longer to start. As a
+    context manager it stops at the end of the block. ``settings`` say how it behaves.
+    ``url`` is where it listens, ``kubeconfig`` the path of a file for
     clients, ``namespace`` where ``apply`` puts objects that name none. All methods may
     be called from any thread, and raise KubernetesApiError after ``stop``.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(
+        self, settings: Settings | None = None, *, process: bool = False
+    ) -> None:
         self.namespace = "default"
         self._numbers = count(1)
         self._open = ExitStack()
@@ -39,7 +43,8 @@ class KubernetesApi:
             directory = starting.enter_context(
                 tempfile.TemporaryDirectory(prefix="smp-kubernetes-api-")
             )
-            self._server = ServerThread(settings or Settings())
+            start = ServerProcess if process else ServerThread
+            self._server: ServerProcess | ServerThread = start(settings or Settings())
             starting.callback(self._server.stop)
             self.url = self._server.url
             self.kubeconfig = Path(directory, "kubeconfig")

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from smp.errors import SmpError
+from smp.server.settings import Settings
 from smp.testing import KubernetesApi, KubernetesApiError
 from tests.support.kubectl import kubectl_path, needs_kubectl
 from tests.support.server_app import CONFIG_MAPS, DEPLOYMENTS, config_map, deployment
@@ -47,6 +48,12 @@ REASONS = {
 @pytest.fixture(scope="module")
 def started() -> Iterator[KubernetesApi]:
     with KubernetesApi() as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[KubernetesApi]:
+    with KubernetesApi(process=True) as api:
         yield api
 
 
@@ -495,6 +502,67 @@ def _seconds_of_a_start() -> float:
     started = perf_counter()
     with KubernetesApi():
         return perf_counter() - started
+
+
+class TestAProcess:
+    """The same server, with an interpreter of its own."""
+
+    def test_it_does_what_one_on_a_thread_does(self, process: KubernetesApi) -> None:
+        with process.unchanged(), process.client("httpx") as web:
+            (stored,) = process.apply(config_map("a", x="1"))
+            assert web.get(f"{CONFIG_MAPS}/a").json()["data"] == stored["data"]
+            process.fail_next(503, verb="list")
+            assert web.get(CONFIG_MAPS).status_code == 503
+            assert [request.status for request in process.requests] == [200, 503]
+        with process.client("httpx") as web:
+            assert names(web) == []
+
+    def test_errors_are_those_of_the_server(self, process: KubernetesApi) -> None:
+        with pytest.raises(KubernetesApiError, match="Invalid value"):
+            process.apply(config_map("Not A Name"))
+
+    def test_an_error_of_its_start_is_raised(self) -> None:
+        overlay: Any = {"types": {"nope": 1}}
+        with pytest.raises(SmpError, match="overlay"):
+            KubernetesApi(Settings(overlay=overlay), process=True)
+
+    def test_nothing_is_left_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        before = left_behind()
+        api = KubernetesApi(process=True)
+        api.stop()
+        api.stop()
+        assert left_behind() == before
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(api.url, trust_env=False)
+        with pytest.raises(KubernetesApiError, match="not running"):
+            api.snapshot()
+
+    def test_it_ends_when_the_process_of_the_tests_is_killed(self) -> None:
+        code = (
+            "from smp.testing import KubernetesApi\n"
+            "import os, signal\n"
+            "print(KubernetesApi(process=True).url, flush=True)\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        killed = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        url = killed.stdout.strip()
+        with httpx.Client(trust_env=False) as web:
+            for _ in range(100):
+                try:
+                    web.get(url)
+                except httpx.TransportError:
+                    return
+                sleep(0.1)
+        pytest.fail("it still runs")
 
 
 def left_behind() -> tuple[int, int, int]:
