@@ -20,6 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MODULES = (
     "smp/values.py",
+    "smp/sharing.py",
     "smp/documents/_scalars.py",
     "smp/documents/_yaml_lines.py",
     "smp/documents/_yaml_writer.py",
@@ -48,6 +49,11 @@ MODULES = (
     "smp/unions/_normalize.py",
     "smp/unions/_validate.py",
     "smp/update.py",
+    "smp/managed_fields/_shapes.py",
+    "smp/managed_fields/_fields_below.py",
+    "smp/managed_fields/_typed.py",
+    "smp/managed_fields/_merge.py",
+    "smp/managed_fields/_prune.py",
     "smp/handler/_shape.py",
     "smp/conformance.py",
     "smp/handler/_identity.py",

@@ -27,7 +27,6 @@ from smp.handler._identity import (
 )
 from smp.handler._options import APPLY, Admission, Operation, Options
 from smp.handler._request import COMMON, Draft, patched, stored_object, whole
-from smp.handler._shape import share_object
 from smp.handler._status import (
     Accepted,
     InvalidError,
@@ -39,6 +38,7 @@ from smp.immutable import changed_immutable_fields
 from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
+from smp.sharing import share_object
 from smp.typed_storage import stored as as_typed
 from smp.unions import acts_unasked, without_unchosen_defaults
 from smp.update import updated

@@ -1,4 +1,7 @@
-"""The merge of an applied configuration into an object (Go: typed.TypedValue.Merge)."""
+"""The merge of an applied configuration into an object (Go: typed.TypedValue.Merge).
+
+This module is compiled with mypyc (hatch_build.py).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,14 @@ from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject, as_object, same
+from smp.sharing import share
+from smp.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_object,
+    check_depth,
+)
 
 
 @bounded("the object")
@@ -19,6 +29,7 @@ def merged(live: JSONObject, applied: JSONObject, schema: Schema) -> JSONObject:
     is returned itself where nothing does. Raises UnknownFieldError and ObjectError
     (code no-path-element), with the path.
     """
+    check_depth(applied)
     return as_object(_merged(live, applied, root_shape(schema, applied)))
 
 
@@ -37,7 +48,8 @@ def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
             return live
         if isinstance(applied, list):
             return _merged_lists(live, applied, shape)
-    return live if same(live, applied) else applied
+    # What is replaced as a whole still shares what did not change.
+    return share(applied, live)
 
 
 def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObject:

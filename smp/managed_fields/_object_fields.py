@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from smp.errors import SmpError
-from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import (
-    Form,
-    Shape,
-    is_empty,
-    path_elements,
-    root_shape,
-)
+from smp.managed_fields._fields_below import fields_below
+from smp.managed_fields._shapes import root_shape
 from smp.plain import over_json, require_objects
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
+from smp.values import JSONObject, check_depth
 
 
 @over_json("the object", "obj")
@@ -31,50 +22,6 @@ def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
     DepthError (Go: typed.TypedValue.ToFieldSet).
     """
     require_objects(obj=obj)
+    check_depth(obj)
     # Go: no manager owns the entire object, so that a root that is atomic is left out.
-    return _below(obj, root_shape(schema, obj)) or EMPTY
-
-
-def _below(value: JSON, shape: Shape) -> FieldSet | None:
-    """Return the set below a value; None where the value is owned as a whole."""
-    if shape.form is Form.MAP:
-        return _below_map(as_object(value), shape)
-    if shape.form is Form.LIST:
-        return _below_list(as_list(value), shape)
-    return None
-
-
-def _below_map(value: JSONObject, shape: Shape) -> FieldSet:
-    """Go: toFieldSetWalker.visitMapItems."""
-    members: list[str] = []
-    children: dict[str, FieldSet] = {}
-    for name, content in value.items():
-        element = field_element(name)
-        inner = shape.of_name(name, content)
-        try:
-            below = _below(content, inner)
-        except SmpError as error:
-            raise error.within(name) from None
-        if below is None or is_empty(content) or not shape.declares(name):
-            members.append(element)
-        if below:
-            children[element] = below
-    return FieldSet(frozenset(members), children)
-
-
-def _below_list(values: JSONArray, shape: Shape) -> FieldSet:
-    """Go: toFieldSetWalker.visitListItems."""
-    children: dict[str, FieldSet] = {}
-    elements = path_elements(shape, values)
-    counts = Counter(elements)
-    for index, element in enumerate(elements):
-        if counts[element] > 1:
-            continue
-        content = values[index]
-        try:
-            below = _below(content, shape.of_element(content))
-        except SmpError as error:
-            raise error.within(step_of(element)) from None
-        if below:
-            children[element] = below
-    return FieldSet(frozenset(elements), children)
+    return fields_below(obj, root_shape(schema, obj)) or EMPTY

@@ -11,6 +11,8 @@ and no other does, then the element goes with all that is in it, even with what 
 own there. And if another manager owns the element, then that stays, and loses only what
 the manager alone has applied in it.
 
+This module is compiled with mypyc (hatch_build.py).
+
 Where a type declares a field, it also counts as applied, or as owned, if something in
 it is (Go: fieldpath.Set.EnsureNamedFieldsAreMembers).
 """
@@ -24,7 +26,15 @@ from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_known
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    as_object,
+    check_depth,
+    require_known,
+)
 
 
 @bounded("the object")
@@ -46,6 +56,7 @@ def pruned(
     candidates = former.difference(applied)
     if not candidates:
         return merged
+    check_depth(merged)
     walk = _Place(candidates, former, (applied, *others), keeps_emptied=keeps_emptied)
     return as_object(_without(merged, root_shape(schema, merged), walk))
 

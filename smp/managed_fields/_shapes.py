@@ -2,6 +2,8 @@
 
 This is what kube-openapi's schemaconv makes of a schema, and what structured-merge-diff
 resolves for a value (Go: typed.resolveSchema, typed.deduceAtom).
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

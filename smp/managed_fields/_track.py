@@ -33,6 +33,7 @@ from smp.managed_fields._typed import require_typed
 from smp.managed_fields._versions import SERVING, Changes, Serving
 from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
+from smp.sharing import share_object
 from smp.typed_storage import stored
 from smp.values import JSONArray, JSONObject, as_list, as_object, same
 
@@ -133,11 +134,12 @@ def record_update(
     reconcile(managed, bare(old), schema, write.serving)
     # Go: the objects are converted to the typed structs of their version.
     before = stored(bare(old), schema)
-    after = stored(bare(new), schema, before)
-    problem = "failed to convert new object ({}) to smd typed: "
-    require_typed(after, schema, problem, allow_duplicates=True)
+    # What is equal is not visited again.
+    after = stored(share_object(bare(new), before), schema, before)
     problem = "failed to convert live object ({}) to smd typed: "
     require_typed(before, schema, problem, allow_duplicates=True)
+    problem = "failed to convert new object ({}) to smd typed: "
+    require_typed(after, schema, problem, allow_duplicates=True, old=before)
     for owner in managed.owners.values():
         its_schema = write.serving.schema_of(owner.api_version, schema)
         if write.serving.custom and its_schema not in (None, schema):

@@ -2,6 +2,8 @@
 
 Go: typed.AsTyped, and its validatingObjectWalker. It looks at fewer things than a
 decoder of a server does: a number is a number, and no string has a format.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
@@ -23,19 +25,25 @@ from smp.values import (
     JSONObject,
     as_object,
     as_text,
+    check_depth,
     require_plain,
 )
 
 
 def require_typed(
-    obj: JSONObject, schema: Schema, problem: str, *, allow_duplicates: bool = False
+    obj: JSONObject,
+    schema: Schema,
+    problem: str,
+    *,
+    allow_duplicates: bool = False,
+    old: JSONObject | None = None,
 ) -> None:
     """Raise ObjectError (code invalid-applied) for an object of other types.
 
     ``problem`` tells in Go's words what cannot be done, with ``{}`` for what names the
-    object.
+    object. What it shares with ``old``, which has the types, is not visited.
     """
-    problems = type_problems(obj, schema, allow_duplicates=allow_duplicates)
+    problems = type_problems(obj, schema, allow_duplicates=allow_duplicates, old=old)
     if problems:
         raise type_error(problem, obj, problems)
 
@@ -52,10 +60,19 @@ def type_error(problem: str, obj: JSONObject, problems: list[str]) -> ObjectErro
 
 @bounded("the object")
 def type_problems(
-    obj: JSONObject, schema: Schema, *, allow_duplicates: bool = False
+    obj: JSONObject,
+    schema: Schema,
+    *,
+    allow_duplicates: bool = False,
+    old: JSONObject | None = None,
 ) -> list[str]:
-    """Return what is wrong with the types of an object, as Go words it."""
-    return _problems(obj, root_shape(schema, obj), allow_duplicates=allow_duplicates)
+    """Return what is wrong with the types of an object, as Go words it.
+
+    What it shares with ``old``, which has the types, is not visited.
+    """
+    check_depth(obj)
+    shape = root_shape(schema, obj)
+    return _problems(obj, old, shape, allow_duplicates=allow_duplicates)
 
 
 def listing(problems: list[str]) -> str:
@@ -65,8 +82,10 @@ def listing(problems: list[str]) -> str:
     return "errors:\n  " + "\n  ".join(problems)
 
 
-def _problems(value: JSON, shape: Shape, *, allow_duplicates: bool) -> list[str]:
-    if value is None:
+def _problems(
+    value: JSON, old: JSON, shape: Shape, *, allow_duplicates: bool
+) -> list[str]:
+    if value is None or value is old:
         return []
     if shape.form is Form.SCALAR:
         found = _scalar_problems(value, shape)
@@ -77,11 +96,13 @@ def _problems(value: JSON, shape: Shape, *, allow_duplicates: bool) -> list[str]
         if not isinstance(value, dict):
             require_plain(value)
             return [f": expected map, got &{{{plain_text(value)}}}"]
-        return _map_problems(value, shape, allow_duplicates=allow_duplicates)
+        before = old if isinstance(old, dict) else {}
+        return _map_problems(value, before, shape, allow_duplicates=allow_duplicates)
     if not isinstance(value, list):
         require_plain(value)
         return [f": expected list, got &{{{plain_text(value)}}}"]
-    return _list_problems(value, shape, allow_duplicates=allow_duplicates)
+    values = old if isinstance(old, list) else []
+    return _list_problems(value, values, shape, allow_duplicates=allow_duplicates)
 
 
 def _scalar_problems(value: JSON, shape: Shape) -> list[str]:
@@ -101,25 +122,30 @@ def _scalar_problems(value: JSON, shape: Shape) -> list[str]:
 
 
 def _map_problems(
-    value: JSONObject, shape: Shape, *, allow_duplicates: bool
+    value: JSONObject, old: JSONObject, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
     problems: list[str] = []
     for name, content in value.items():
+        before = old.get(name)
+        if content is before:
+            continue
         try:
             inner = shape.of_name(name, content)
         except UnknownFieldError:
             problems.append(f".{name}: field not declared in schema")
             continue
-        found = _problems(content, inner, allow_duplicates=allow_duplicates)
+        found = _problems(content, before, inner, allow_duplicates=allow_duplicates)
         problems += [f".{name}{problem}" for problem in found]
     return problems
 
 
 def _list_problems(
-    values: JSONArray, shape: Shape, *, allow_duplicates: bool
+    values: JSONArray, old: JSONArray, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
     problems: list[str] = []
     seen: set[str] = set()
+    # An element may be at another place than before.
+    shared = {id(value) for value in old}
     for index, value in enumerate(values):
         element = ""
         if shape.form is Form.LIST:
@@ -133,8 +159,10 @@ def _list_problems(
                 where = step_text(step_of(element))
                 problems.append(f": duplicate entries for key {where}")
             seen.add(element)
+        if id(value) in shared:
+            continue
         inner = shape.of_element(value)
-        found = _problems(value, inner, allow_duplicates=allow_duplicates)
+        found = _problems(value, None, inner, allow_duplicates=allow_duplicates)
         if found:
             where = step_text(step_of(element)) if element else f"[{index}]"
             problems += [f"{where}{problem}" for problem in found]
