@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from benchmarks import whole_job
+from benchmarks import server_side, whole_job
 from benchmarks.growth import JSON_ALONE, LINEAR, LINEAR_IN_CALLS
 from benchmarks.memory import INPUTS_AND_OUTPUT
 from benchmarks.processes import BARE, KUBECTL
@@ -100,6 +100,7 @@ GOALS: Final = (
     Goal("process: smp patch, 1,000 objects", KUBECTL, 0.5),
     Goal("memory: *", INPUTS_AND_OUTPUT, 1),
     *_WHOLE_JOB,
+    Goal("server-side apply, bytes: *", server_side.GO, 1),
 )
 
 

@@ -32,6 +32,7 @@ from benchmarks import (
     growth,
     memory,
     processes,
+    server_side,
     tables,
     unions,
     whole_job,
@@ -50,6 +51,7 @@ _OTHERS: Final[dict[str, Callable[[Effort], Section]]] = {
     "memory": memory.section,
     "unions": unions.section,
     "whole_job": whole_job.section,
+    "server_side": server_side.section,
 }
 NAMES_OF_SECTIONS: Final = ("goals", *FORMS, *_OTHERS, "environment")
 

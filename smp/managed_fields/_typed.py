@@ -127,7 +127,7 @@ def _map_problems(
     problems: list[str] = []
     for name, content in value.items():
         before = old.get(name)
-        if content is before:
+        if content is before and name in old:
             continue
         try:
             inner = shape.of_name(name, content)
