@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.examples import python_examples, run_example
-from tests.support.paths import DOCS
+from tests.support.paths import DOCS, ROOT
 
 pytest_plugins = ["pytester"]
 
@@ -17,11 +17,16 @@ def test_the_example_for_pytest_passes(
 ) -> None:
     (code,) = [code for code in EXAMPLES if "@pytest" in code]
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     pytester.makepyfile(code)
-    result = pytester.runpytest_inprocess("-p", "smp.pytest_plugin")
+    result = pytester.runpytest_subprocess("-p", "smp.pytest_plugin")
     result.assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize("code", EXAMPLES)
+@pytest.mark.parametrize("code", [code for code in EXAMPLES if "@pytest" not in code])
+# The client of kopf leaves a connection to the garbage collector.
+@pytest.mark.filterwarnings("default")
 def test_an_example_runs(code: str) -> None:
+    if "import kopf" in code:
+        pytest.importorskip("kopf", reason="kopf is not installed")
     assert run_example(code, "testing.md")
