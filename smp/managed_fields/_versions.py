@@ -53,7 +53,7 @@ class Serving(msgspec.Struct, frozen=True):
 
         structured-merge-diff v6.3.1 to v6.4.1 did that: kubernetes PR 140294.
         """
-        return self.kubernetes in ("1.36.0", "1.36.1", "1.36.2")
+        return self.kubernetes.removeprefix("v") in ("1.36.0", "1.36.1", "1.36.2")
 
     @property
     def keeps_untracked(self) -> bool:
@@ -63,7 +63,8 @@ class Serving(msgspec.Struct, frozen=True):
         """
         _, _, version = self.kubernetes.partition(".")
         minor, _, _ = version.partition(".")
-        return int(minor) >= _FIRST_TO_KEEP
+        # A version that is no such text is taken for a newer one.
+        return not minor.isdecimal() or int(minor) >= _FIRST_TO_KEEP
 
 
 SERVING: Final = Serving()

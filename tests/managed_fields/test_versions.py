@@ -118,3 +118,10 @@ def test_a_write_that_cannot_be_tracked_keeps_managed_fields_since_1_37(
     assert tracked["spec"] == {"size": 3}
     expected = as_object(live["metadata"])["managedFields"] if kept else None
     assert as_object(tracked["metadata"]).get("managedFields") == expected
+
+
+def test_versions_of_servers_are_read_as_they_name_themselves() -> None:
+    assert Serving(kubernetes="v1.36.2").keeps_emptied
+    assert not Serving(kubernetes="v1.36.3").keeps_untracked
+    assert Serving(kubernetes="v1.37.1").keeps_untracked
+    assert Serving(kubernetes="newest").keeps_untracked
