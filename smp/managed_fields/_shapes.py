@@ -26,7 +26,8 @@ from smp.schema.model import (
     Type,
     unknown_field,
 )
-from smp.values import ABSENT, JSON, require_plain
+from smp.typed_storage import zero_key
+from smp.values import ABSENT, JSON, Absent, require_plain
 
 # Go: schemaconv.rawExtensionResource.
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -171,9 +172,13 @@ class Shape:
                 continue
             # An element may lack a key that has no default, too: it is then another
             # element than one with the key.
-            field = self.type.items.field(name)
-            if field is not None and field.default is not ABSENT:
-                found[name] = field.default
+            items = self.type.items
+            field = items.field(name)
+            default: JSON | Absent = ABSENT if field is None else field.default
+            if default is ABSENT:
+                default = zero_key(items, name)
+            if not isinstance(default, Absent):
+                found[name] = default
         if not found:
             names = " ".join(f'"{name}"' for name in self.keys)
             raise _no_element(

@@ -17,7 +17,7 @@ import msgspec
 import smp.schema
 from smp.schema.model import ListType, ObjectType, ScalarType, Type, Types
 from smp.schema.plan import Interest, Interests, plan_of
-from smp.values import JSON, JSONObject
+from smp.values import ABSENT, JSON, Absent, JSONObject
 
 _FILE: Final = f"{smp.schema.__path__[0]}/bundled/typed_storage.json"
 _METADATA: Final = "metadata"
@@ -94,6 +94,23 @@ def go_types() -> Mapping[str, Mapping[str, _Facts]]:
         document = msgspec.json.decode(file.read())
     types: dict[str, dict[str, _Facts]] = document["types"]
     return types
+
+
+def zero_key(type_: Type, name: str) -> JSON | Absent:
+    """Return the zero value of a scalar that Go always prints; ABSENT for all others.
+
+    The schemas of a server have it as the default of the field, so that an element of a
+    list may lack its key. Published schemas lack it.
+    """
+    if not isinstance(type_, ObjectType):
+        return ABSENT
+    package, _, short = type_.name.rpartition(".")
+    facts = go_types().get(package, {}).get(short, {})
+    field = type_.field(name)
+    if field is None or name not in facts.get("always", "").split(" "):
+        return ABSENT
+    scalar = field.type
+    return _ZEROS[_SCALARS[scalar.name]] if isinstance(scalar, ScalarType) else ABSENT
 
 
 class _EmbeddedInterest(Interest):

@@ -163,3 +163,30 @@ def test_an_empty_list_has_no_path() -> None:
     }
     # ... but the object goes of which nothing else is left.
     assert "spec" not in applied(live, {})
+
+
+def test_an_element_of_a_built_in_kind_has_the_zero_value_of_a_key_that_it_lacks() -> (
+    None
+):
+    # As kube-apiserver 1.36.3 answers it.
+    schema = smp.kubernetes().schema("apps/v1", "Deployment")
+    deployment: JSONObject = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+    }
+    live = smp.server_side_apply(None, deployment, schema, manager="first").object
+    condition: JSONObject = {"conditions": [{"status": "True"}]}
+    result = smp.server_side_apply(
+        live,
+        {**deployment, "status": condition},
+        schema,
+        manager="second",
+        subresource="status",
+    )
+    [owner] = smp.managed_fields.owners(result.object)
+    assert owner.fields.to_v1() == {
+        "f:status": {
+            "f:conditions": {'k:{"type":""}': {".": {}, "f:status": {}}},
+        }
+    }
