@@ -54,8 +54,7 @@ def test_kubectl_diff_prints_the_report_of_smp_diff(kubectl: Kubectl) -> None:
     assert code == 1
     assert printed == (
         "v1 ConfigMap default/a: changed\n"
-        '  ~ data.x: "1" -> "2"\n'
-        "  ~ metadata.generation: 1 -> 2\n\n"
+        '  ~ data.x: "1" -> "2"\n\n'
         "1 object: 1 changed\n"
     )
     # kubectl takes any other exit code than 0 and 1 for a failure, and says it.
