@@ -25,7 +25,7 @@ from smp import codec
 from smp.schema.openapi_writer import write_schemas
 from smp.values import JSON, JSONObject, as_list, as_object, same
 
-GO: Final = "Go"
+GO: Final = "Go's managedfields"
 BYTES: Final = "bytes"
 PARSED: Final = "parsed"
 _MANAGER: Final = "shop"

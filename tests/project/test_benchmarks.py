@@ -16,6 +16,7 @@ from benchmarks import (
     memory,
     processes,
     run,
+    server_side,
     tables,
     unions,
     whole_job,
@@ -208,6 +209,15 @@ def test_a_whole_job_with_another_result_than_expected_is_an_error(
     monkeypatch.setattr(smp.wire, "apply_patch", lambda live, _patch, _schema: live)
     with pytest.raises(RuntimeError, match="ConfigMap, small: a job has another"):
         whole_job.section(ONCE, CASES[:1])
+
+
+@needs_go
+def test_server_side_apply_is_compared_with_go() -> None:
+    cases = server_side.CASES[:2]
+    section = server_side.section(ONCE, cases)
+    _assert_goals_exist_for(section)
+    assert len(section.ratios) == len(cases) * 3 * 2
+    assert {ratio.against for ratio in section.ratios} == {server_side.GO}
 
 
 def _assert_goals_exist_for(section: Section) -> None:
