@@ -22,7 +22,7 @@ from smp import handler
 from smp.handler import APPLY, JSON_PATCH, MERGE, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject
+from smp.values import JSON, JSONObject, as_object
 from tests.support.handler_objects import WEB, accepted, dump, refused
 from tests.support.makers import Maker, subjects
 from tests.support.strategies import json_values, makers
@@ -198,6 +198,10 @@ def test_configurations_with_faults_are_answered(
     check_outcome(outcome, stored)
     if isinstance(outcome, handler.Accepted) and options.prune:
         assert not type_errors(outcome.object, schema)
+    if "managedFields" not in as_object(stored.get("metadata")):
+        # A configuration that owns nothing leaves an object without owners. What the
+        # server filled in then belongs to before-first-apply, from the next apply on.
+        return
     # What was applied once is there already.
     again = handler.patch(stored, dump(first), APPLY, schema, applying)
     assert not accepted(again).changed
