@@ -48,11 +48,18 @@ class Interruption:
         self.is_requested = True
 
 
-def follow_parent() -> None:
-    """Leave interrupts to the process that forked this one, and end when it ends."""
+def follow_parent(parent: int) -> None:
+    """Leave interrupts to the process that forked this one, and end when it ends.
+
+    ``parent`` is the number of that process.
+    """
     # Imported here because only large inputs need several processes.
     import ctypes  # noqa: PLC0415  # see above
+    import os  # noqa: PLC0415  # see above
 
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     # It would wait for more work for ever. Processes are forked on Linux alone.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+    if os.getppid() != parent:
+        # It has ended before this process asked for the signal.
+        _signal.raise_signal(_signal.SIGKILL)

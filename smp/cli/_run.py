@@ -312,7 +312,10 @@ def _results_of_processes(
     # Rows are listed, and results are kept, only some shares ahead of the output.
     pending: deque[Future[list[Result]]] = deque()
     executor = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("fork"), initializer=follow_parent
+        jobs,
+        multiprocessing.get_context("fork"),
+        initializer=follow_parent,
+        initargs=(os.getpid(),),
     )
     try:
         for share in _shares(rows):
