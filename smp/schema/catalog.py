@@ -488,7 +488,7 @@ def read_compiled_definitions(
         first, *lines = zlib.decompress(data).decode().split("\n")
         texts = dict(line.split("\t", 1) for line in lines)
         header = msgspec.json.decode(first, type=_Header)
-    except (zlib.error, msgspec.DecodeError, ValueError) as error:
+    except (zlib.error, msgspec.DecodeError, TypeError, ValueError) as error:
         raise SchemaError("these bytes are not a compiled catalog") from error
     kinds = {(api_version, kind): name for api_version, kind, name in header.kinds}
     load: Loader = partial(_load_text, texts)
