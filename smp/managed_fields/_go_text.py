@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smp import codec
 from smp.paths import Element, Path, SetElement, Step
-from smp.values import JSON, number_text
+from smp.values import JSON, NotPlainError, number_text
 
 
 def path_text(path: Path) -> str:
@@ -102,7 +102,7 @@ def _number(value: JSON) -> str:
     if isinstance(value, int):
         return number_text(value)
     if not isinstance(value, float):
-        return str(value)
+        raise NotPlainError
     # Go: %v prints a double as %g does, with the shortest digits.
     text = repr(value)
     return text.removesuffix(".0")

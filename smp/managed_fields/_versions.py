@@ -12,10 +12,12 @@ from typing import Final
 
 import msgspec
 
+from smp.errors import ObjectError
 from smp.managed_fields._compare import Comparison, compare
 from smp.managed_fields._field_set import FieldSet
+from smp.plain import require_texts
 from smp.schema.model import Schema
-from smp.values import JSONObject
+from smp.values import JSONObject, type_name
 
 # Kubernetes 1.37.
 _FIRST_TO_KEEP: Final = 37
@@ -30,13 +32,22 @@ class Serving(msgspec.Struct, frozen=True):
     that is not among them is dropped. None says that they are unknown, and every entry
     is taken for one of the version of the write. Where the kind is ``custom``, an entry
     whose version is not served, or does not know a field of the stored object, makes an
-    apply fail. ``kubernetes`` is the version of the server, such as ``1.36.2``.
+    apply fail. ``kubernetes`` is the version of the server, such as ``1.36.2``. Raises
+    ObjectError (codes not-an-object, not-a-string) for other types of these two.
     """
 
     has_status: bool = True
     versions: Mapping[str, Schema] | None = None
     custom: bool = False
     kubernetes: str = "1.37"
+
+    def __post_init__(self) -> None:
+        if self.versions is not None and not isinstance(self.versions, Mapping):
+            raise ObjectError(
+                f"versions is an object, not {type_name(self.versions)}",
+                code="not-an-object",
+            )
+        require_texts(kubernetes=self.kubernetes)
 
     def schema_of(self, api_version: str, schema: Schema) -> Schema | None:
         """Return the schema of an entry; None for a version that is not served.

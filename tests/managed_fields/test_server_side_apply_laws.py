@@ -86,10 +86,16 @@ def content(obj: JSONObject) -> JSONObject:
 def unordered(value: JSON) -> JSON:
     """Return a value with its lists in an order that does not depend on applies.
 
-    An empty object that has grown since is extracted as null, so they count as equal.
+    An empty object that has grown since is extracted as null, and goes with what it
+    has grown by, as on a server; so empty objects and nulls are left out.
     """
     if isinstance(value, dict):
-        return {name: unordered(content) for name, content in value.items()} or None
+        members: dict[str, JSON] = {}
+        for name, content in value.items():
+            member = unordered(content)
+            if member is not None:
+                members[name] = member
+        return members or None
     if isinstance(value, list):
         return [*sorted(map(unordered, value), key=repr)]
     return value
