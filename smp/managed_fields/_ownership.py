@@ -12,7 +12,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from smp.errors import ObjectError, bounded
-from smp.managed_fields._compare import Comparison
 from smp.managed_fields._entries import Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, root_shape
@@ -70,11 +69,6 @@ def take_over(managed: ManagedFields, identity: Identity, changes: Changes) -> N
             managed.owners[other] = replace(owner, fields=left)
 
 
-def updated_set(former: FieldSet, comparison: Comparison) -> FieldSet:
-    """Return what an entry owns after an update (Go: merge.Updater.Update)."""
-    return former.difference(comparison.removed).union(comparison.changed)
-
-
 @bounded("the field set")
 def reconcile(
     managed: ManagedFields, live: JSONObject, schema: Schema, serving: Serving
@@ -86,6 +80,7 @@ def reconcile(
     An entry of a version that is no longer served is dropped. Raises ObjectError
     for one of a custom resource that the live object cannot be converted for.
     """
+    convertible: set[str] = set()
     for identity, owner in [*managed.owners.items()]:
         its_schema = serving.schema_of(owner.api_version, schema)
         if its_schema is None and serving.custom:
@@ -98,12 +93,17 @@ def reconcile(
         if its_schema is None:
             del managed.owners[identity]
             continue
-        if serving.custom and its_schema is not schema:
+        if (
+            serving.custom
+            and its_schema is not schema
+            and owner.api_version not in convertible
+        ):
             # Go: versionConverter.Convert. Nothing leaves out what the version of the
             # entry does not know, and no element may occur twice.
             problems = type_problems(live, its_schema)
             if problems:
                 raise ObjectError(listing(problems), code="not-convertible")
+            convertible.add(owner.api_version)
         fields = _reconciled(owner.fields, root_shape(its_schema, {}))
         if fields is not owner.fields:
             managed.owners[identity] = replace(owner, fields=fields)

@@ -25,11 +25,14 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from smp.codec import decode_object
 from smp.defaults import with_defaults
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.immutable import changed_immutable_fields
-from smp.last_applied import LAST_APPLIED, configuration_text
+from smp.last_applied import (
+    LAST_APPLIED,
+    configuration_text,
+    last_applied_configuration,
+)
 from smp.managed_fields._apply import apply_configuration
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
@@ -59,7 +62,7 @@ from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
 from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
-from smp.typed_storage import decoding_problem, stored
+from smp.typed_storage import decoding_problem, is_typed, stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
 from smp.update import Update, updated
 from smp.values import JSONObject, as_object, as_text, same
@@ -153,8 +156,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
         serving=serving,
     )
     unions = _Unions(live if live is None else old, applied, schema, profile)
-    # Typed storage makes nothing of an empty custom resource, and of others something.
-    is_custom = not stored({}, schema)
+    is_custom = not is_typed(schema)
 
     def attempt(managed: ManagedFields, *, force: bool) -> JSONObject:
         try:
@@ -193,18 +195,18 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     if manager == _KUBECTL:
         new = _with_last_applied(new, applied)
     written = entries.written_to(new)
-    if live is not None and with_former_times(live, written) is live:
-        new = live
-    else:
+    if live is not None:
+        written = with_former_times(live, written)
+    if is_custom and written is not live:
         # Go: the strategy of the resource resets what this write cannot change after
         # the times of a write that changes nothing are put back.
-        new = entries.written_to(with_reset(new, old, reset) if is_custom else new)
-        if live is not None and same(live, new):
-            new = live
-    if is_custom and new is not live:
-        # The metadata of a custom resource is decoded when it is written, after a
-        # server has looked for changes: an empty list of finalizers is one.
-        new = stored(new, schema)
+        written = entries.written_to(with_reset(new, old, reset))
+        if live is not None and same(live, written):
+            written = live
+        else:
+            # The metadata of a custom resource is decoded when it is written, after a
+            # server has looked for changes: an empty list of finalizers is one.
+            written = stored(written, schema)
     remark = None
     if unions.changed:
 
@@ -223,7 +225,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
 
         remark = stock_remark(
             Attempt(live or {}, applied, manager, force),
-            new,
+            written,
             schema,
             chosen=unions.applied,
             changed=unions.changed,
@@ -231,10 +233,10 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
         )
     violations = unions.update.violations
     if live is not None:
-        violations += tuple(changed_immutable_fields(old, new, schema))
+        violations += tuple(changed_immutable_fields(old, written, schema))
     return ServerSideApplyResult(
-        new,
-        new is not live,
+        written,
+        written is not live,
         unions.update.changes,
         unions.update.warnings,
         violations,
@@ -296,7 +298,7 @@ def _apply_scale(
     managed = ManagedFields.of(live)
     scale = ManagedFields()
     scale.owners = scale_entries(managed)
-    is_custom = not stored({}, schema)
+    is_custom = not is_typed(schema)
     if is_custom and not scale.owners:
         raise ObjectError(
             "failed to create manager for existing fields: failed to convert live "
@@ -443,10 +445,10 @@ def _last_applied_fields(live: JSONObject, schema: Schema) -> FieldSet:
     They belong to the user, who changes from client-side to server-side apply: over
     them there are no conflicts (Go: lastAppliedManager).
     """
-    annotations = as_object(as_object(live.get("metadata")).get("annotations"))
-    text = as_text(annotations.get(LAST_APPLIED))
     try:
-        last_applied = decode_object(text)
+        last_applied = last_applied_configuration(live)
+        if last_applied is None:
+            return FieldSet()
         if last_applied.get("apiVersion") != schema.api_version:
             return FieldSet()
         for obj in (live, last_applied):

@@ -20,13 +20,7 @@ from smp.managed_fields._entries import (
     bare,
     seconds,
 )
-from smp.managed_fields._field_set import EMPTY
-from smp.managed_fields._ownership import (
-    NEVER_OWNED,
-    reconcile,
-    take_over,
-    updated_set,
-)
+from smp.managed_fields._ownership import NEVER_OWNED, reconcile, take_over
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
 from smp.managed_fields._typed import require_typed
@@ -34,7 +28,7 @@ from smp.managed_fields._versions import SERVING, Changes, Serving
 from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
 from smp.sharing import share_object
-from smp.typed_storage import stored
+from smp.typed_storage import is_typed, stored
 from smp.values import JSONArray, JSONObject, as_list, as_object, same
 
 # Go: DefaultMaxUpdateManagers. The oldest ones become one entry.
@@ -107,7 +101,7 @@ def _sent_or_stored(
         sent = as_object(new.get("metadata")).get("managedFields")
         # Go: isResetManagedFields. A list without entries is one as well, but not in
         # a custom resource: unstructured content has none then.
-        is_reset = sent == [{}] or (sent == [] and bool(stored({}, schema)))
+        is_reset = sent == [{}] or (sent == [] and is_typed(schema))
         if isinstance(sent, list) and is_reset:
             return ManagedFields()
         try:
@@ -140,9 +134,12 @@ def record_update(
     require_typed(before, schema, problem, allow_duplicates=True)
     problem = "failed to convert new object ({}) to smd typed: "
     require_typed(after, schema, problem, allow_duplicates=True, old=before)
-    for owner in managed.owners.values():
-        its_schema = write.serving.schema_of(owner.api_version, schema)
-        if write.serving.custom and its_schema not in (None, schema):
+    if write.serving.custom:
+        schemas = [
+            write.serving.schema_of(owner.api_version, schema)
+            for owner in managed.owners.values()
+        ]
+        if any(its_schema is not schema for its_schema in schemas):
             # Go: versionConverter.Convert, as in ``reconcile``.
             require_typed(after, schema, "")
     changes = Changes(before, after, schema, write.serving, write.reset)
@@ -150,7 +147,7 @@ def record_update(
     # loses what the operation changes as all others do.
     current = Identity("", "", "", "")
     take_over(managed, current, changes)
-    owned = updated_set(EMPTY, changes.comparison).recursive_difference(write.reset)
+    owned = changes.comparison.changed.recursive_difference(write.reset)
     owned = owned.difference(NEVER_OWNED)
     if owned:
         former = managed.owners.get(write.identity)

@@ -40,7 +40,7 @@ struct without a pointer is there whatever its tag, nil without ``omitempty`` is
 from __future__ import annotations
 
 from smp.typed_storage._decoding import decoding_problem
-from smp.typed_storage._plan import zero_key
+from smp.typed_storage._plan import is_typed, zero_key
 from smp.typed_storage._stored import stored
 
-__all__ = ["decoding_problem", "stored", "zero_key"]
+__all__ = ["decoding_problem", "is_typed", "stored", "zero_key"]

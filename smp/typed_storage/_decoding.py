@@ -21,13 +21,12 @@ from smp.typed_storage._plan import (
     QUANTITY,
     STRUCT,
     GoType,
-    StoragePlan,
     Struct,
+    storage_plan,
 )
 from smp.typed_storage._scalars import is_quantity
 from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONObject, printed, type_name
 
-_PLAN: Final = "typed storage"
 # Go: resource.splitREString and the errors of ParseQuantity.
 _PATTERN: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _LOOKED_AT: Final = frozenset({STRUCT, LIST, MAP, EITHER, QUANTITY, INT_OR_STRING})
@@ -43,11 +42,7 @@ def decoding_problem(
     What the object shares with ``old``, which was stored before, is not visited. Raises
     DepthError (Go: Quantity.UnmarshalJSON, IntOrString.UnmarshalJSON).
     """
-    plan = schema.types.plans.get(_PLAN)
-    if not isinstance(plan, StoragePlan):
-        plan = StoragePlan(schema.types, at_rest=False)
-        schema.types.plans[_PLAN] = plan
-    struct = plan.root(schema.type).struct
+    struct = storage_plan(schema.types).root(schema.type).struct
     if struct is None:
         return ""
     return _of_struct(obj, ABSENT if old is None else old, struct, MAX_LEVELS)

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 import smp.schema
-from smp.schema.model import ListType, ObjectType, ScalarType, Type, Types
+from smp.schema.model import ListType, ObjectType, ScalarType, Schema, Type, Types
 from smp.schema.plan import Interest, Interests, plan_of
 from smp.values import ABSENT, JSON, Absent, JSONObject
 
@@ -311,3 +311,23 @@ class StoragePlan:
         found = GoType(STRUCT)
         found.struct = CustomObject(self, type_)
         return found
+
+
+def storage_plan(types: Types, *, at_rest: bool = False) -> StoragePlan:
+    """Return the plan of a catalog, which is kept beside its types."""
+    name = "typed storage at rest" if at_rest else "typed storage"
+    plan = types.plans.get(name)
+    if not isinstance(plan, StoragePlan):
+        plan = StoragePlan(types, at_rest=at_rest)
+        types.plans[name] = plan
+    return plan
+
+
+def is_typed(schema: Schema) -> bool:
+    """Tell whether a server has Go structs for a kind, as for all built-in ones.
+
+    All of them print something of an empty object. It prints nothing of an empty
+    custom resource.
+    """
+    struct = storage_plan(schema.types).root(schema.type).struct
+    return struct is not None and bool(struct.always)

@@ -29,14 +29,12 @@ from smp.typed_storage._plan import (
     UNTYPED,
     GoType,
     Member,
-    StoragePlan,
     Struct,
+    storage_plan,
 )
 from smp.typed_storage._scalars import base64, double, micro_time, quantity, time
 from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONArray, JSONObject
 
-_PLAN: Final = "typed storage"
-_PLAN_AT_REST: Final = "typed storage at rest"
 _PRINTED: Final[dict[int, Callable[[JSON], JSON]]] = {
     QUANTITY: quantity,
     TIME: time,
@@ -68,11 +66,7 @@ def stored(
     managers compare the object before that. Raises DepthError (Go: encoding/json, the
     marshallers of apimachinery, and gogo/protobuf).
     """
-    name = _PLAN_AT_REST if at_rest else _PLAN
-    plan = schema.types.plans.get(name)
-    if not isinstance(plan, StoragePlan):
-        plan = StoragePlan(schema.types, at_rest=at_rest)
-        schema.types.plans[name] = plan
+    plan = storage_plan(schema.types, at_rest=at_rest)
     struct = plan.root(schema.type).struct
     if struct is None or obj is old:
         return obj
