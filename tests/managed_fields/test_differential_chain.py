@@ -24,7 +24,7 @@ from tests.support.managed_chain import (
     ours,
 )
 
-CASES: Final = int(os.environ.get("SMP_FUZZ_CASES", "3000"))
+CASES: Final = int(os.environ.get("SMP_FUZZ_CASES", "800"))
 SEED: Final = os.environ.get("SMP_FUZZ_SEED", "0")
 
 
