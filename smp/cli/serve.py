@@ -110,6 +110,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
 )
 @click.option(
+    "--seed",
+    type=int,
+    help="Make uids and other random values the same in each run.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
@@ -198,6 +203,7 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
             profile=options["profile"],
             on_conflict=options["on_conflict"],
             ratchet=options["ratchet"],
+            seed=options["seed"],
         ),
         settings.Listener(
             host=options["host"],

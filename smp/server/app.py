@@ -27,7 +27,8 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     """Make the application.
 
     It closes the store when its lifespan ends. To set ``app.state.stopping`` ends the
-    watches before that; ``app.state.kinds`` are the kinds that are served.
+    watches before that; ``app.state.kinds`` are the kinds that are served, and
+    ``app.state.randomness`` is the source of allocated values.
     """
     state = ServerState(store, settings)
 
@@ -54,6 +55,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     app.router.redirect_slashes = False
     app.state.stopping = state.stopping
     app.state.kinds = state.kinds
+    app.state.randomness = state.randomness
     return app
 
 

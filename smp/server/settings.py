@@ -84,7 +84,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     only requests addressed to this machine are answered. ``profile``, ``on_conflict``
     and ``ratchet`` are those of the handler's options. ``max_in_flight`` bounds the
     requests answered at one time, watches excepted. A watch whose client reads nothing
-    for ``send_timeout`` ends.
+    for ``send_timeout`` ends. With a ``seed`` the random parts of new objects, such as
+    their uids, are the same in each run.
     """
 
     token: str = ""
@@ -100,6 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout: float = 60
     watch_timeout: float = 1800
     send_timeout: float = 30
+    seed: int | None = None
 
     @property
     def union_profile(self) -> str:

@@ -27,7 +27,8 @@ class KubernetesApi:
 
     It starts when it is made, with its objects in memory: on a thread of this process,
     or with ``process`` as a process of its own, which takes longer to start. As a
-    context manager it stops at the end of the block. ``settings`` say how it behaves.
+    context manager it stops at the end of the block. ``settings`` say how it behaves;
+    without them, uids and other allocated values are the same in each run.
     ``url`` is where it listens, ``kubeconfig`` the path of a file for
     clients, ``namespace`` where ``apply`` puts objects that name none. All methods may
     be called from any thread, and raise KubernetesApiError after ``stop``.
@@ -44,7 +45,9 @@ class KubernetesApi:
                 tempfile.TemporaryDirectory(prefix="smp-kubernetes-api-")
             )
             start = ServerProcess if process else ServerThread
-            self._server: ServerProcess | ServerThread = start(settings or Settings())
+            if settings is None:
+                settings = Settings(seed=0)
+            self._server: ServerProcess | ServerThread = start(settings)
             starting.callback(self._server.stop)
             self.url = self._server.url
             self.kubeconfig = Path(directory, "kubeconfig")
@@ -101,6 +104,7 @@ class KubernetesApi:
         """Bring all objects back to what they were.
 
         What differs is written, and has a new resourceVersion: watches get its changes.
+        Allocated values, such as uids, go on as they did after the snapshot.
         """
         self._server.call("restore", snapshot)
 

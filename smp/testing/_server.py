@@ -31,9 +31,13 @@ _SET_BY_SERVER: Final = ("managedFields", "resourceVersion", "uid")
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """All objects of a server, as they are stored, by key."""
+    """All objects of a server, as they are stored, by key.
+
+    ``randomness`` is the state of what the server allocates values from.
+    """
 
     objects: Mapping[str, bytes]
+    randomness: tuple[Any, ...]
 
 
 class TestServer:
@@ -49,7 +53,8 @@ class TestServer:
     async def snapshot(self) -> Snapshot:
         """Return all objects."""
         page = await self._store.list("")
-        return Snapshot({item.key: item.value for item in page.items})
+        objects = {item.key: item.value for item in page.items}
+        return Snapshot(objects, self._app.state.randomness.getstate())
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Write what differs from a snapshot."""
@@ -65,6 +70,7 @@ class TestServer:
         for key, value in wanted.items():
             if key not in current:
                 await self._store.create(key, value)
+        self._app.state.randomness.setstate(snapshot.randomness)
         # At once, not when the server gets the events: custom resources may have come
         # or gone.
         await self._app.state.kinds.load()

@@ -631,3 +631,31 @@ def test_a_unittest_has_a_fresh_store_in_each_test() -> None:
     unittest.defaultTestLoader.loadTestsFromTestCase(InUnittest).run(result)
     assert result.wasSuccessful(), result.errors + result.failures
     assert result.testsRun == 2
+
+
+class TestAllocatedValues:
+    def created(self, api: KubernetesApi) -> dict[str, Any]:
+        answer = api.client("httpx").post(
+            "/api/v1/namespaces/default/configmaps",
+            json={"metadata": {"generateName": "a-"}},
+        )
+        metadata: dict[str, Any] = answer.json()["metadata"]
+        return {name: metadata[name] for name in ("name", "uid")}
+
+    def test_they_are_the_same_after_a_restore(self, api: KubernetesApi) -> None:
+        before = api.snapshot()
+        first, second = self.created(api), self.created(api)
+        assert first != second
+        api.restore(before)
+        assert [self.created(api), self.created(api)] == [first, second]
+
+    def test_they_are_the_same_in_each_run(self) -> None:
+        with KubernetesApi() as one, KubernetesApi() as two:
+            assert self.created(one) == self.created(two)
+
+    def test_another_seed_leads_to_others(self) -> None:
+        values = []
+        for seed in (1, 2, None, None):
+            with KubernetesApi(Settings(seed=seed)) as api:
+                values.append(self.created(api)["uid"])
+        assert len({*values}) == len(values)

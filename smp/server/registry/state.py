@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Final, ParamSpec, TypeVar
-from uuid import uuid4
+from uuid import UUID
 from weakref import WeakValueDictionary
 
 from smp.server.metrics import Metrics
@@ -32,6 +32,7 @@ class ServerState:
 
     ``stopping`` is set when the server shuts down. ``terminating`` has the namespaces
     and definitions that are being deleted, whose contents are to be deleted first.
+    ``randomness`` is the source of uids, of names and of what else is allocated.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -42,6 +43,8 @@ class ServerState:
         self.stopping = asyncio.Event()
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
         self.key_locks = KeyLocks()
+        # Without a seed it begins with randomness of the operating system.
+        self.randomness = random.Random(settings.seed)  # noqa: S311  # no secrets
 
     def admission_context(self) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""
@@ -49,8 +52,8 @@ class ServerState:
             now=datetime.now(UTC),
             resources=self.kinds.resources,
             schema_settings=self.kinds.schema_settings,
-            uid=str(uuid4()),
-            suffix=random_suffix(random.choice),
+            uid=str(UUID(int=self.randomness.getrandbits(128), version=4)),
+            suffix=random_suffix(self.randomness.choice),
         )
 
 
