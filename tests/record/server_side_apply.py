@@ -30,7 +30,7 @@ _PATIENCE: Final = 100
 def record() -> None:
     """Write the answers again."""
     lines: list[JSONObject] = [{"kube-apiserver": version()}]
-    with running() as server, _client(server.url, server.headers) as client:
+    with running() as server, client_of(server.url, server.headers) as client:
         lines += recorded(client)
     write(RECORDED, lines)
 
@@ -47,7 +47,7 @@ def recorded(client: httpx.Client) -> list[JSONObject]:
         )
 
     for definition in definitions():
-        _define(client, definition)
+        define(client, definition)
     lines: list[JSONObject] = []
     for number, scenario in enumerate(scenarios()):
         namespace = f"ssa-{number}"
@@ -57,7 +57,7 @@ def recorded(client: httpx.Client) -> list[JSONObject]:
     return lines
 
 
-def _define(client: httpx.Client, definition: dict[str, Any]) -> None:
+def define(client: httpx.Client, definition: dict[str, Any]) -> None:
     """Create a CustomResourceDefinition, and wait until its objects are served."""
     client.post(_DEFINITIONS, json=definition)
     spec = definition["spec"]
@@ -71,7 +71,7 @@ def _define(client: httpx.Client, definition: dict[str, Any]) -> None:
             raise TimeoutError(path)
 
 
-def _client(url: str, headers: dict[str, str]) -> httpx.Client:
+def client_of(url: str, headers: dict[str, str]) -> httpx.Client:
     return httpx.Client(
         base_url=url,
         headers=headers,

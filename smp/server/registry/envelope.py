@@ -69,10 +69,11 @@ def unpack(item: Stored, resource: Resource) -> JSONObject:
     return with_resource_version(obj, item.revision)
 
 
-def served(item: Stored, resource: Resource) -> bytes:
+def served(item: Stored, resource: Resource, *, is_item: bool = False) -> bytes:
     """Return a stored object as clients get it, as JSON.
 
-    What has revision 0 was not stored: the answer to a dry run.
+    What has revision 0 was not stored: the answer to a dry run. An item of a list has
+    no apiVersion and kind: those of the list say what it is.
     """
     version = b""
     if item.revision:
@@ -82,7 +83,7 @@ def served(item: Stored, resource: Resource) -> bytes:
         obj = autoscalers.to_v1(as_object(decode(value)))
         value = _in_order(obj, resource.api_version, resource.kind)
     rest = value[value.index(_METADATA) + len(_METADATA) :]
-    head = _head(resource.api_version, resource.kind)
+    head = b"{" if is_item else _head(resource.api_version, resource.kind)
     return b'%b"metadata":{%b%b' % (head, version, rest)
 
 
@@ -91,7 +92,10 @@ def served_list(
 ) -> bytes:
     """Return stored objects as the JSON of a list."""
     head = _head(resource.api_version, resource.list_kind)
-    objects = b",".join(served(item, resource) for item in items)
+    # Go encodes the items of a typed list without their TypeMeta, which is empty;
+    # custom resources are unstructured, and keep theirs.
+    bare = not resource.custom
+    objects = b",".join(served(item, resource, is_item=bare) for item in items)
     return b'%b"metadata":%b,"items":[%b]}' % (head, encode(metadata), objects)
 
 
