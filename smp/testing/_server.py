@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import httpx
 import msgspec
 from starlette.applications import Starlette
 
@@ -20,6 +19,9 @@ from smp.server.store.memory import MemoryStore
 from smp.testing._faults import Fault, KubernetesApiError
 from smp.testing._traffic import Request, Traffic
 from smp.values import JSONObject, as_object, as_text
+
+if TYPE_CHECKING:
+    import httpx
 
 _GRACE: Final = 1  # seconds that requests in flight have to finish
 _APPLY: Final = "application/apply-patch+yaml"
@@ -126,6 +128,9 @@ class TestServer:
             await client.delete(f"/api/v1/namespaces/{name}")
 
     def _client(self) -> httpx.AsyncClient:
+        # It takes a tenth of the start, and not all tests need it.
+        import httpx  # noqa: PLC0415  # see above
+
         # Not through ``Traffic``: these requests are the test's, not its subject's.
         transport = httpx.ASGITransport(self._app)
         return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
