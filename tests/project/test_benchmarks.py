@@ -345,3 +345,12 @@ def test_slow_runs_have_fewer_turns(milliseconds: int, plan: Plan) -> None:
 def test_a_ratio_has_the_best_times_and_the_middle_of_the_rounds() -> None:
     ours, theirs = Sample.of([[4, 6], [10], [9]]), Sample.of([[2], [2, 7], [3], [1]])
     assert Ratio.of("a", "b", ours, theirs) == Ratio("a", "b", 4 / 1, 3)
+
+
+@pytest.mark.slow
+def test_the_server_of_a_test_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixtures, "STARTS", 1)
+    monkeypatch.setattr(fixtures, "TESTS", 1)
+    lines = fixtures.figures()
+    assert len(lines) == len({line.split("|")[1] for line in lines})
+    assert "start as a process" in "\n".join(lines)
