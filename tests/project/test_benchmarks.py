@@ -12,6 +12,7 @@ import pytest
 import smp
 from benchmarks import (
     elsewhere,
+    fixtures,
     growth,
     memory,
     processes,
