@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         server_side_apply,
     )
     from smp.paths import Path
+    from smp.plain import as_object
     from smp.schema.catalog import Catalog, bundled_overlay, kubernetes, versions
     from smp.schema.model import Schema
     from smp.strategic import (
@@ -79,6 +80,7 @@ __all__ = [
     "UnknownKindError",
     "Violation",
     "apply_patch",
+    "as_object",
     "bundled_overlay",
     "compose_patches",
     "find_conflicts",
@@ -106,6 +108,7 @@ _PUBLIC_MODULES = ("json_patch", "managed_fields", "merge_patch", "wire")
 # The modules that define the other names. Each comes after those that it imports, so
 # that looking for a name in one after the other loads little that it does not need.
 _DEFINING_MODULES = (
+    "plain",
     "values",
     "paths",
     "errors",

@@ -6,7 +6,8 @@ own, as the type of a value is asked for anyway. Only then does ``over_json`` co
 the arguments and run the operation again.
 
 So an OrderedDict, a tuple or an IntEnum is taken for the object, the list or the
-integer that it is, and a set is refused with its path. A value that the operation does
+integer that it is, an object of a Python client for its fields
+(smp.client_models), and a set is refused with its path. A value that the operation does
 not look at goes into the result as it is.
 """
 
@@ -97,10 +98,11 @@ def _convert(arguments: dict[str, Any], names: tuple[str, ...]) -> bool:
 def plain(value: object) -> JSON:
     """Return a value as JSON of Python's own types: the same one where it is that.
 
-    Any mapping is an object, a tuple is a list, a subclass of str, int or float is that
-    type. Raises ObjectError (code not-json), with the path, for everything else: other
-    types, names that are not strings, numbers that are not finite, text that is not
-    Unicode, and integers that Python does not print. Raises RecursionError.
+    Any mapping is an object, and so is an object of a Python client; a tuple is a list,
+    a datetime is text, a subclass of str, int or float is that type. Raises ObjectError
+    (code not-json), with the path, for everything else: other types, names that are not
+    strings, numbers that are not finite, text that is not Unicode, and integers that
+    Python does not print. Raises RecursionError.
     """
     if isinstance(value, str):
         return _text(value)
@@ -122,12 +124,35 @@ def plain(value: object) -> JSON:
         except (msgspec.MsgspecError, UnicodeError):
             raise _not_json("the undecoded value is not JSON") from None
         return decoded
+    # Few values are of such types.
+    from smp.client_models import content_of, time_of  # noqa: PLC0415  # see above
+
+    content = content_of(value)
+    if content is not None:
+        return _object(content)
+    time = time_of(value)
+    if time is not None:
+        return time
     raise _not_json(f"{type_name(value)} is not a JSON type")
+
+
+def as_object(value: object) -> JSONObject:
+    """Return an object of a Python client as a plain object with JSON names.
+
+    It takes models of the official client, what its dynamic client returns, objects of
+    kubernetes_asyncio, lightkube and kr8s, and all mappings. What is None in a model is
+    absent; a datetime is text in UTC. All operations take such objects as well; this is
+    for what they return, and for other uses. Raises ObjectError (codes not-an-object
+    and not-json) and DepthError.
+    """
+    return as_plain_object("the object", value)
 
 
 def not_an_object(name: str, value: object) -> ObjectError | NotPlainError:
     """Make the error for an argument that is not an object of Python's own type."""
-    if isinstance(value, Mapping | RawJSON):
+    from smp.client_models import content_of  # noqa: PLC0415  # see ``plain``
+
+    if isinstance(value, Mapping | RawJSON) or content_of(value) is not None:
         return NotPlainError()
     return ObjectError(
         f"{name} is an object, not {type_name(value)}", code="not-an-object"

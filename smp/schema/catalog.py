@@ -29,7 +29,7 @@ from smp.errors import (
     listing,
 )
 from smp.paths import Path
-from smp.plain import plain_document
+from smp.plain import not_an_object, over_json, plain_document
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
@@ -41,7 +41,6 @@ from smp.values import (
     as_object,
     as_text,
     shown,
-    type_name,
 )
 
 if TYPE_CHECKING:
@@ -197,6 +196,7 @@ class Catalog:
             f"#{name}", self._types, api_version, kind, self.source, structural
         )
 
+    @over_json("the object", "obj")
     def schema_of(self, obj: JSON) -> Schema:
         """Return the schema of an object, by its apiVersion and kind.
 
@@ -564,7 +564,7 @@ def _load_metadata(name: str) -> TypeDocument | None:
 
 def _required_text(obj: JSON, name: str) -> str:
     if not isinstance(obj, dict):
-        raise ObjectError(f"a Kubernetes object is expected, not {type_name(obj)}")
+        raise not_an_object("obj", obj)
     value = obj.get(name)
     if not isinstance(value, str) or not value:
         raise ObjectError(f"{name} is missing", code="missing-kind", path=Path((name,)))
