@@ -71,8 +71,10 @@ def unsupported(
     All values of the JSON types ``or_any`` are supported as well.
     """
     is_scalar = not isinstance(value, str | dict | list)
-    message = f"Unsupported value: {printed(value) if is_scalar else _quoted(value)}"
-    names = [_quoted(printed(allowed)) for allowed in supported]
+    message = (
+        f"Unsupported value: {printed(value) if is_scalar else quoted_json(value)}"
+    )
+    names = [quoted_json(printed(allowed)) for allowed in supported]
     names += [f"any {json_type}" for json_type in or_any]
     listing = ", ".join(names)
     if listing:
@@ -82,7 +84,8 @@ def unsupported(
     )
 
 
-def _quoted(value: JSON) -> str:
+def quoted_json(value: JSON) -> str:
+    """Print a value as JSON; one that is none is shown for a human."""
     import json  # noqa: PLC0415  # most objects have no violation to print
 
     try:

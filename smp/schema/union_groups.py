@@ -26,10 +26,11 @@ An overlay (smp.schema.overlay)::
 
     {"discriminator": FIELD,
      "members": {FIELD: VALUE | {"value": VALUE, "optional": BOOL,
-                                 "empty_is_unset": BOOL, "not_empty": BOOL}},
+                                 "empty_is_unset": BOOL, "not_empty": BOOL,
+                                 "uncounted": BOOL}},
      "empty": [VALUE], "none": [VALUE], "default": VALUE,
      "exactly_one": BOOL, "at_least_one": BOOL, "validated": BOOL,
-     "forbidden": TEXT, "profile": PROFILE, "source": TEXT}
+     "answers": {FAILURE: [ANSWER]}, "profile": PROFILE, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and
 ``deduce-invalid-discriminator`` are read as aliases. In every shape, ``default`` is the
@@ -42,7 +43,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -63,8 +64,9 @@ class Member(msgspec.Struct, frozen=True):
     """A field of a union, and the discriminator value that selects it.
 
     An ``optional`` member may be unset while it is selected. ``empty_is_unset`` says
-    that an empty string, 0 or false in the field is what Go writes for an unset field;
-    one that is selected and ``not_empty`` may not be the empty string.
+    that an empty string, 0, false or {} in the field is what Go writes or reads for an
+    unset field; one that is selected and ``not_empty`` may not be the empty string. A
+    server accepts an ``uncounted`` one beside another that stands before it.
     """
 
     name: str
@@ -72,15 +74,43 @@ class Member(msgspec.Struct, frozen=True):
     optional: bool = False
     empty_is_unset: bool = False
     not_empty: bool = False
+    uncounted: bool = False
 
     def is_set(self, obj: JSONObject) -> bool:
         """Tell whether an object sets the member; an empty object is a value, too."""
         value = obj.get(self.name)
         if value is None:
             return False
-        if self.empty_is_unset and isinstance(value, str | int | float):
-            return bool(value)
-        return True
+        return bool(value) or not self.empty_is_unset
+
+
+class Answer(
+    msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """One error in which an API server words that a union is wrong (Go: field.Error).
+
+    ``at`` leads from the object with the union to the field that the server names: "."
+    is the object, ".." what is above it, another step a field. ``value`` is what stands
+    after "Invalid value". Both, and ``detail``, may hold ``{name}``, ``{selecting}``
+    and ``{member}``, a member, the value that selects it and its own value, ``{value}``
+    for the discriminator, ``{members}`` for the names of all members that are set, and
+    ``{object}``. With ``always`` a member is reported where the discriminator is
+    missing or unknown, too; otherwise not then. An answer may be about one ``member``.
+    """
+
+    at: str
+    reason: Literal["Forbidden", "Invalid", "NotSupported", "Required"]
+    detail: str = ""
+    value: str = ""
+    always: bool = False
+    member: str = ""
+
+
+Failure: TypeAlias = Literal[
+    "discriminator", "none", "required", "several", "unselected"
+]
+"""What may be wrong: the discriminator is missing, no member is set, the selected one
+is not set, several are, one is set that the discriminator does not select."""
 
 
 class UnionGroup(msgspec.Struct, frozen=True, dict=True):
@@ -93,9 +123,9 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     one may be set. Members ``at_least_one`` of which is required may be set together. A
     union that is not ``validated`` is normalized only: servers accept its members
     beside each other. ``deduce`` asks for the discriminator to be set from the members
-    (structured-merge-diff). ``forbidden`` is what a server says of a member that may
-    not be set, with ``{value}`` for the value of the discriminator. ``generation``
-    names the shape that the union was published in, ``source`` the document.
+    (structured-merge-diff). ``answers`` are the errors of an API server that validates
+    the union by code of its own. ``generation`` names the shape that the union was
+    published in, ``source`` the document.
     """
 
     members: tuple[Member, ...]
@@ -108,7 +138,7 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     validated: bool = True
     deduce: bool = False
     default: str = ""
-    forbidden: str = ""
+    answers: Mapping[Failure, tuple[Answer, ...]] = {}
     profile: str = ""
     generation: str = ""
     source: str = ""
@@ -241,11 +271,18 @@ def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
         validated=union.get("validated") is not False,
         deduce=any(union.get(alias) is True for alias in _DEDUCE),
         default=_text(union.get("default", "")),
-        forbidden=_text(union.get("forbidden", "")),
+        answers=_answers(union.get("answers", {})),
         profile=_text(union.get("profile", "")),
         generation=shape,
         source=_text(union.get("source", "")) or _EXTENSION,
     )
+
+
+def _answers(document: JSON) -> Mapping[Failure, tuple[Answer, ...]]:
+    try:
+        return msgspec.convert(document, dict[Failure, tuple[Answer, ...]])
+    except msgspec.ValidationError as error:
+        raise _invalid(f"the answers of a server: {error}") from None
 
 
 def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
@@ -261,6 +298,7 @@ def _members_by_field(published: JSON, shape: str) -> tuple[Member, ...]:
                 optional=facets.get("optional") is True,
                 empty_is_unset=facets.get("empty_is_unset") is True,
                 not_empty=facets.get("not_empty") is True,
+                uncounted=facets.get("uncounted") is True,
             )
         )
     return tuple(members)

@@ -29,15 +29,11 @@ class UnionFacts:
         members: list[str] = []
         # The fields of an object are mostly fewer than the members of its union.
         for name, value in obj.items():
-            if value is not None and name in self._order:
-                # An empty string or a zero may be what Go writes for an unset field.
-                unset = (
-                    name in self._empty_is_unset
-                    and not isinstance(value, (dict, list))
-                    and not value
-                )
-                if not unset:
-                    members.append(name)
+            if value is None or name not in self._order:
+                continue
+            # An empty string or a zero may be what Go writes for an unset field.
+            if value or name not in self._empty_is_unset:
+                members.append(name)
         if len(members) > 1:
             return [name for name in self.names if name in members]
         return members
@@ -78,7 +74,8 @@ def discriminator_value(
     if profile.empty_is_a_value:
         if "" in (union.allowed or ()):
             return ""
-        if value == "" and union.closed and not union.default:
+        # A server whose types are of Go takes "" for a value that is absent.
+        if value == "" and union.closed and not union.default and not union.answers:
             return ""
     return union.default or None
 

@@ -7,13 +7,16 @@ DiscriminatedUnion).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from smp.paths import Path
+import msgspec
+
+from smp.paths import Key, Path, Step
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest
-from smp.schema.union_groups import Member, UnionGroup
+from smp.schema.union_groups import Answer, Failure, Member, UnionGroup
 from smp.schema.walk import Counterpart, Place, Rule
 from smp.unions._normalize import require_keys_outside_unions
 from smp.unions._profiles import (
@@ -26,8 +29,21 @@ from smp.unions._profiles import (
 )
 from smp.unions._situation import UnionFacts, choice, discriminator_value, selected
 from smp.values import ABSENT, JSON, JSONObject, as_text, same
-from smp.violations import Violation, unsupported
+from smp.violations import Reason, Violation, quoted_json, unsupported
 
+# The step to what is above an object.
+PARENT: Final = Key("..")
+_PLACEHOLDER: Final = re.compile(r"\{(value|members|object|member|name|selecting)\}")
+_ERROR_TYPES: Final = {
+    "Forbidden": "Forbidden",
+    "Invalid": "Invalid value",
+    "Required": "Required value",
+}
+_REASONS: Final[Mapping[str, Reason]] = {
+    "Forbidden": "FieldValueForbidden",
+    "Invalid": "FieldValueInvalid",
+    "Required": "FieldValueRequired",
+}
 # What a user asks for: it may leave out what a server fills in. (Go:
 # structured-merge-diff v4.3, NormalizeUnionsApply.)
 DESIRED: Final = Profile("desired")
@@ -59,6 +75,10 @@ class ValidationInterest(Interest):
                 profile = DESIRED
                 if self._profile is not DESIRED:
                     profile = profile_of(union, self._profile)
+                if profile is VALIDATE_ONLY and union.answers:
+                    # A server validates this union by code of its own, which decides
+                    # as KEP-1027 does, in the words of the union's answers.
+                    profile = KEP_1027
                 unions.append(UnionFacts(union, profile))
         return ValidatedUnions(unions) if unions else None
 
@@ -98,7 +118,7 @@ class ValidationRule(Rule):
             return
         path = place.path
         for violation in violations:
-            self.violations.append(violation.below(path))
+            self.violations.append(_placed(violation, path))
 
 
 class ContradictionRule(Rule):
@@ -123,8 +143,21 @@ class ContradictionRule(Rule):
                     desired = self._configuration.at(place)
                     if isinstance(desired, dict):
                         for violation in contradictions_of(union, desired):
-                            self.violations.append(violation.below(place.path))
+                            self.violations.append(_placed(violation, place.path))
         return True
+
+
+def _placed(violation: Violation, path: Path) -> Violation:
+    """Return the violation of an object at a path; it may name what is above it."""
+    if PARENT not in violation.path.steps:
+        return violation.below(path)
+    steps = [*path.steps]
+    for step in violation.path.steps:
+        if step is not PARENT:
+            steps.append(step)
+        elif steps:
+            steps.pop()
+    return msgspec.structs.replace(violation, path=Path(tuple(steps)))
 
 
 def violations_of(
@@ -138,7 +171,10 @@ def violations_of(
     if profile is DESIRED:
         return contradictions_of(facts, obj)
     if facts.union.at_least_one:
-        return [] if facts.members_set(obj) else [_one_of(facts.union)]
+        return [] if facts.members_set(obj) else _none(facts.union, obj)
+    if facts.union.answers:
+        # What Go takes for unset never reaches the validation of a server.
+        obj = _without_zero_values(facts, obj, type_)
     if profile is KEP_1027 and facts.discriminator:
         return _by_discriminator(facts, old, obj)
     if profile is KEP_1027:
@@ -189,24 +225,35 @@ def _by_discriminator(
         violations.append(unsupported(at, stored, sorted(union.allowed or ())))
     # V5: a required discriminator, and one whose union has members, has to be set.
     if chosen is Choice.MISSING and (union.required or members):
-        violations.append(
-            _required_value("discriminator-required", at, "Required value")
-        )
+        answers = union.answers.get("discriminator", ())
+        if answers:
+            violations.extend(_answered("discriminator-required", answers, union, obj))
+        else:
+            violations.append(
+                _required_value("discriminator-required", at, "Required value")
+            )
     # V2: of several members only the selected one may be set. "The client must change
     # the discriminator if it changes any union member fields."
-    if len(members) > 1:
+    if union.answers:
+        violations.extend(_unselected_as_answered(union, chosen, member, obj, members))
+    elif len(members) > 1:
         unmodified = old is not None and former == value
         violations.extend(_surplus(facts, obj, members, unmodified=unmodified))
     # V3: the selected member is required while the discriminator selects it.
     if member is not None and not member.optional:
         is_empty = member.not_empty and obj.get(member.name) == ""
         if member.name not in members or is_empty:
+            answers = union.answers.get("required", ())
             rule = f"must be specified when `{union.discriminator}` is '{member.value}'"
             path = Path((member.name,))
             message = f"Required value: {rule}"
-            violations.append(_required_value("member-required", path, message))
+            if answers:
+                found = _answered("member-required", answers, union, obj, member)
+                violations.extend(found)
+            else:
+                violations.append(_required_value("member-required", path, message))
     # V4: another member is forbidden then. (Of several, V2 tells already.)
-    if len(members) == 1:
+    if len(members) == 1 and not union.answers:
         forbidden = chosen in (Choice.EMPTY, Choice.NONE, Choice.MEMBER)
         if chosen is Choice.UNMAPPED and old is not None and former != value:
             # KEP-1027, cases 34 and 39: a discriminator changed to a value that is not
@@ -223,6 +270,10 @@ def _unselected_members(
     union: UnionGroup, chosen: Member | None, obj: JSONObject, members: list[str]
 ) -> list[Violation]:
     value = discriminator_value(union, KEP_1027, obj)
+    meaning = choice(union, value, KEP_1027)
+    answered = _unselected_as_answered(union, meaning, chosen, obj, members)
+    if answered:
+        return answered
     rule = _forbidden(union, value, members)
     return [
         _member_forbidden("member-forbidden", member, rule)
@@ -241,10 +292,15 @@ def _surplus(
     validateVolumeSource). ``unmodified``: an update left the discriminator as it was.
     """
     union = facts.union
+    if union.answers and not union.discriminator:
+        return _several_as_answered(union, obj, members)
     value = discriminator_value(union, facts.profile, obj)
     meaning = choice(union, value, facts.profile)
+    chosen = selected(union, value, facts.profile)
+    answered = _unselected_as_answered(union, meaning, chosen, obj, members)
+    if answered:
+        return answered
     if meaning in (Choice.MEMBER, Choice.EMPTY, Choice.NONE):
-        chosen = selected(union, value, facts.profile)
         kept = "" if chosen is None else chosen.name
     else:
         value = None
@@ -253,7 +309,7 @@ def _surplus(
     for member in union.members:
         if member.name in members and member.name != kept:
             rule = _forbidden(union, value, members)
-            if unmodified and value is not None and not union.forbidden:
+            if unmodified and value is not None:
                 name = union.discriminator
                 rule = f"{rule}; `{name}` must change to '{member.value}' with it"
             violations.append(_member_forbidden("union-several", member, rule))
@@ -272,16 +328,15 @@ def _at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     member = selected(union, value, KEP_2019)
     nothing_chosen = choice(union, value, KEP_2019) is Choice.NONE
     if value is None or nothing_chosen or (member is not None and not member.optional):
-        return [_one_of(union)]
+        return _none(union, obj)
     return []
 
 
 def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
     members = facts.members_set(obj)
     union = facts.union
-    if len(members) > 1 and union.forbidden:
-        # What Kubernetes validates by hand has another message, for each member.
-        return _surplus(facts, obj, members)
+    if len(members) > 1 and union.answers:
+        return _several_as_answered(union, obj, members)
     if len(members) > 1:
         # Go: api/validate, Union and ZeroOrOneOfUnion.
         most = "exactly" if union.required else "at most"
@@ -290,7 +345,7 @@ def _exactly_or_at_most_one(facts: UnionFacts, obj: JSONObject) -> list[Violatio
         value: list[JSON] = [*members]
         return [Violation("union-several", Path(), "FieldValueInvalid", message, value)]
     if not members and union.required:
-        return [_one_of(union)]
+        return _none(union, obj)
     return []
 
 
@@ -340,8 +395,6 @@ def contradictions_of(facts: UnionFacts, obj: JSONObject) -> list[Violation]:
 
 def _forbidden(union: UnionGroup, value: str | None, members: list[str]) -> str:
     """Word the rule that a surplus member breaks; None: no value decides."""
-    if union.forbidden:
-        return union.forbidden.replace("{value}", value or "")
     if union.discriminator and value is not None:
         return f"may not be specified when `{union.discriminator}` is '{value}'"
     return f"may not specify more than 1 of: {_quoted(members)}"
@@ -351,9 +404,106 @@ def _quoted(names: Iterable[str]) -> str:
     return ", ".join([f"`{name}`" for name in names])
 
 
-def _one_of(union: UnionGroup) -> Violation:
+def _none(union: UnionGroup, obj: JSONObject) -> list[Violation]:
+    answers = union.answers.get("none", ())
+    if answers:
+        return _answered("union-none", answers, union, obj)
     message = f'Invalid value: "": must specify one of: {_quoted(union.names)}'
-    return Violation("union-none", Path(), "FieldValueInvalid", message, "")
+    return [Violation("union-none", Path(), "FieldValueInvalid", message, "")]
+
+
+def _several_as_answered(
+    union: UnionGroup, obj: JSONObject, members: list[str]
+) -> list[Violation]:
+    """Return a server's errors for members beside the first one."""
+    violations: list[Violation] = []
+    others = members[1:]
+    for member in union.members:
+        # A server counts the members in their order, and some it does not count.
+        if member.name in others and not member.uncounted:
+            answers = union.answers.get("several", ())
+            found = _answered("union-several", answers, union, obj, member)
+            # Of errors at the object there is one, whatever the number of members.
+            violations.extend([each for each in found if each not in violations])
+    return violations
+
+
+def _unselected_as_answered(
+    union: UnionGroup,
+    meaning: Choice,
+    chosen: Member | None,
+    obj: JSONObject,
+    members: list[str],
+) -> list[Violation]:
+    """Return a server's errors for members that the discriminator does not select."""
+    code = "member-forbidden"
+    failure: Failure = "unselected"
+    if len(members) > 1:
+        code = "union-several"
+        failure = "several" if "several" in union.answers else "unselected"
+    is_known = meaning not in (Choice.MISSING, Choice.UNKNOWN)
+    violations: list[Violation] = []
+    for member in union.members:
+        if member.name not in members or member is chosen:
+            continue
+        answers = [
+            answer
+            for answer in union.answers.get(failure, ())
+            if is_known or answer.always
+        ]
+        violations.extend(_answered(code, answers, union, obj, member))
+    return violations
+
+
+def _answered(
+    code: str,
+    answers: Iterable[Answer],
+    union: UnionGroup,
+    obj: JSONObject,
+    member: Member | None = None,
+) -> list[Violation]:
+    """Return the errors of a server for an object, with paths from there."""
+    name = "" if member is None else member.name
+    violations: list[Violation] = []
+    for answer in answers:
+        if answer.member and answer.member != name:
+            continue
+        steps: list[Step] = []
+        for part in answer.at.split("/"):
+            if part == "..":
+                steps.append(PARENT)
+            elif part != ".":
+                steps.append(name if part == "{name}" else part)
+        path = Path(tuple(steps))
+        if answer.reason == "NotSupported":
+            value = as_text(obj.get(union.discriminator))
+            found = unsupported(path, value, sorted(union.allowed or ()))
+            violations.append(msgspec.structs.replace(found, code=code))
+            continue
+        # The message has the form of Go's field.Error.ErrorBody.
+        texts = [_ERROR_TYPES[answer.reason], answer.value, answer.detail]
+        pieces = _PLACEHOLDER.split(": ".join([text for text in texts if text]))
+        for at in range(1, len(pieces), 2):
+            pieces[at] = _word(pieces[at], union, obj, member)
+        message = "".join(pieces)
+        reason = _REASONS[answer.reason]
+        violations.append(Violation(code, path, reason, message))
+    return violations
+
+
+def _word(
+    placeholder: str, union: UnionGroup, obj: JSONObject, member: Member | None
+) -> str:
+    """Return what a placeholder of an answer stands for."""
+    if placeholder == "value":
+        return as_text(obj.get(union.discriminator))
+    if placeholder == "members":
+        return _quoted(union.members_set(obj))
+    if placeholder == "object" or member is None:
+        return quoted_json(obj)
+    if placeholder == "member":
+        return quoted_json(obj.get(member.name))
+    return member.name if placeholder == "name" else member.value
 
 
 def _required_value(code: str, path: Path, message: str) -> Violation:
