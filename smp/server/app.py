@@ -39,7 +39,9 @@ def create_app(store: Store, settings: Settings) -> Starlette:
         try:
             revision = await state.kinds.load()
             await prepare(state)
-            async with background(state.kinds.follow(revision), sweep(state)):
+            async with background(
+                state.kinds.follow(revision), sweep(state), store.maintain()
+            ):
                 yield
         finally:
             state.stopping.set()

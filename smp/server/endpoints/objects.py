@@ -77,7 +77,9 @@ async def create(call: Call) -> Response:
     body = await read_object(call.request, call.state.settings)
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
-    await require_parents(call.state, call.target)
+    await require_parents(
+        call.state, call.target, not_older=None if options.dry_run else 0
+    )
 
     def new_object() -> NewObject | Refused:
         return admitted(call, handler.create(body, call.kind.schema, options))
@@ -136,8 +138,9 @@ async def insert_new(call: Call, target: Target, new: NewObject) -> Stored | Non
         return Stored(target.key, value, 0)
     stored = await insert(call.state, target, new.object)
     # The first check, before the object was written, does not exclude that.
+    written_at = stored.revision if stored else 0
     try:
-        await require_parents(call.state, target)
+        await require_parents(call.state, target, not_older=written_at)
     except SmpError:
         if stored:
             # NotFoundError: the sweep has deleted it as well.

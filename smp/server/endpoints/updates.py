@@ -9,6 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from smp import handler
+from smp.errors import SmpError
 from smp.handler import (
     APPLY,
     Accepted,
@@ -43,7 +44,7 @@ from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import pack_within_limit, replace, require_parents
 from smp.server.registry.state import offload
 from smp.server.registry.target import Target
-from smp.server.store import Stored
+from smp.server.store import Stored, StoreError
 from smp.values import JSONObject, as_object, as_text
 
 # What a request makes of a stored object, given the schema and the handler's options.
@@ -97,8 +98,17 @@ async def _change(
     if call.target.subresource == "scale":
         transform = _through_scale(call, transform)
 
+    is_first = True
+
     async def read() -> Stored | None:
-        stored = await call.state.store.get(call.target.key)
+        # First what is at hand: if it is not the newest, the write will fail.
+        nonlocal is_first
+        store, stored = call.state.store, None
+        if is_first:
+            stored = await store.get(call.target.key, not_older=0)
+            is_first = False
+        if stored is None:
+            stored = await store.get(call.target.key)
         if stored is None and not creates:
             raise NotFoundError("object not found")
         return stored
@@ -124,24 +134,45 @@ async def _replaced(
     call: Call, transform: Transform, size: int, stored: Stored
 ) -> Response | None:
     """Replace an object, and answer; None where another writer was faster."""
-    pending = await offload(
-        size + len(stored.value), _pending_write, call, stored, transform
-    )
+    try:
+        pending = await offload(
+            size + len(stored.value), _pending_write, call, stored, transform
+        )
+        written = await _written(call, stored, pending)
+    except StoreError:
+        raise
+    except SmpError:
+        if await _is_replaced(call, stored):
+            return None
+        raise
+    if written is None:
+        return None
     if isinstance(pending, Refused):
         return status_response(pending)
-    written: Stored | None
-    if pending.object is None:
-        # Nothing changes: it is not written, and the resourceVersion stays.
-        written = stored
-    elif call.options.dry_run:
+    body = subresource_body(call, written)
+    return object_response(call, body, warnings=pending.warnings)
+
+
+async def _written(
+    call: Call, stored: Stored, pending: _PendingWrite | Refused
+) -> Stored | None:
+    """Return the object after the request; None where another writer was faster."""
+    if isinstance(pending, _PendingWrite) and pending.object is not None:
+        if not call.options.dry_run:
+            return await replace(call.state, call.target, stored, pending.object)
         value = pack_within_limit(call.state, call.target, pending.object, stored.value)
         written = Stored(stored.key, value, stored.revision)
     else:
-        written = await replace(call.state, call.target, stored, pending.object)
-    if written is None:
-        return None
-    body = subresource_body(call, written)
-    return object_response(call, body, warnings=pending.warnings)
+        # Nothing changes: it is not written, and the resourceVersion stays.
+        written = stored
+    # Without a write nothing has shown yet that the object is the newest.
+    return None if await _is_replaced(call, stored) else written
+
+
+async def _is_replaced(call: Call, stored: Stored) -> bool:
+    """Tell whether an object that was read is not the newest any more."""
+    newest = await call.state.store.get(call.target.key)
+    return newest is None or newest.revision != stored.revision
 
 
 async def _created(call: Call, transform: Transform, size: int) -> Response | None:
@@ -154,7 +185,9 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
     if isinstance(outcome, Refused):
         return status_response(outcome)
     _require_identity(outcome.object, call.target)
-    await require_parents(call.state, call.target)
+    await require_parents(
+        call.state, call.target, not_older=None if call.options.dry_run else 0
+    )
     new = await offload(size, admitted, call, outcome)
     if isinstance(new, Refused):
         return status_response(new)

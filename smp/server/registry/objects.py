@@ -116,21 +116,38 @@ def _count_conflict(state: ServerState, target: Target) -> None:
     state.metrics.conflicts.add(resource.group, resource.version, resource.plural)
 
 
-async def require_parents(state: ServerState, target: Target) -> None:
+async def require_parents(
+    state: ServerState, target: Target, *, not_older: int | None = 0
+) -> None:
     """Check that the parents of a new object exist, and are not being deleted.
 
-    Raises ParentNotFoundError and ForbiddenError.
+    ``not_older`` is that of ``Store.get``. Raises ParentNotFoundError and
+    ForbiddenError.
     """
     for parent in parents(state, target):
+        stored = await state.store.get(parent.key, not_older=not_older)
+        if _accepts_contents(parent, stored):
+            continue
+        # What is at hand may be out of date: only the newest is a reason to refuse.
         stored = await state.store.get(parent.key)
         if stored is None:
             raise ParentNotFoundError(parent)
-        if "deletionTimestamp" in metadata_of(unpack(stored, parent.resource)):
+        if not _accepts_contents(parent, stored):
             # The text of an API server (its plugin NamespaceLifecycle).
             name = f"{parent.resource.singular} {parent.name}"
             raise ForbiddenError(
                 f"unable to create new content in {name} because it is being terminated"
             )
+
+
+def _accepts_contents(parent: Target, stored: Stored | None) -> bool:
+    """Tell whether a parent exists, and is not being deleted."""
+    if stored is None:
+        return False
+    # A definition may be large: it is decoded only where the name is somewhere in it.
+    if b'"deletionTimestamp"' not in stored.value:
+        return True
+    return "deletionTimestamp" not in metadata_of(unpack(stored, parent.resource))
 
 
 def parents(state: ServerState, target: Target) -> Iterator[Target]:

@@ -1,24 +1,41 @@
-"""A store in etcd, through its gRPC gateway.
+"""A store in etcd, through its gRPC interface.
 
-Revisions, transactions and watches are etcd's own. etcd keeps its whole history unless
-it is started with ``--auto-compaction-mode=revision --auto-compaction-retention=10000``
-or the like. It must be 3.4 or newer.
+Revisions, transactions and watches are etcd's own. It must be 3.4 or newer.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
-from urllib.parse import urlsplit
 
-from smp.server.store._gateway import Gateway, KeyValue, WatchEvent
+from smp.errors import SmpError
+from smp.server.store._client import Client
+from smp.server.store._endpoints import Endpoints
 from smp.server.store._keys import decoded, encoded, key_range
+from smp.server.store._messages import (
+    DELETE,
+    MOD,
+    VERSION,
+    Compare,
+    DeleteRangeRequest,
+    KeyValue,
+    PutRequest,
+    RangeRequest,
+    RequestOp,
+    TxnRequest,
+    WatchCreateRequest,
+    WatchEvent,
+    WatchRequest,
+)
+from smp.server.store.cache import Cache
 from smp.server.store.errors import Expired, StoreError, check_reached
-from smp.server.store.feed import HISTORY, PROGRESS, Batch, Feed
+from smp.server.store.history import HISTORY, PROGRESS, Batch
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
 
-_PORT: Final = 2379
+_LOG: Final = logging.getLogger("smp.server")
 _TIMEOUT: Final = 5.0  # seconds
 _CHUNK: Final = 500  # keys in an answer
 _MAX: Final = (1 << 63) - 1  # revisions are 64 bit numbers
@@ -27,10 +44,11 @@ _MAX: Final = (1 << 63) - 1  # revisions are 64 bit numbers
 class EtcdStore(Writes):
     """The keys below a root; everything else in the same etcd is left alone.
 
-    The URL is ``etcd://HOST[:PORT][/ROOT]``, any other is a StoreError; ``timeout`` is
-    in seconds. ROOT/objects/ holds the objects. ROOT/progress is written when the
-    revision of etcd grew by changes outside of the root: its own revision is greater
-    than theirs, so once the watch has delivered it, no change before is missing.
+    The URL is that of ``Endpoints.parse``, any other is a StoreError; ``timeout`` is in
+    seconds. ROOT/objects/ holds the objects. ROOT/progress is written when the revision
+    of etcd grew by changes outside of the root: its own revision is greater than
+    theirs, so once the watch has delivered it, no change before is missing.
+    ROOT/compaction is written before a compaction.
     """
 
     def __init__(
@@ -41,35 +59,55 @@ class EtcdStore(Writes):
         progress: float = PROGRESS,
         timeout: float = _TIMEOUT,
     ) -> None:
-        address, root = _parse_url(url)
-        self._root = f"/{root}/"
+        endpoints = Endpoints.parse(url)
+        endpoints.check_files()
+        self._root = f"/{endpoints.root}/"
         self._objects = f"{self._root}objects/"
         self._progress_key = encoded(f"{self._root}progress")
-        self._gateway = Gateway(f"http://{address}", timeout=timeout, silence=progress)
-        self._feed = Feed(self, history=history, progress=progress)
+        self._compaction_key = encoded(f"{self._root}compaction")
+        self._compaction_interval = endpoints.compaction_interval
+        self._client = Client(endpoints, timeout=timeout, silence=progress)
+        self._cache = Cache(self, history=history, progress=progress)
 
-    async def get(self, key: str) -> Stored | None:
+    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
         """Return the current value of a key."""
-        response = await self._gateway.range({"key": encoded(self._objects + key)})
-        return self._stored(response.kvs[0]) if response.kvs else None
+        return await self._cache.get(key, not_older)
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
-        """Return a page of a snapshot, read in chunks."""
+        """Return a page of a snapshot."""
+        return await self._cache.list(
+            prefix, limit=limit, after=after, revision=revision
+        )
+
+    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
+        """Follow the keys with a prefix."""
+        return self._cache.watch(prefix, since)
+
+    async def close(self) -> None:
+        """End the watches and close the connections."""
+        await self._cache.close()
+        await self._client.close()
+
+    async def read(self, key: str) -> Stored | None:
+        """Return the current value of a key, from etcd."""
+        request = RangeRequest(encoded(self._objects + key))
+        response = await self._client.range(request)
+        return self._stored(response.kvs[0]) if response.kvs else None
+
+    async def read_page(
+        self, prefix: str, *, limit: int, after: str, revision: int
+    ) -> Page:
+        """Return a page of a snapshot, read from etcd in chunks."""
         items: list[Stored] = []
         while True:
             start, end = key_range(
                 self._objects + prefix, after and self._objects + after
             )
             size = min(_CHUNK, limit - len(items)) if limit else _CHUNK
-            request = {
-                "key": start,
-                "range_end": end,
-                "limit": size,
-                "revision": min(revision, _MAX),
-            }
-            response = await self._gateway.range(request)
+            request = RangeRequest(start, end, size, min(revision, _MAX))
+            response = await self._client.range(request)
             items.extend(self._stored(entry) for entry in response.kvs)
             # The further chunks come from the snapshot of the first one.
             revision = revision or response.header.revision
@@ -80,37 +118,21 @@ class EtcdStore(Writes):
 
     async def revision(self) -> int:
         """Return the revision of the last write to etcd."""
-        response = await self._gateway.range({"key": self._progress_key})
+        response = await self._client.range(RangeRequest(self._progress_key))
         return response.header.revision
 
-    def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix."""
-        return self._feed.watch(prefix, since)
-
-    async def close(self) -> None:
-        """End the watches and close the connections."""
-        await self._feed.close()
-        await self._gateway.close()
-
-    async def origin(self) -> int:
-        """Return the current revision, and write, so that a watch will pass it."""
-        current = await self.revision()
-        put = {"request_put": {"key": self._progress_key}}
-        await self._gateway.txn({"success": [put]})
-        return current
+    async def advance(self) -> None:
+        """Write, so that a watch will pass what others wrote."""
+        put = RequestOp(request_put=PutRequest(self._progress_key))
+        await self._client.txn(TxnRequest(success=[put]))
 
     async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
         """Follow every change after a revision."""
         start, end = key_range(self._root)
         objects = encoded(self._objects)
         while True:
-            watch = {
-                "key": start,
-                "range_end": end,
-                "start_revision": since + 1,
-                "prev_kv": True,
-            }
-            responses = self._gateway.watch({"create_request": watch})
+            create = WatchCreateRequest(start, end, since + 1, prev_kv=True)
+            responses = self._client.watch(WatchRequest(create))
             async with aclosing(responses):
                 async for response in responses:
                     if response.events:
@@ -126,25 +148,69 @@ class EtcdStore(Writes):
                     elif response.canceled and response.compact_revision:
                         raise Expired(since)
                     elif response.canceled:
-                        raise StoreError(response.cancel_reason)
+                        raise StoreError(f"etcd: {response.cancel_reason}")
             # The watch was quiet. Where etcd was written to meanwhile, make it deliver
             # something, so that the watchers learn that nothing here was changed.
             current = await self.revision()
             check_reached(since, current)
             if since < current:
-                await self.origin()
+                await self.advance()
+
+    async def maintain(self) -> None:
+        """Compact the history of etcd in intervals, until cancelled.
+
+        What is older than an interval is forgotten; watches need no more, as most read
+        the changes from memory. Of several servers on one root each time one compacts:
+        the one that writes the key first. Go: k8s.io/apiserver, storage/etcd3,
+        compactor. An interval of 0 leaves it to others.
+        """
+        writes, revision = 0, 0
+        while self._compaction_interval:
+            await asyncio.sleep(self._compaction_interval)
+            try:
+                writes, revision = await self._compact(writes, revision)
+            except (SmpError, OSError) as error:
+                fields = {"fields": {"error": str(error)}}
+                _LOG.warning("etcd was not compacted", extra=fields)
+
+    async def _compact(self, writes: int, revision: int) -> tuple[int, int]:
+        """Forget what was replaced before a revision, if this server is the first.
+
+        ``writes`` is how often the key had been written when the revision was current.
+        Returns both for the next time.
+        """
+        key = self._compaction_key
+        request = TxnRequest(
+            compare=[Compare(VERSION, key, version=writes)],
+            success=[RequestOp(request_put=PutRequest(key, b"%d" % revision))],
+            failure=[RequestOp(request_range=RangeRequest(key))],
+        )
+        response = await self._client.txn(request)
+        current = response.header.revision
+        if response.succeeded:
+            # The first time it is not known what is old.
+            if revision:
+                await self._client.compact(revision)
+            return writes + 1, current
+        found = response.responses[0].response_range
+        return found.kvs[0].version if found and found.kvs else 0, current
 
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
         name = encoded(self._objects + key)
         # The compare-and-swap: the last change of the key must have been ``last``. etcd
         # takes 0 for the revision of a key that does not exist.
-        compare = {"key": name, "target": "MOD", "mod_revision": min(last, _MAX)}
+        compare = Compare(MOD, name, mod_revision=min(last, _MAX))
         if value is None:
-            write = {"request_delete_range": {"key": name}}
+            write = RequestOp(request_delete_range=DeleteRangeRequest(name))
         else:
-            write = {"request_put": {"key": name, "value": value}}
-        response = await self._gateway.txn({"compare": [compare], "success": [write]})
-        return response.header.revision if response.succeeded else None
+            write = RequestOp(request_put=PutRequest(name, value))
+        request = TxnRequest(compare=[compare], success=[write])
+        response = await self._client.txn(request)
+        if not response.succeeded:
+            return None
+        revision = response.header.revision
+        self._cache.add(key, value, revision)
+        return revision
 
     def _stored(self, entry: KeyValue) -> Stored:
         key = decoded(entry.key).removeprefix(self._objects)
@@ -157,24 +223,5 @@ class EtcdStore(Writes):
         if event.prev_kv is None and event.kv.version != 1:
             raise Expired(new.revision)
         before = self._stored(event.prev_kv) if event.prev_kv else None
-        value = None if event.type == "DELETE" else new.value
+        value = None if event.type == DELETE else new.value
         return change_event(new.key, value, new.revision, before)
-
-
-def _parse_url(url: str) -> tuple[str, str]:
-    """Return HOST:PORT, and the root."""
-    problem = StoreError(
-        "the URL of etcd is etcd://HOST[:PORT][/ROOT]", code="invalid-store-url"
-    )
-    try:
-        parts = urlsplit(url)
-        port = parts.port or _PORT
-    except ValueError:
-        raise problem from None
-    root = parts.path.strip("/") or "smp"
-    # Credentials and options would be ignored, so they are refused.
-    has_more = "@" in parts.netloc or parts.query or parts.fragment
-    if not parts.hostname or has_more or "/" in root:
-        raise problem
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{host}:{port}", root

@@ -80,8 +80,13 @@ class Store(Protocol):
     not be executed.
     """
 
-    async def get(self, key: str) -> Stored | None:
-        """Return the current value of a key."""
+    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
+        """Return the current value of a key.
+
+        With ``not_older`` the value may be an earlier one, but none that had been
+        replaced at this revision: 0 is whatever is at hand. As resourceVersion in the
+        Kubernetes API: none is "Most Recent", 0 "Any", another "Not older than".
+        """
         ...
 
     async def list(
@@ -123,6 +128,10 @@ class Store(Protocol):
 
     async def revision(self) -> int:
         """Return the revision of the last write."""
+        ...
+
+    async def maintain(self) -> None:
+        """Do what a store in use needs, such as compacting it, until cancelled."""
         ...
 
     async def close(self) -> None:

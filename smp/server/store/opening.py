@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smp.server.store.errors import StoreError
-from smp.server.store.feed import HISTORY, PROGRESS
+from smp.server.store.history import HISTORY, PROGRESS
 from smp.server.store.memory import MemoryStore
 from smp.server.store.model import Store
 from smp.server.store.sqlite import SQLiteStore
@@ -14,7 +14,7 @@ def open_store(
 ) -> Store:
     """Open the store of a URL.
 
-    The URL is ``memory:``, ``sqlite:PATH`` or ``etcd://HOST[:PORT][/ROOT]``. The last
+    The URL is ``memory:``, ``sqlite:PATH`` or one of etcd (Endpoints.parse). The last
     ``history`` changes are kept in memory for watches, and in the file; etcd has its
     own history. A watch delivers a progress event after ``progress`` seconds without
     changes. Raises StoreError for any other URL (``invalid-store-url``) and for a file
@@ -26,8 +26,8 @@ def open_store(
     # sqlite::memory: is refused: each connection would get a database of its own.
     if scheme == "sqlite" and path not in ("", ":memory:"):
         return SQLiteStore(path, history=history, progress=progress)
-    if scheme == "etcd":
-        # Only etcd needs an HTTP client, which takes long to import.
+    if scheme in ("etcd", "etcds"):
+        # Only etcd needs grpc, which takes long to import.
         from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
 
         return EtcdStore(url, history=history, progress=progress)

@@ -27,14 +27,21 @@ from time import monotonic, sleep
 from typing import Final
 
 from smp.server.store._keys import decoded, encoded, following, key_range
-from smp.server.store.errors import Expired, StoreError, check_reached
-from smp.server.store.feed import HISTORY, PROGRESS, Batch, Feed, wait
+from smp.server.store.cache import Cache
+from smp.server.store.errors import (
+    ClosedError,
+    Expired,
+    StoreError,
+    check_reached,
+)
+from smp.server.store.history import HISTORY, PROGRESS, Batch, wait
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
 from smp.server.store.worker import Worker
 
 _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
 _POLL: Final = 0.1  # seconds between looks at what other processes wrote
 _EVENTS: Final = 100  # changes read at a time
+_HISTORY_SIZE: Final = 64 << 20  # bytes of values in the history
 
 _APPLICATION: Final = 0x736D7031  # identifies our files: application_id in the header
 _OWNER: Final = """
@@ -45,6 +52,7 @@ SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_applicat
 _PREPARE: Final = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
+PRAGMA journal_size_limit = 67108864;
 BEGIN IMMEDIATE;
 PRAGMA application_id = 0x736D7031;
 CREATE TABLE IF NOT EXISTS changes (
@@ -91,6 +99,13 @@ FROM changes LEFT JOIN changes AS before ON before.revision = changes.previous
 WHERE changes.revision > ? ORDER BY changes.revision LIMIT ?
 """
 _START: Final = "SELECT start FROM history"
+# The newest change such that it and those after it have more than so many bytes.
+_TOO_OLD: Final = """
+SELECT coalesce(max(revision), 0) FROM (
+    SELECT revision, sum(length(value)) OVER (ORDER BY revision DESC) AS size
+    FROM changes WHERE revision > (SELECT start FROM history)
+) WHERE size > ?
+"""
 # Of the changes that leave the history: the rows that they replaced, and the deletes.
 _COMPACT: Final = (
     """
@@ -110,28 +125,51 @@ WHERE revision > (SELECT start FROM history) AND revision <= ? AND value IS NULL
 class SQLiteStore(Writes):
     """A file with the last ``history`` changes, and the values that they need.
 
-    The history is compacted in steps of a tenth, so it may be that much longer.
+    The values of the history have at most ``size`` bytes. It is compacted in steps of a
+    tenth, so it may be that much longer.
     """
 
     def __init__(
-        self, path: str, *, history: int = HISTORY, progress: float = PROGRESS
+        self,
+        path: str,
+        *,
+        history: int = HISTORY,
+        size: int = _HISTORY_SIZE,
+        progress: float = PROGRESS,
     ) -> None:
         # In WAL mode readers and the writer do not wait for each other.
         writing, reading = _open(path), _open(path)
+        # Only asked for the revision, by the event loop itself.
+        self._asking = _open(path, busy=0)
         self._history = history
+        self._size = size
+        self._growth = 0  # bytes that were written since the history was compacted
         self._writer = Worker(writing, "BEGIN IMMEDIATE")
         self._reader = Worker(reading, "BEGIN")
-        self._feed = Feed(self, history=history, progress=progress)
+        self._cache = Cache(self, history=history, progress=progress)
+        self._delivered = 0  # the revision up to which changes were delivered
         self._written = asyncio.Event()  # set at the next write, and then replaced
 
-    async def get(self, key: str) -> Stored | None:
+    async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
         """Return the current value of a key."""
-        return await self._reader.run(partial(_get, key=key))
+        return await self._cache.get(key, not_older)
 
     async def list(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0
     ) -> Page:
         """Return a page of a snapshot."""
+        return await self._cache.list(
+            prefix, limit=limit, after=after, revision=revision
+        )
+
+    async def read(self, key: str) -> Stored | None:
+        """Return the current value of a key, from the file."""
+        return await self._reader.run(partial(_get, key=key))
+
+    async def read_page(
+        self, prefix: str, *, limit: int, after: str, revision: int
+    ) -> Page:
+        """Return a page of a snapshot, from the file."""
         start, end = key_range(prefix, after)
 
         def read(connection: sqlite3.Connection) -> Page:
@@ -152,20 +190,36 @@ class SQLiteStore(Writes):
 
     async def revision(self) -> int:
         """Return the revision of the last write."""
-        return await self._reader.run(_present)
+        try:
+            # This takes some microseconds, as a reader waits for nothing in WAL mode
+            # and the system has the pages in memory; a thread would take longer.
+            revision = _present(self._asking)
+        except sqlite3.OperationalError:  # busy: the file is being recovered
+            revision = await self._reader.run(_present)
+        except sqlite3.ProgrammingError:
+            raise ClosedError from None
+        # Another process has written.
+        if revision > self._delivered:
+            self._wake()
+        return revision
 
-    # The changes of the file are complete up to its revision.
-    origin = revision
+    async def advance(self) -> None:
+        """Look at once for what other processes wrote."""
+        self._wake()
 
     def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
         """Follow the keys with a prefix."""
-        return self._feed.watch(prefix, since)
+        return self._cache.watch(prefix, since)
+
+    async def maintain(self) -> None:
+        """Return at once: writes compact the history."""
 
     async def close(self) -> None:
         """End the watches, finish the writes and close the file."""
-        await self._feed.close()
+        await self._cache.close()
         await self._writer.close()
         await self._reader.close()
+        self._asking.close()
 
     async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
         def write(connection: sqlite3.Connection) -> int | None:
@@ -177,15 +231,30 @@ class SQLiteStore(Writes):
             row = (encoded(key), value, last or None)
             revision = connection.execute(_INSERT, row).lastrowid or 0
             # Compacting at every write would cost more than the longer history.
-            if revision % max(1, self._history // 10) == 0:
-                for statement in _COMPACT:
-                    connection.execute(statement, (revision - self._history,))
+            self._growth += len(value or b"")
+            is_large = self._growth > self._size // 10
+            if is_large or revision % max(1, self._history // 10) == 0:
+                self._growth = 0
+                self._compact(connection, revision)
             return revision
 
         revision = await self._writer.run(write)
+        if revision is not None:
+            self._cache.add(key, value, revision)
+            self._wake()
+        return revision
+
+    def _compact(self, connection: sqlite3.Connection, revision: int) -> None:
+        """Shorten the history to its bounds."""
+        (too_old,) = connection.execute(_TOO_OLD, (self._size,)).fetchone()
+        start = max(too_old, revision - self._history)
+        for statement in _COMPACT:
+            connection.execute(statement, (start,))
+
+    def _wake(self) -> None:
+        """Let ``changes`` look at once."""
         self._written.set()
         self._written = asyncio.Event()
-        return revision
 
     async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
         """Follow every change: those of this process at once, others soon."""
@@ -195,13 +264,16 @@ class SQLiteStore(Writes):
             batch = await self._reader.run(partial(_changes, since=since))
             if batch[1] > since:
                 since = batch[1]
+                self._delivered = max(self._delivered, since)
                 yield batch
             else:
                 await wait(written, _POLL)
 
 
-def _open(path: str) -> sqlite3.Connection:
+def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
     """Open the file and create the tables. Raises StoreError.
+
+    Later the connection waits ``busy`` seconds for others.
 
     SQLite does not wait for another process that does the same: it is tried again.
     """
@@ -220,6 +292,7 @@ def _open(path: str) -> sqlite3.Connection:
                 if application != _APPLICATION and not is_new:
                     raise sqlite3.DatabaseError("the database of another application")
                 connection.executescript(_PREPARE)
+                connection.execute(f"PRAGMA busy_timeout = {int(busy * 1000)}")
             except sqlite3.Error:
                 connection.close()
                 raise

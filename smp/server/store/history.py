@@ -1,17 +1,16 @@
 """Watching: the last changes in memory, and watchers that each read at its own pace.
 
-One task per store, the ``Feed``, follows the durable history of changes (its
-``Source``) and appends them to a ``Log``, for any number of watchers. A watcher is
-only a position in the log, so a slow or abandoned one keeps nothing in memory:
+A ``Log`` has the last changes, for any number of watchers. A watcher is only a position
+in the log, so a slow or abandoned one keeps nothing in memory:
 
 1. it takes the changes after its position from the log, and advances;
 2. it waits until the log is extended, then takes again;
-3. where the log was trimmed beyond its position, it reads the source itself until it
-   has caught up with the log.
+3. where the log was trimmed beyond its position, it reads the durable history itself
+   until it has caught up with the log.
 
 Example: a log of two changes holds revisions 8 and 9. A watcher at 8 takes 9 from the
-log. A watcher at 5 reads 6, 7, 8 from the source, is then within the log, and takes 9
-from there. A watcher at 9 waits.
+log. A watcher at 5 reads 6, 7, 8 from the durable history, is then within the log, and
+takes 9 from there. A watcher at 9 waits.
 """
 
 from __future__ import annotations
@@ -22,15 +21,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from operator import attrgetter
 from time import monotonic
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
-from smp.server.store.errors import (
-    ClosedError,
-    Expired,
-    FutureRevisionError,
-    StoreError,
-    check_reached,
-)
+from smp.server.store.errors import Expired, StoreError
 from smp.server.store.model import FIRST_REVISION, Event
 
 # Changes in order, and the revision up to which they are complete.
@@ -40,26 +33,6 @@ Changes: TypeAlias = Callable[[int], AsyncGenerator[Batch, None]]
 HISTORY: Final = 10_000  # changes
 PROGRESS: Final = 5.0  # seconds without changes before a progress event
 _LOG_SIZE: Final = 64 << 20  # bytes of values
-_RETRY: Final = 0.2  # seconds before a source that failed is read again
-
-
-class Source(Protocol):
-    """A durable history of changes."""
-
-    async def revision(self) -> int:
-        """Return the revision of the last write."""
-        ...
-
-    async def origin(self) -> int:
-        """Return the current revision; ``changes`` is sure to reach or pass it."""
-        ...
-
-    def changes(self, since: int) -> AsyncGenerator[Batch, None]:
-        """Follow every change after a revision, without end.
-
-        Raises Expired and StoreError.
-        """
-        ...
 
 
 class Log:
@@ -121,67 +94,6 @@ class Log:
         self.changed = asyncio.Event()
 
 
-class Feed:
-    """A log that follows a source, from the first watch on until it is closed."""
-
-    def __init__(self, source: Source, *, history: int, progress: float) -> None:
-        self._source = source
-        self._history = history
-        self._progress = progress
-        self._log = Log(0)
-        self._starting = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
-        self._closed = False
-
-    async def watch(self, prefix: str, since: int) -> AsyncGenerator[Event, None]:
-        """Follow the keys with a prefix, see ``Store.watch``."""
-        check_reached(since, await self._source.revision())
-        # The lock: of several first watches one starts the task.
-        async with self._starting:
-            if self._closed:
-                raise ClosedError
-            if not self._task or self._task.done():
-                self._log = Log(await self._source.origin(), events=self._history)
-                self._task = asyncio.create_task(self._follow(self._log))
-        events = watch(
-            self._log, self._source.changes, prefix, since, progress=self._progress
-        )
-        async with aclosing(events):
-            async for event in events:
-                yield event
-
-    async def close(self) -> None:
-        """End the watches and the task."""
-        async with self._starting:
-            self._closed = True
-        # Its end closes the log, which ends the watches.
-        if self._task:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-
-    async def _follow(self, log: Log) -> None:
-        """Extend the log by the changes of the source, until cancelled."""
-        try:
-            while True:
-                with suppress(StoreError):
-                    try:
-                        changes = self._source.changes(log.revision)
-                        async with aclosing(changes):
-                            async for events, revision in changes:
-                                log.extend(events, revision)
-                    except Expired:
-                        # The source was compacted beyond the log. Watchers within the
-                        # gap read the source themselves, and get Expired from it.
-                        log.restart(await self._source.origin())
-                await asyncio.sleep(_RETRY)
-        except FutureRevisionError:
-            # The source is behind the log: it was replaced by another history, say a
-            # restored backup. Watchers end, and clients list again.
-            pass
-        finally:
-            log.close()
-
-
 async def watch(
     log: Log, older: Changes | None, prefix: str, since: int, *, progress: float
 ) -> AsyncGenerator[Event, None]:
@@ -210,7 +122,7 @@ async def _batches(
     """Yield all changes after a revision; an empty batch after so many idle seconds."""
     while not log.closed:
         if since < log.start:
-            # Fallen behind: read the source until the position is within the log.
+            # Fallen behind: read the durable history until the position is in the log.
             if not older:
                 raise Expired(since)
             try:
