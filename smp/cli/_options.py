@@ -312,8 +312,8 @@ def profile_option() -> Option:
 
     return Option(
         ("--profile",),
-        "How mutually exclusive fields (unions) are cleared and checked; off: not at "
-        "all.",
+        "How mutually exclusive fields (unions) are cleared and checked; "
+        "validate-only: as by API servers of today; off: not at all.",
         choices=tuple(PROFILES),
         default="kep1027",
     )

@@ -2,8 +2,8 @@
 
 Profiles are the generations of the documents: ``kep1027`` (the final KEP-1027, the
 default), ``kep1027-draft`` (its first draft), ``kep2019`` (the KEP of 2019), ``smd``
-(structured-merge-diff up to v4.3), ``validate-only`` (Kubernetes' declarative
-validation: nothing is cleared) and ``off``.
+(structured-merge-diff up to v4.3), ``validate-only`` (as API servers of today do:
+nothing is cleared) and ``off``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Validating unions, on the normalized object: what a server would reject.
 
-V1 to V5 are the rules of KEP-1027. Under ``validate-only`` the rules of Kubernetes'
-declarative validation hold (Go: k8s.io/apimachinery/pkg/api/validate, Union and
-DiscriminatedUnion).
+V1 to V5 are the rules of KEP-1027. A union with answers (smp.schema.union_groups) is
+one that API servers validate by code of their own: it is refused in their words. Under
+``validate-only`` the others are judged by Kubernetes' declarative validation (Go:
+k8s.io/apimachinery/pkg/api/validate, Union and DiscriminatedUnion).
 """
 
 from __future__ import annotations
@@ -193,19 +194,22 @@ def _without_zero_values(facts: UnionFacts, obj: JSONObject, type_: Type) -> JSO
 
     An empty struct is set: it is a pointer in Go.
     """
-    kept: JSONObject = {}
+    unset: list[str] = []
     for name, value in obj.items():
-        if name in facts.names:
-            field = type_.field(name)
-            is_map = (
-                field is not None
-                and isinstance(field.type, ObjectType)
-                and field.type.others is not None
-            )
-            if value == [] or (value == {} and is_map):
-                continue
-        kept[name] = value
-    return kept
+        # Most values are not empty.
+        if value or not isinstance(value, (dict, list)) or name not in facts.names:
+            continue
+        field = type_.field(name)
+        is_map = (
+            field is not None
+            and isinstance(field.type, ObjectType)
+            and field.type.others is not None
+        )
+        if is_map or isinstance(value, list):
+            unset.append(name)
+    if not unset:
+        return obj
+    return {name: value for name, value in obj.items() if name not in unset}
 
 
 def _by_discriminator(
