@@ -43,6 +43,8 @@ MODULES = (
     "smp/typed_storage/_decoding.py",
     "smp/typed_storage/_stored.py",
     "smp/enums.py",
+    "smp/validation/_checks.py",
+    "smp/validation/_rule.py",
     "smp/unions/_intent.py",
     "smp/unions/_situation.py",
     "smp/unions/_defaults.py",

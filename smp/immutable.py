@@ -11,7 +11,8 @@ element of a list), ``once`` those that may be set where they are empty. ``when`
 ``unless`` are values of the old object, by path, under which the rule holds or does not
 hold. ``reason`` and ``reported`` are the reason and the field of the cause where they
 are others than FieldValueInvalid and ``field``. With ``length`` only the number of
-elements may not change, and the rules that follow for this kind are not asked.
+elements may not change, and the rules that follow for this kind are not asked. With
+``unordered`` a list is a set of texts.
 
 ``defaults`` are the values, by the name of their field, that a server fills in: a field
 that is absent equals one of them. What is empty equals what is absent, and quantities
@@ -71,6 +72,7 @@ class ImmutableField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     when: dict[str, Scalar] = {}
     unless: dict[str, Scalar] = {}
     length: bool = False
+    unordered: bool = False
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,6 +163,8 @@ def changed_immutable_fields(
             if len(lists[0]) != len(lists[1]):
                 return (*violations, _violation(each.rule, after))
             continue
+        if each.rule.unordered:
+            before, after = _set_of(before), _set_of(after)
         allowed = each.allowed
         for steps in each.once:
             if _is_empty(_at(_decoded(before), steps)):
@@ -183,6 +187,11 @@ def _at(value: JSON | Absent, steps: Sequence[str]) -> JSON | Absent:
 def _decoded(value: JSON | Absent) -> JSON | Absent:
     """Decode a value that a handler left undecoded."""
     return codec.decode(bytes(value)) if isinstance(value, RawJSON) else value
+
+
+def _set_of(value: JSON | Absent) -> JSON:
+    """Return the texts of a list in order, each once."""
+    return [*sorted({as_text(element) for element in as_list(_decoded(value))})]
 
 
 def _violation(rule: ImmutableField, value: JSON | Absent) -> Violation:

@@ -16,7 +16,9 @@ Rule: TypeAlias = Callable[[str], str]
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
-def _matching(pattern: str, longest: int, detail: str, *examples: str) -> Rule:
+def _matching(
+    pattern: str, longest: int, detail: str, *examples: str, unit: str = "characters"
+) -> Rule:
     """Make the rule that a string matches a pattern and is not too long.
 
     The message ends with examples and the pattern (Go: validation.RegexError).
@@ -28,7 +30,7 @@ def _matching(pattern: str, longest: int, detail: str, *examples: str) -> Rule:
 
     def check(text: str) -> str:
         if len(text) > longest:
-            return f"must be no more than {longest} characters"
+            return f"must be no more than {longest} {unit}"
         return "" if compiled.fullmatch(text) else detail
 
     return check
@@ -60,13 +62,48 @@ rfc1035_label: Final = _matching(
     "my-name",
     "abc-123",
 )
-# Go: validation.IsQualifiedName, the part after the slash.
+# A part of a host name that may begin with an underscore (Go:
+# validation.IsDNS1123SubdomainWithUnderscore).
+subdomain_with_underscores: Final = _matching(
+    r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*",
+    253,
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+    "characters, '_', '-' or '.', and must start and end with an alphanumeric "
+    "character",
+    "example.com",
+)
+# The key of a ConfigMap or a Secret (Go: validation.IsConfigMapKey).
+_config_key: Final = _matching(
+    "[-._a-zA-Z0-9]+",
+    253,
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+    "key.name",
+    "KEY_NAME",
+    "key-name",
+)
+# Go: content.IsLabelKey, the part after the slash.
 _unprefixed_key: Final = _matching(
     r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     63,
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
     "with an alphanumeric character",
+    "MyName",
+    "my.name",
+    "123-abc",
+    unit="bytes",
 )
+# The value of a label, which may be empty (Go: content.IsLabelValue).
+label_value: Final = _matching(
+    r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?",
+    63,
+    "a valid label must be an empty string or consist of alphanumeric characters, "
+    "'-', '_' or '.', and must start and end with an alphanumeric character",
+    "MyValue",
+    "my_value",
+    "12345",
+    unit="bytes",
+)
+_EMPTY: Final = "must be non-empty"
 
 
 def path_segment(text: str) -> str:
@@ -82,21 +119,47 @@ def path_segment(text: str) -> str:
     return ""
 
 
-def label_value(text: str) -> str:
-    """Check the value of a label, which may be empty (Go: IsValidLabelValue)."""
-    return _unprefixed_key(text) if text else ""
+def config_key(text: str) -> str:
+    """Check the key of a ConfigMap or a Secret (Go: validation.IsConfigMapKey)."""
+    if text == ".":
+        return "must not be '.'"
+    if text == "..":
+        return "must not be '..'"
+    if text.startswith(".."):
+        return "must not start with '..'"
+    return _config_key(text)
+
+
+def label_key_problems(text: str) -> list[str]:
+    """Return all that is wrong with the key of a label (Go: content.IsLabelKey).
+
+    It is a name, or a DNS subdomain, a slash and a name. Without a slash the key is
+    private to its user; with one, the prefix is a domain.
+    """
+    parts = text.split("/")
+    if len(parts) > 2:  # noqa: PLR2004  # a prefix and a name
+        detail = _unprefixed_key("/")
+        prefix = "with an optional DNS subdomain prefix and '/'"
+        return [f"a valid label key {detail} {prefix} (e.g. 'example.com/MyName')"]
+    problems: list[str] = []
+    if len(parts) > 1:
+        prefix = parts[0]
+        problem = subdomain(prefix) if prefix else _EMPTY
+        if problem:
+            problems.append(f"prefix part {problem}")
+    name = parts[-1]
+    if not name:
+        problems.append(f"name part {_EMPTY}")
+    problem = _unprefixed_key(name)
+    if problem:
+        problems.append(f"name part {problem}")
+    return problems
 
 
 def label_key(text: str) -> str:
-    """Check the key of a label: a name, or a DNS subdomain, a slash and a name.
-
-    Go: validation.IsQualifiedName.
-    """
-    prefix, slash, name = text.rpartition("/")
-    # Without a slash, the key is private to its user; with one, the prefix is a domain.
-    if slash and (problem := subdomain(prefix)):
-        return problem
-    return _unprefixed_key(name)
+    """Check the key of a label; see ``label_key_problems``."""
+    problems = label_key_problems(text)
+    return problems[0] if problems else ""
 
 
 def annotation_key(text: str) -> str:

@@ -14,6 +14,7 @@ Reason: TypeAlias = Literal[
     "FieldValueDuplicate",
     "FieldValueForbidden",
     "FieldValueInvalid",
+    "FieldValueNotFound",
     "FieldValueNotSupported",
     "FieldValueRequired",
     "FieldValueTooLong",

@@ -82,6 +82,12 @@ def _parsed(value: JSON) -> _Quantity | None:
     return _Quantity(-nano if sign == "-" else nano, notation, written)
 
 
+def amount_of(value: JSON) -> int | None:
+    """Return the amount of a quantity in billionths; None for what is none."""
+    quantity = _parsed(value) if value not in (None, "") else None
+    return None if quantity is None else quantity.nano
+
+
 def _divided_up(amount: int, by: int) -> int:
     return -(-amount // by)
 

@@ -60,6 +60,16 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "on_conflict": ("error", "clear"),
 }
 
+_SWITCHES: Final = (
+    "ratchet",
+    "immutable_fields",
+    "validation",
+    "dry_run",
+    "prune",
+    "custom",
+    "typed",
+)
+
 
 def _invalid_option(name: str, expected: str) -> SmpError:
     return SmpError(f"the option {name} is {expected}", code="invalid-option")
@@ -75,7 +85,8 @@ class Options(msgspec.Struct, frozen=True):
     does not refuse a request; without it, every request has to lead to a valid object
     (KEP-1027, Ratcheting Validation: "the naive solution" of alpha). With
     ``immutable_fields`` an update of a built-in kind may not change what a server lets
-    no update change (smp.immutable).
+    no update change (smp.immutable). With ``validation`` a built-in kind is judged as a
+    server does (smp.validation), which expects an object with its defaults.
 
     With ``typed`` the object is as a typed server stores it: zero values are dropped,
     times and quantities are canonical, and built-in kinds get their defaults
@@ -107,6 +118,7 @@ class Options(msgspec.Struct, frozen=True):
     on_conflict: OnConflict = "clear"
     ratchet: bool = True
     immutable_fields: bool = True
+    validation: bool = False
     field_validation: FieldValidation = "Warn"
     dry_run: bool = False
     limits: Limits = Limits()
@@ -131,7 +143,7 @@ class Options(msgspec.Struct, frozen=True):
         for name in ("profile", "resource", "subresource"):
             if not isinstance(getattr(self, name), str):
                 raise _invalid_option(name, "a string")
-        for name in ("ratchet", "dry_run", "prune", "custom", "typed"):
+        for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool):
                 raise _invalid_option(name, "true or false")
         if not isinstance(self.serving, Serving):

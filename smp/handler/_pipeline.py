@@ -42,6 +42,7 @@ from smp.sharing import share_object
 from smp.typed_storage import stored as as_typed
 from smp.unions import acts_unasked, without_unchosen_defaults
 from smp.update import updated
+from smp.validation import in_order, violations_of
 from smp.values import ABSENT, JSONObject, NotPlainError, as_text, same
 from smp.violations import Violation
 from smp.wire.partial import decoded
@@ -105,8 +106,14 @@ def _may_stay_undecoded(schema: Schema, options: Options) -> bool:
     """
     if options.default or options.admit or options.custom or not options.ratchet:
         return False
-    # Managed fields are compared with the whole object.
-    if options.typed or options.prepare or options.manager is not None:
+    # Managed fields are compared with the whole object, and what is validated refers to
+    # other parts of it.
+    if (
+        options.validation
+        or options.typed
+        or options.prepare
+        or options.manager is not None
+    ):
         return False
     return not acts_unasked(schema, options.profile)
 
@@ -341,6 +348,9 @@ def _judged(
                 ]
             )
         violations = update.violations
+        if options.validation and not options.custom:
+            found = violations_of(old, new, schema, ratchet=options.ratchet)
+            violations = in_order((*violations, *found), schema.type)
         if old is not None and options.immutable_fields:
             violations = (*violations, *changed_immutable_fields(old, new, schema))
         violations = (*violations, *managed_fields_violations(new, old))

@@ -41,7 +41,6 @@ DIFFERENCES: Final = {
     ("a uid that a patch or a put has", 3): "the key of the object in etcd",
     ("fields that only a server sets", 0): "deletionTimestamp of a new object",
     ("fields that only a server sets", 1): "deletionTimestamp of a new object",
-    ("lists of type map", 5): "validation of built-in kinds",
     ("malformed YAML", 6): "a list as a key in YAML",
     ("managedFields that a client writes", 8): "a wrong type is 400",
     ("managedFields that a client writes", 9): "apiVersion of an entry",

@@ -60,6 +60,7 @@ class Call:
             profile=settings.union_profile,
             on_conflict=settings.on_conflict,
             ratchet=settings.ratchet,
+            validation=True,
             limits=settings.limits,
             default=default,
             prepare=self._prepared,

@@ -39,6 +39,11 @@ class NoReplicasError(SmpError):
     status = 422
 
 
+# The resources whose spec no update changes, whatever it says (Go: PrepareForUpdate of
+# pkg/registry/certificates/certificates).
+_KEPT_SPEC: Final = frozenset({("certificates.k8s.io", "certificatesigningrequests")})
+
+
 def on_create(obj: JSONObject, resource: Resource) -> JSONObject:
     """Return a new object without the status, which only its subresource sets."""
     if not resource.status or resource.key in _CREATED_WITH_STATUS:
@@ -52,6 +57,8 @@ def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObjec
     "PUT/POST/PATCH requests to the custom resource ignore changes to the status
     stanza."
     """
+    if resource.key in _KEPT_SPEC and "spec" in old:
+        new = {**new, "spec": old["spec"]}
     if not resource.status:
         return new
     return with_status(new, old.get("status", ABSENT))

@@ -1,0 +1,15 @@
+"""Validation of built-in kinds: what a kube-apiserver refuses in their objects.
+
+The rules are a table, smp/schema/bundled/validation.json, each with the Go function
+that it is from; ``smp.validation._table`` describes it. They are required fields, names
+and labels, selectors beside the labels of templates, references inside an object,
+duplicates, and the ranges that people meet. What a server would accept is never
+refused; it refuses more than this (most formats, CEL rules, admission plugins).
+"""
+
+from __future__ import annotations
+
+from smp.validation._operations import validate_object, violations_of
+from smp.validation._rule import in_order
+
+__all__ = ["in_order", "validate_object", "violations_of"]

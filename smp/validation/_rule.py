@@ -1,0 +1,200 @@
+"""The rule on the walk: it asks the rows of each type about its objects.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.paths import Element, Path, Step
+from smp.schema.model import ListType, ObjectType, Type
+from smp.schema.plan import Interest, Interests
+from smp.schema.walk import Place, Rule
+from smp.validation._checks import CHECKS, Check, Judged, at
+from smp.validation._table import Row, Scalar, rows_by_type
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
+from smp.violations import Violation
+
+# What stands for a field that the table does not order: it comes last.
+_LAST: Final = 10**6
+_METADATA: Final = "metadata"
+
+
+class _Asked:
+    """A row with its paths split into steps, and the fields that it looks at."""
+
+    def __init__(self, row: Row, check: Check) -> None:
+        self.row = row
+        self.check = check
+        self.steps = _steps(row.field)
+        self.reported: tuple[Step, ...] = (*self.steps,)
+        if row.reported:
+            self.reported = (*_steps(row.reported),)
+        names = [*self.steps[:1], *row.reads]
+        for conditions in (row.when, row.unless):
+            names += [_steps(path)[0] for path in conditions]
+        if row.key and row.rule in ("greater", "not-less", "selects"):
+            names.append(row.key)
+        # Without a field the whole object counts.
+        self.names = names if self.steps else []
+
+    def changed(self, old: JSONObject, new: JSONObject) -> bool:
+        """Tell whether a field changed that the row looks at."""
+        if not self.names:
+            return True
+        for name in self.names:
+            value, former = new.get(name, ABSENT), old.get(name, ABSENT)
+            if value is former:
+                continue
+            if isinstance(value, (dict, list)) or not same(value, former):
+                return True
+        return False
+
+    def holds(self, obj: JSONObject) -> bool:
+        """Tell whether an object meets ``when`` and ``unless``."""
+        for path, values in self.row.when.items():
+            if not _is_any(at(obj, _steps(path)), values):
+                return False
+        for path, values in self.row.unless.items():
+            if _is_any(at(obj, _steps(path)), values):
+                return False
+        return True
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split(".")) if path else ()
+
+
+def _is_any(value: JSON | Absent, values: tuple[Scalar, ...]) -> bool:
+    if value is None or isinstance(value, Absent) or value in ([], {}):
+        value = ""
+    return any(same(value, listed) for listed in values)
+
+
+class TypeRows:
+    """The rows of a type, and the position of each field among them."""
+
+    def __init__(self, type_: ObjectType, rows: tuple[Row, ...]) -> None:
+        self.asked: list[_Asked] = []
+        self.positions: dict[str, int] = {}
+        self.top = False
+        for position, row in enumerate(rows):
+            first = _steps(row.field)[:1]
+            for name in first:
+                self.positions.setdefault(name, position)
+            self.top = self.top or row.top
+            # A version of Kubernetes may lack the field.
+            if row.rule and all(type_.declares(name) for name in first):
+                self.asked.append(_Asked(row, CHECKS[row.rule]))
+
+
+class ValidationInterest(Interest):
+    """Object types that the table has."""
+
+    def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002  # the interface's
+        """Return the rows of a type."""
+        if not isinstance(type_, ObjectType):
+            return None
+        rows = rows_by_type().get(type_.name)
+        return None if rows is None else TypeRows(type_, rows)
+
+
+INTERESTS: Final = Interests(ValidationInterest("validation"))
+
+
+class ValidationRule(Rule):
+    """Finds what a server refuses in the parts of an object that changed."""
+
+    def __init__(self, *, ratchet: bool) -> None:
+        self.violations: list[Violation] = []
+        self._ratchet = ratchet
+
+    def enter(self, place: Place, facts: object | None) -> bool:
+        """Ask the rows of an object."""
+        new = place.new
+        if not isinstance(facts, TypeRows) or not isinstance(new, dict):
+            return True
+        if self._ratchet and new is place.old:
+            return True
+        if facts.top and not _is_metadata(place):
+            return True
+        old = as_object(place.old)
+        is_update = self._ratchet and isinstance(place.old, dict)
+        for asked in facts.asked:
+            if is_update and not asked.changed(old, new):
+                continue
+            if not asked.holds(new) or _is_inside(place, asked.row.outside):
+                continue
+            if is_update and not _are_same(asked.row.same, old, new):
+                continue
+            judged = Judged(asked.row, asked.reported, new, old)
+            judged.value = at(new, asked.steps)
+            asked.check(judged)
+            if judged.found and not (self._ratchet and place.shared):
+                path = place.path
+                for violation in judged.found:
+                    self.violations.append(violation.below(path))
+        return True
+
+
+def _are_same(names: tuple[str, ...], old: JSONObject, new: JSONObject) -> bool:
+    return all(same(old.get(name, ABSENT), new.get(name, ABSENT)) for name in names)
+
+
+def _is_inside(place: Place, types: tuple[str, ...]) -> bool:
+    """Tell whether an object is in one whose type has a name that begins so."""
+    above = place.parent
+    while types and above is not None:
+        type_ = above.node.type
+        if isinstance(type_, ObjectType) and type_.name.startswith(types):
+            return True
+        above = above.parent
+    return False
+
+
+def _is_metadata(place: Place) -> bool:
+    """Tell whether an object is the metadata of the whole object."""
+    parent = place.parent
+    return place.name == _METADATA and parent is not None and parent.parent is None
+
+
+def in_order(violations: tuple[Violation, ...], type_: Type) -> tuple[Violation, ...]:
+    """Return violations of an object in the order in which a server finds them."""
+    if len(violations) < 2:  # noqa: PLR2004  # one is in order
+        return violations
+    return tuple(
+        sorted(violations, key=lambda violation: _positions(violation.path, type_))
+    )
+
+
+def _positions(path: Path, type_: Type) -> list[tuple[int, str]]:
+    """Return where the table has each step of a path."""
+    positions: list[tuple[int, str]] = []
+    current: Type | None = type_
+    for step in path.steps:
+        if isinstance(step, (int, Element)):
+            index = step if isinstance(step, int) else step.index
+            positions.append((index, ""))
+            if isinstance(current, ListType):
+                current = current.items
+            continue
+        name = str(step)
+        position = _LAST
+        if isinstance(current, ObjectType):
+            rows = rows_by_type().get(current.name)
+            if rows is not None:
+                position = _position(name, rows)
+            elif name == _METADATA:
+                position = 0
+            field = current.field(name)
+            current = None if field is None else field.type
+        positions.append((position, name))
+    return positions
+
+
+def _position(name: str, rows: tuple[Row, ...]) -> int:
+    for position, row in enumerate(rows):
+        if row.field.partition(".")[0] == name:
+            return position
+    return _LAST

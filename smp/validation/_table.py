@@ -1,0 +1,80 @@
+"""The table of the rules: smp/schema/bundled/validation.json.
+
+It is a list of blocks, each with the ``types`` that its ``rules`` hold for, and the Go
+function that it follows (``source``). The rules of a type are in the order in which
+that function finds what is wrong, which is the order of the causes of a Status. A rule
+without a name only says when the objects in its field are judged::
+
+    {"types": ["io.k8s.api.core.v1.Container"],
+     "source": "Go: pkg/apis/core/validation/validation.go, validateContainerCommon",
+     "rules": [
+       {"field": "name", "rule": "required"},
+       {"field": "name", "rule": "format", "format": "dns-label"},
+       {"field": "image", "rule": "required"},
+       {"field": "ports"}]}
+
+``field`` is a path to the value that is judged, empty for the object itself. ``rule``
+names a function of ``smp.validation._checks``, which says what the other members mean.
+``message`` are the words of the cause after its reason. ``reads`` are other fields that
+decide: a rule is asked where one of these, or the value, changed. ``when`` are the
+values that a field of the object must have, ``unless`` those that it must not have; an
+absent field has the value "". ``reported`` is the field of the cause where it is
+another one. An update has to leave the fields in ``same`` as they were, for where they
+change a server drops what depended on them. ``outside`` are beginnings of the names of
+types: nothing that these hold is judged by the rule. With ``top`` the object is judged
+only as a member of the whole object: its own metadata, not that of a template.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+import smp.schema
+
+_FILE: Final = f"{smp.schema.__path__[0]}/bundled/validation.json"
+Scalar: TypeAlias = str | int | bool
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule of the table."""
+
+    field: str
+    rule: str = ""
+    message: str = ""
+    reads: tuple[str, ...] = ()
+    when: dict[str, tuple[Scalar, ...]] = {}
+    unless: dict[str, tuple[Scalar, ...]] = {}
+    reported: str = ""
+    same: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    top: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    zero: Literal["", "unset", "judged"] = ""
+    values: tuple[str, ...] = ()
+    format: str = ""
+    each: bool = False
+    key: str = ""
+
+
+class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules of some types."""
+
+    types: tuple[str, ...]
+    source: str
+    rules: tuple[Row, ...]
+
+
+@cache
+def rows_by_type() -> dict[str, tuple[Row, ...]]:
+    """Return the rules of each type, in their order."""
+    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
+        blocks = msgspec.json.decode(file.read(), type=tuple[Block, ...])
+    rows: dict[str, tuple[Row, ...]] = {}
+    for block in blocks:
+        for name in block.types:
+            rows[name] = (*rows.get(name, ()), *block.rules)
+    return rows
