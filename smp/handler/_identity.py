@@ -28,6 +28,15 @@ from smp.values import (
 )
 from smp.violations import Violation
 
+_INVALID: Final = "FieldValueInvalid"
+# Go: registry.Store.Update, where AllowUnconditionalUpdate of the strategy is false.
+_VERSION_REQUIRED: Final = Violation(
+    "required-value",
+    Path(("metadata", "resourceVersion")),
+    _INVALID,
+    "Invalid value: 0: must be specified for an update",
+    0,
+)
 _KEPT_WHERE_ABSENT: Final = ("namespace", "uid", "resourceVersion", "managedFields")
 _KEPT: Final = (
     "creationTimestamp",
@@ -40,46 +49,94 @@ _KEPT: Final = (
 def of_kind(
     new: JSONObject, api_version: JSON | Absent, kind: JSON | Absent
 ) -> JSONObject:
-    """Return an object of an apiVersion and kind: what it lacks is filled in.
+    """Return a whole object of an apiVersion and kind: what it lacks is filled in.
 
     Raises StatusError for another apiVersion or kind.
     """
-    missing: JSONObject = {}
+    kept: JSONObject = {}
     for name, expected in (("apiVersion", api_version), ("kind", kind)):
         if isinstance(expected, Absent):
             continue
         value = new.get(name)
-        if value is expected:
-            continue
         if value is None or value == "":
-            missing[name] = expected
+            kept[name] = expected
         elif not same(value, expected):
-            raise _other_kind(name, new, expected)
-    if not missing:
-        return new
-    for name, value in new.items():
-        if name not in missing:
-            missing[name] = value
-    return missing
+            raise StatusError(_other_kind(name, new, expected))
+    return _with_first(kept, new)
 
 
-def _other_kind(name: str, new: JSONObject, expected: JSON) -> StatusError:
+def patched_of_kind(
+    new: JSONObject, old: JSONObject, *, strategic: bool, custom: bool, strict: bool
+) -> JSONObject:
+    """Return a patched object of the stored apiVersion and kind.
+
+    Raises StatusError, and InvalidError for another apiVersion or kind. Go:
+    jsonPatcher.applyPatchToCurrentObject, which decodes the patched object anew, and
+    strategicPatchObject, which writes into the Go type that is stored.
+    """
+    kept: JSONObject = {}
+    for name in ("apiVersion", "kind"):
+        expected = old.get(name, ABSENT)
+        value = new.get(name)
+        if isinstance(expected, Absent) or value is expected or same(value, expected):
+            continue
+        is_absent = value is None or value == ""
+        if is_absent and not strategic and (custom or name == "apiVersion"):
+            if custom or strict:
+                raise undecodable(f"Object '{name}' is missing in the patched object")
+            # Go decodes what has no version to an object without fields.
+            before = metadata_of(old).get("name", "")
+            raise StatusError(misnamed("", before))
+        if not is_absent and not (strategic and isinstance(value, str)):
+            if custom and isinstance(value, str):
+                # Go: apiextensions-apiserver, customResourceValidator.
+                message = f"Invalid value: {quoted(value)}: must be {expected}"
+                violation = Violation(
+                    "immutable", Path((name,)), _INVALID, message, value
+                )
+                raise InvalidError([violation])
+            raise undecodable(_other_kind(name, new, expected))
+        kept[name] = expected
+    return _with_first(kept, new)
+
+
+def undecodable(problem: str, code: str = "bad-request") -> InvalidError:
+    """Word that a patched object is none of its kind.
+
+    A server quotes the object in the message, secrets included; here it says what is
+    wrong only. Go: NewInvalid(schema.GroupKind{}, "", field.Invalid("patch", ...)).
+    """
+    return InvalidError([Violation(code, Path(("patch",)), _INVALID, problem)])
+
+
+def _with_first(first: JSONObject, obj: JSONObject) -> JSONObject:
+    """Return an object with other values of some members, which come first."""
+    if not first:
+        return obj
+    others = {name: value for name, value in obj.items() if name not in first}
+    return {**first, **others}
+
+
+def _other_kind(name: str, new: JSONObject, expected: JSON) -> str:
     value = new[name]
     actual = value if isinstance(value, str) else type_name(value)
     wanted = expected if isinstance(expected, str) else type_name(expected)
     if name == "apiVersion":
-        return StatusError(
+        return (
             f"the API version in the data ({actual}) does not match the expected"
             f" API version ({wanted})"
         )
     version = as_text(new.get("apiVersion")).rpartition("/")[2]
-    return StatusError(
-        f'{actual} in version "{version}" cannot be handled as a {wanted}'
-    )
+    return f'{actual} in version "{version}" cannot be handled as a {wanted}'
 
 
 def with_server_metadata(
-    new: JSONObject, old: JSONObject, *, partial: bool = False, is_apply: bool = False
+    new: JSONObject,
+    old: JSONObject,
+    *,
+    partial: bool = False,
+    is_apply: bool = False,
+    unconditional: bool = True,
 ) -> JSONObject:
     """Return the new object with the old one's identity, and what only a server sets.
 
@@ -87,12 +144,18 @@ def with_server_metadata(
     resourceVersion that differ mean another object, or another state of it:
     ModifiedError (409), but InvalidError for the uid of a patch (``partial``). Absent
     and empty, the last three are the old object's, and so are managedFields, unless an
-    apply has written them.
+    apply has written them. Without ``unconditional`` the resourceVersion must be there.
     """
     if new.get("metadata", ABSENT) is old.get("metadata", ABSENT):
         return new
     before, after = metadata_of(old), metadata_of(new)
     merged = dict(after)
+    violations = [*_deletion_violations(after, before)]
+    has_version = after.get("resourceVersion") not in (None, "")
+    if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
+        violations.append(_VERSION_REQUIRED)
+    if violations:
+        raise InvalidError(violations)
     # What a client adds of these is not stored.
     for name in ("namespace", *_KEPT):
         if name not in before:
@@ -112,6 +175,20 @@ def with_server_metadata(
     return {**new, "metadata": merged}
 
 
+def _deletion_violations(new: JSONObject, old: JSONObject) -> Iterator[Violation]:
+    """Yield when an object is to be deleted, which only a deletion says.
+
+    Go: ValidateObjectMetaAccessorUpdate, behind rest.BeforeUpdate, which keeps what was
+    there before.
+    """
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        value = new.get(name)
+        if value is not None and name not in old:
+            message = f"Invalid value: {shown(value)}: field is immutable"
+            path = Path(("metadata", name))
+            yield Violation("immutable", path, _INVALID, message, value)
+
+
 def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
     # Go: endpoints/handlers/rest.go, checkName.
     name = old.get("name", "")
@@ -127,9 +204,7 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
         # A patch has no preconditions (Go: ValidateObjectMetaAccessorUpdate).
         message = f"Invalid value: {quoted(_printed(uid))}: field is immutable"
         path = Path(("metadata", "uid"))
-        raise InvalidError(
-            [Violation("immutable", path, "FieldValueInvalid", message, uid)]
-        )
+        raise InvalidError([Violation("immutable", path, _INVALID, message, uid)])
     # Go: registry/rest, Preconditions.Check.
     if not same(uid, former):
         raise ModifiedError(

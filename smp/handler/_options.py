@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from smp.errors import SmpError
 from smp.handler._field_managers import manager_problems
-from smp.handler._status import InvalidOptionsError
+from smp.handler._status import InvalidOptionsError, UnsupportedMediaTypeError
 from smp.json_patch import MAX_OPERATIONS
 from smp.managed_fields import SERVING, Serving
 from smp.paths import Path
@@ -132,6 +132,7 @@ class Options(msgspec.Struct, frozen=True):
     typed: bool = False
     prune: bool = True
     custom: bool = False
+    unconditional: bool = True
     strategic: bool | None = None
     resource: str = ""
 
@@ -163,6 +164,21 @@ class Options(msgspec.Struct, frozen=True):
         if strategic and has_schema:
             return (JSON_PATCH, MERGE, STRATEGIC, APPLY)
         return (JSON_PATCH, MERGE, APPLY)
+
+    def patch_type(self, media_type: str, *, has_schema: bool = True) -> str:
+        """Return a media type without parameters such as charset.
+
+        Raises UnsupportedMediaTypeError. Case matters (Go: endpoints/handlers/patch.go,
+        PatchResource).
+        """
+        chosen = media_type.partition(";")[0]
+        accepted = self.media_types(has_schema=has_schema)
+        if chosen in accepted:
+            return chosen
+        raise UnsupportedMediaTypeError(
+            "the body of the request was in an unknown format - accepted media types"
+            f" include: {', '.join(accepted)}"
+        )
 
 
 DEFAULT: Final = Options()
@@ -204,9 +220,11 @@ def requested(
 
     These are ``dryRun``, ``fieldValidation``, ``fieldManager`` and ``force``;
     ``media_type`` is that of a PATCH: only an apply can be forced, and it has to name
-    its manager. Raises InvalidOptionsError. Go: k8s.io/apimachinery,
-    meta/v1/validation, ValidatePatchOptions.
+    its manager. Raises UnsupportedMediaTypeError and InvalidOptionsError. Go:
+    k8s.io/apimachinery, meta/v1/validation, ValidatePatchOptions.
     """
+    if method == "PATCH" and media_type:
+        options.patch_type(media_type)
     parameters = parse_qs(query, keep_blank_values=True)
     dry_run = parameters.get("dryRun", [])
     validation = parameters.get("fieldValidation", [""])[0]

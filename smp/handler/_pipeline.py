@@ -22,7 +22,9 @@ from smp.handler._identity import (
     managed_fields_violations,
     metadata_of,
     of_kind,
+    patched_of_kind,
     status_details,
+    undecodable,
     with_server_metadata,
 )
 from smp.handler._options import APPLY, Admission, Operation, Options
@@ -49,6 +51,8 @@ from smp.wire.partial import decoded
 
 # Bytes of a stored object, from which on it may pay to decode only a part of it.
 _MIN_STORED: int = 1 << 12
+# The members of a custom resource that have a Go type.
+_DECODED = ("apiVersion", "kind", "metadata")
 
 
 def patch_outcome(
@@ -60,7 +64,7 @@ def patch_outcome(
 ) -> Outcome:
     """Return what a PATCH leads to; ``stored`` is None where there is no object."""
     schema = COMMON if schema is None else schema
-    if media_type.partition(";")[0].strip().lower() == APPLY:
+    if media_type.partition(";")[0] == APPLY:
         live = None if stored is None else stored_object(stored)
 
         def draft() -> Draft:
@@ -238,37 +242,55 @@ def _decoded(
 
     What to warn of is added to the warnings. Raises StatusError, InvalidError and
     ModifiedError. Go: k8s.io/apiserver, endpoints/handlers, applyPatchToObject and
-    transformDecodeError. A wrong field of a patched object is Invalid there, in a
-    message that quotes the object, secrets included; here it is the BadRequest that it
-    is there for a whole object.
+    transformDecodeError. A wrong field is a BadRequest in a whole object, and Invalid
+    in a patched one.
     """
     old, new = draft.old, draft.new
-    if old is not None:
-        # An update that leaves out apiVersion or kind means the stored ones.
-        new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
+    is_strict = options.field_validation == "Strict"
+    is_patched = old is not None and draft.partial and not draft.is_apply
+    if old is None:
+        if schema.kind:
+            new = of_kind(new, schema.api_version, schema.kind)
+    else:
+        if is_patched:
+            new = patched_of_kind(
+                new,
+                old,
+                strategic=draft.patch is not None,
+                custom=options.custom,
+                strict=is_strict,
+            )
+        else:
+            # A whole object that leaves out apiVersion or kind means the stored ones.
+            new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
         new = share_object(new, old)
-    elif schema.kind:
-        new = of_kind(new, schema.api_version, schema.kind)
     rule = ConformanceRule(prunes=options.prune, keeps_nulls=options.custom)
     if new is not old:
         new = conforming(new, old, schema, rule)
     if rule.misfits:
         # A decoder fails at wrong types with every field validation.
-        raise _wrong_types(rule.misfits[:MAX_REPORTED], new, options)
+        misfits = rule.misfits[:MAX_REPORTED]
+        raise _wrong_types(misfits, new, options, is_patched=is_patched)
     faults = [*draft.faults]
     unknown_fields = rule.unknown_fields[:MAX_REPORTED]
     faults += [f'unknown field "{path.decoded}"' for path in unknown_fields]
     # KEP-2885, server-side field validation: Ignore, Warn, Strict.
-    if faults and options.field_validation == "Strict":
+    if faults and is_strict:
+        problem = f"strict decoding error: {', '.join(faults)}"
+        if is_patched:
+            raise undecodable(problem, "strict-decoding")
         prefix = "" if draft.partial else _cannot_be_handled(new)
-        problem = f"{prefix}strict decoding error: {', '.join(faults)}"
-        raise StatusError(problem, code="strict-decoding")
+        raise StatusError(f"{prefix}{problem}", code="strict-decoding")
     if options.field_validation == "Warn":
         warnings.extend(faults)
     if old is None:
         return new
     return with_server_metadata(
-        new, old, partial=draft.partial, is_apply=draft.is_apply
+        new,
+        old,
+        partial=draft.partial,
+        is_apply=draft.is_apply,
+        unconditional=options.unconditional,
     )
 
 
@@ -278,9 +300,15 @@ def _cannot_be_handled(obj: JSONObject) -> str:
     return f'{kind} in version "{version}" cannot be handled as a {kind}: '
 
 
-def _wrong_types(misfits: list[Misfit], obj: JSONObject, options: Options) -> SmpError:
+def _wrong_types(
+    misfits: list[Misfit], obj: JSONObject, options: Options, *, is_patched: bool
+) -> SmpError:
     """Word values of a wrong type as the server does for the kind of schema."""
+    # The metadata of a custom resource is decoded as that of all objects.
+    decoding = misfits
     if options.custom:
+        decoding = [misfit for misfit in misfits if misfit.path.steps[0] in _DECODED]
+    if not decoding:
         # Go: kube-openapi, validation/errors.InvalidType, for custom resources.
         violations = []
         for misfit in misfits:
@@ -289,11 +317,13 @@ def _wrong_types(misfits: list[Misfit], obj: JSONObject, options: Options) -> Sm
                 f' type {misfit.expected}: "{misfit.actual}"'
             )
             violations.append(
-                Violation("wrong-type", misfit.path, "FieldValueInvalid", message)
+                Violation("wrong-type", misfit.path, "FieldValueTypeInvalid", message)
             )
         return InvalidError(violations)
     # Go: json.UnmarshalTypeError, for built-in types.
-    texts = ", ".join([str(misfit) for misfit in misfits])
+    texts = ", ".join([str(misfit) for misfit in decoding])
+    if is_patched:
+        return undecodable(f"json: {texts}", "wrong-type")
     problem = f"{_cannot_be_handled(obj)}json: {texts}"
     return StatusError(problem, code="wrong-type")
 

@@ -6,9 +6,11 @@ from typing import Final
 
 import msgspec
 
-from smp import codec, json_patch, merge_patch, strategic
+from smp import codec, merge_patch, strategic
 from smp.errors import SmpError, bounded
 from smp.handler._body import MAX_REPORTED, check_depth, decode, duplicate_fields
+from smp.handler._identity import undecodable
+from smp.handler._operations import apply as apply_operations
 from smp.handler._options import (
     FORCE_FORBIDDEN,
     JSON_PATCH,
@@ -21,7 +23,6 @@ from smp.handler._status import (
     NotFoundError,
     StatusError,
     TooLargeError,
-    UnsupportedMediaTypeError,
 )
 from smp.plain import not_an_object
 from smp.schema.model import Schema
@@ -95,8 +96,7 @@ def patched(
     Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyJSPatch and
     applyPatchToObject.
     """
-    accepted = options.media_types(has_schema=schema is not COMMON)
-    chosen = _accepted(media_type, accepted)
+    chosen = options.patch_type(media_type, has_schema=schema is not COMMON)
     # Go: ValidatePatchOptions.
     if options.force is not None:
         raise InvalidOptionsError([FORCE_FORBIDDEN], "PatchOptions")
@@ -129,7 +129,7 @@ def patched(
     if chosen == MERGE:
         # RFC 7396.
         patched_value = merge_patch.apply(old, _object(value, "a JSON merge patch"))
-        return Draft(old, _object(patched_value, "the patched document"), faults)
+        return Draft(old, _patched_object(patched_value), faults)
     # RFC 6902. An operation may copy, so their number is limited, too.
     most = options.limits.operations
     if isinstance(value, list) and len(value) > most:
@@ -137,7 +137,7 @@ def patched(
             f"The allowed maximum operations in a JSON patch is {most},"
             f" got {len(value)}"
         )
-    new = _object(json_patch.apply(old, value), "the patched document")
+    new = _patched_object(apply_operations(old, value, options.field_validation))
     check_depth(new, options.limits, old)
     return Draft(old, new, faults)
 
@@ -169,17 +169,11 @@ def stored_object(stored: object) -> JSONObject:
     return old
 
 
-def _accepted(media_type: str, accepted: tuple[str, ...]) -> str:
-    chosen = media_type
-    if chosen not in accepted:
-        # Parameters, such as charset, do not matter (RFC 9110, section 8.3.1).
-        chosen = media_type.partition(";")[0].strip().lower()
-    if chosen in accepted:
-        return chosen
-    raise UnsupportedMediaTypeError(
-        "the body of the request was in an unknown format - accepted media types"
-        f" include: {', '.join(accepted)}"
-    )
+def _patched_object(value: JSON) -> JSONObject:
+    if not isinstance(value, dict):
+        problem = f"the patched document is a JSON object, not {type_name(value)}"
+        raise undecodable(problem, "not-an-object")
+    return value
 
 
 def _object(value: JSON, what: str) -> JSONObject:

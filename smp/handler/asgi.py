@@ -14,7 +14,6 @@ from smp.handler._field_managers import manager_of
 from smp.handler._options import APPLY, DEFAULT, Options, requested
 from smp.handler._retries import ATTEMPTS, aretry
 from smp.handler._status import (
-    InvalidError,
     MethodNotAllowedError,
     NotFoundError,
     Outcome,
@@ -100,21 +99,16 @@ class PatchEndpoint:
 
     async def _outcome(self, scope: Scope, receive: Receive) -> Outcome:
         try:
-            options = requested(
-                replace(
-                    self._options,
-                    manager=manager_of(_header(scope, b"user-agent")),
-                ),
-                scope["query_string"].decode("latin-1"),
-                media_type=_header(scope, b"content-type"),
-            )
-        except InvalidError as error:
-            return to_status(error)
-        try:
             if scope["method"] != "PATCH":
                 raise MethodNotAllowedError(
                     f"{scope['method']} is not supported here, only PATCH"
                 )
+            manager = manager_of(_header(scope, b"user-agent"))
+            options = requested(
+                replace(self._options, manager=manager),
+                scope["query_string"].decode("latin-1"),
+                media_type=_header(scope, b"content-type"),
+            )
             return await self._patched(
                 scope, await _body(receive, options.limits.body), options
             )
@@ -129,7 +123,7 @@ class PatchEndpoint:
 
     async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
         media_type = _header(scope, b"content-type")
-        is_apply = media_type.partition(";")[0].strip().lower() == APPLY
+        is_apply = media_type.partition(";")[0] == APPLY
         create = self._create if is_apply else None
 
         async def read() -> Loaded | None:

@@ -178,9 +178,9 @@ def test_a_refusal_is_answered() -> None:
     answer = Storage().request(
         dump({"spec": {"bogus": 1}}), query=b"fieldValidation=Strict"
     )
-    assert answer.status == 400
-    message = 'strict decoding error: unknown field "spec.bogus"'
-    assert answer.body["message"] == message
+    assert answer.status == 422
+    (cause,) = answer.body["details"]["causes"]
+    assert cause["message"] == 'strict decoding error: unknown field "spec.bogus"'
 
 
 def test_a_warning_is_a_header() -> None:

@@ -67,7 +67,7 @@ def test_wrong_types_of_a_custom_resource_are_invalid() -> None:
     )
     message = f'CronTab.example.com "tab" is invalid: spec.replicas: {cause}'
     outcome = patch_tab({"spec": {"replicas": "1"}})
-    assert causes(outcome) == [("FieldValueInvalid", "spec.replicas", cause)]
+    assert causes(outcome) == [("FieldValueTypeInvalid", "spec.replicas", cause)]
     assert message_of(outcome) == message
 
 
@@ -133,7 +133,8 @@ def test_an_object_without_a_schema_takes_merge_and_json_patches() -> None:
         {"metadata": []},
         {"metadata": {"labels": {"a": 1}}},
         {"kind": 1},
-        {"metadata": {"name": "y"}},
     )
     for wrong in refused_patches:
-        assert refused(handler.patch(odd, dump(wrong), MERGE, None)).code == 400
+        assert refused(handler.patch(odd, dump(wrong), MERGE, None)).code == 422
+    misnamed = dump({"metadata": {"name": "y"}})
+    assert refused(handler.patch(odd, misnamed, MERGE, None)).code == 400

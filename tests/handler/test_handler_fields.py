@@ -18,6 +18,7 @@ from tests.support.handler_objects import (
     DEPLOYMENT,
     REPLICAS,
     STRICT,
+    UNDECODABLE,
     WEB,
     accepted,
     dump,
@@ -49,8 +50,9 @@ FAULTS: Final = (
 @pytest.mark.parametrize("media_type", [STRATEGIC, MERGE])
 def test_strict_refuses_what_warn_warns_of_and_ignore_ignores(media_type: str) -> None:
     outcome = refused(patch_web(PATCH_WITH_FAULTS, media_type, STRICT))
-    assert outcome.code == 400
-    assert outcome.status["message"] == f"strict decoding error: {', '.join(FAULTS)}"
+    assert outcome.code == 422
+    message = f"strict decoding error: {', '.join(FAULTS)}"
+    assert outcome.status["message"] == f"{UNDECODABLE}{message}"
     warned = accepted(patch_web(PATCH_WITH_FAULTS, media_type))
     ignored = accepted(
         patch_web(PATCH_WITH_FAULTS, media_type, Options(field_validation="Ignore"))
@@ -64,7 +66,7 @@ def test_strict_refuses_what_warn_warns_of_and_ignore_ignores(media_type: str) -
 
 def test_strict_validation_refuses_an_unknown_field() -> None:
     message = message_of(patch_web({"spec": {"bogus": 1}}, options=STRICT))
-    assert message == 'strict decoding error: unknown field "spec.bogus"'
+    assert message == f'{UNDECODABLE}strict decoding error: unknown field "spec.bogus"'
 
 
 def test_the_members_of_operations_are_validated_too() -> None:
@@ -78,7 +80,7 @@ def test_the_members_of_operations_are_validated_too() -> None:
     )
     assert accepted(patch_web(body, JSON_PATCH)).warnings == faults
     message = message_of(patch_web(body, JSON_PATCH, STRICT))
-    assert message == f"strict decoding error: {', '.join(faults)}"
+    assert message == f"{UNDECODABLE}strict decoding error: {', '.join(faults)}"
 
 
 def test_a_whole_object_is_validated_likewise() -> None:
@@ -97,7 +99,7 @@ def test_at_most_a_hundred_faults_are_listed() -> None:
 def test_wrong_types_are_reported_and_unknown_fields_beside_them_are_not() -> None:
     body = {"spec": {"bogus": 1, "replicas": "1"}}
     assert message_of(patch_web(body, options=STRICT)) == (
-        f"{DECODING_ERROR}json: cannot unmarshal string into field spec.replicas "
+        f"{UNDECODABLE}json: cannot unmarshal string into field spec.replicas "
         "of type integer"
     )
 
@@ -190,8 +192,9 @@ def test_values_of_the_right_types_are_stored(
 
 @pytest.mark.parametrize("body", WRONG_TYPES, ids=json.dumps)
 def test_values_of_wrong_types_are_refused(body: object) -> None:
-    assert refused(patch_web(body)).code == 400
-    assert refused(patch_web(body, MERGE)).code == 400
+    # Go: transformDecodeError for a whole object, and NewInvalid for a patched one.
+    assert refused(patch_web(body)).code == 422
+    assert refused(patch_web(body, MERGE)).code == 422
 
 
 def test_a_list_where_the_type_is_free_form_is_accepted() -> None:

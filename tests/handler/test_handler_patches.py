@@ -33,7 +33,6 @@ PATCHES: Final[dict[str, tuple[str, object]]] = {
     "merge": (MERGE, REPLICAS),
     "json": (JSON_PATCH, [{"op": "replace", "path": "/spec/replicas", "value": 5}]),
     "parameters": (f"{MERGE}; charset=utf-8", REPLICAS),
-    "another case": ("Application/Merge-Patch+JSON ;q=1", REPLICAS),
 }
 
 
@@ -70,7 +69,6 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, object]]] = {
     "identity removed, which is kept": (
         MERGE,
         {
-            "apiVersion": None,
             "kind": None,
             "metadata": dict.fromkeys(("uid", "resourceVersion", "namespace")),
         },

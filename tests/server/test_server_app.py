@@ -134,7 +134,8 @@ def test_a_dry_run_answers_and_stores_nothing(server: Served) -> None:
     assert updated["metadata"]["generation"] == 2
     assert server.call("DELETE", path + query).status_code == 200
     assert server.call("DELETE", DEPLOYMENTS + query).status_code == 200
-    assert server.get(DEPLOYMENTS)["items"] == [stored]
+    [item] = server.get(DEPLOYMENTS)["items"]
+    assert item == {name: stored[name] for name in ("metadata", "spec", "status")}
 
 
 def test_a_resource_version_in_the_body_is_a_lock(server: Served) -> None:

@@ -77,15 +77,18 @@ def test_an_update_keeps_the_status() -> None:
     assert on_update(WEB, new, CONFIG_MAPS) is new
 
 
-def test_an_update_of_the_status_changes_only_the_status() -> None:
+def test_an_update_of_the_status_changes_the_status_and_metadata() -> None:
     new: JSONObject = {
-        "metadata": {"labels": {}},
+        "metadata": {**METADATA, "labels": {"x": "y"}, "annotations": {"c": "d"}},
         "spec": {"replicas": 9},
         "status": {"replicas": 9},
     }
-    assert on_status_update(WEB, new) == {**WEB, "status": {"replicas": 9}}
-    without_status = on_status_update(WEB, {"spec": {}})
-    assert without_status == {"metadata": WEB["metadata"], "spec": WEB["spec"]}
+    # Go: deploymentStatusStrategy.PrepareForUpdate.
+    metadata = {**METADATA, "labels": {"a": "b"}, "annotations": {"c": "d"}}
+    updated = on_status_update(WEB, new, DEPLOYMENTS)
+    assert updated == {**WEB, "metadata": metadata, "status": {"replicas": 9}}
+    updated = on_status_update(WEB, new, CRON_TAB_RESOURCE)
+    assert updated == {**WEB, "status": {"replicas": 9}}
 
 
 def test_a_deployment_has_a_scale() -> None:

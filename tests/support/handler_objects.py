@@ -60,6 +60,7 @@ REPLICAS: Final[JSONObject] = {"spec": {"replicas": 5}}  # a patch
 STRICT: Final = Options(field_validation="Strict")
 
 DECODING_ERROR: Final = 'Deployment in version "v1" cannot be handled as a Deployment: '
+UNDECODABLE: Final = 'Deployment.apps "web" is invalid: patch: '
 MODIFIED: Final = (
     'Operation cannot be fulfilled on deployments.apps "web": '
     "the object has been modified; "

@@ -72,6 +72,7 @@ class Call:
                 custom=defined is not None,
             ),
             typed=True,
+            unconditional=self.target.resource.unconditional_update,
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )
@@ -85,7 +86,7 @@ class Call:
     def _prepared(self, old: JSONObject | None, new: JSONObject) -> JSONObject:
         """Return a new object with what this endpoint does not write as it was."""
         if self.target.subresource == "status":
-            return subresources.on_status_update(old or {}, new)
+            return subresources.on_status_update(old or {}, new, self.target.resource)
         if old is None:
             return subresources.on_create(new, self.target.resource)
         return subresources.on_update(old, new, self.target.resource)

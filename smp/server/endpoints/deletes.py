@@ -60,7 +60,7 @@ async def delete_collection(call: Call) -> Response:
     """Delete the objects that are selected, and answer them as a list."""
     options = await _delete_options(call)
     # limit and continue hold here, too: clients may delete page by page.
-    list_options = ListOptions.parse(call.query)
+    list_options = ListOptions.parse(call.query, call.target.resource)
     selected = await select(call.state.store, call.target, list_options)
     removed: list[Stored] = []
     for item in selected.items:

@@ -78,7 +78,9 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
         raise MethodNotAllowedError(
             "the server does not allow this method on the requested resource"
         )
-    is_watch = verb == "list" and ListOptions.parse(request.query_params).watch
+    is_watch = False
+    if verb == "list":
+        is_watch = ListOptions.parse(request.query_params, target.resource).watch
     call = Call(state, request, target, "watch" if is_watch else verb)
     request.scope[CALL] = call  # for the log and the metrics
     # Watches take long, and have no deadline and no bound of their number.

@@ -13,16 +13,24 @@ from typing import Annotated, Final, Self, TypeAlias
 
 import msgspec
 
+from smp.handler import InvalidOptionsError
 from smp.label_selectors import LabelSelector, parse_label_selector
-from smp.server.errors import StatusError
+from smp.paths import Path
+from smp.server.errors import StatusError, forbidden
+from smp.server.objects.resources import Resource
+from smp.server.objects.selectable_fields import resolved
 from smp.server.objects.selectors import FieldSelector, parse_field_selector
 from smp.server.registry.target import Target
+from smp.violations import unsupported
 from smp.wire import decode
 
 # Whether an object, as it is stored, is selected.
 Selects: TypeAlias = Callable[[bytes], bool]
 
-_MATCHES: Final = ("", "Exact", "NotOlderThan")
+_MATCHES: Final = ("Exact", "NotOlderThan")
+_MATCH: Final = Path(("resourceVersionMatch",))
+# What the options are called in a Status (Go: metav1.ListOptions).
+_KIND: Final = "ListOptions"
 _MAX_DIGITS: Final = 18  # a number of 18 digits fits into 64 bits
 
 
@@ -70,15 +78,21 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.labels.requirements or self.fields.terms)
 
     @classmethod
-    def parse(cls, query: Mapping[str, str]) -> Self:
-        """Parse a query. Raises StatusError and SelectorError."""
+    def parse(cls, query: Mapping[str, str], resource: Resource) -> Self:
+        """Parse the query of a request for objects of a resource.
+
+        Raises StatusError, InvalidOptionsError and SelectorError.
+        """
         # An empty parameter counts as an absent one.
         after = query.get("continue")
         revision = query.get("resourceVersion")
         options = cls(
             labels=parse_label_selector(query.get("labelSelector", "")),
-            fields=parse_field_selector(query.get("fieldSelector", "")),
-            limit=_number(query, "limit"),
+            fields=resolved(
+                parse_field_selector(query.get("fieldSelector", "")), resource
+            ),
+            # Go: a negative limit is none.
+            limit=max(0, _number(query, "limit", signed=True)),
             after=Continue.parse(after) if after else None,
             revision=_number(query, "resourceVersion") if revision else None,
             exact=query.get("resourceVersionMatch") == "Exact",
@@ -96,43 +110,47 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> None:
-    """Check which options may stand together. Raises StatusError.
+    """Check which options may stand together. Raises InvalidOptionsError.
 
     ``has_initial_events``: whether sendInitialEvents was given, be it as false.
     """
-    if match not in _MATCHES:
-        raise StatusError(
-            f'resourceVersionMatch: Unsupported value: "{match}": supported values: '
-            '"Exact", "NotOlderThan"'
-        )
+    if match and match not in _MATCHES:
+        raise InvalidOptionsError([unsupported(_MATCH, match, _MATCHES)], _KIND)
     if options.watch:
         # A watch matches a resourceVersion only in its initial events, which are never
         # older than it.
         if match and not has_initial_events:
-            raise StatusError(
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents "
-                "is provided"
+            raise _forbidden(
+                _MATCH,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents"
+                " is provided",
             )
         if has_initial_events and match != "NotOlderThan":
-            raise StatusError(
-                "sendInitialEvents requires setting resourceVersionMatch to "
-                "NotOlderThan"
+            raise _forbidden(
+                _MATCH,
+                "sendInitialEvents requires setting resourceVersionMatch to"
+                " NotOlderThan",
             )
         return
     if has_initial_events:
-        raise StatusError("sendInitialEvents is forbidden for list")
+        raise _forbidden(
+            Path(("sendInitialEvents",)), "sendInitialEvents is forbidden for list"
+        )
     if match and options.revision is None:
-        raise StatusError(
-            "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        raise _forbidden(
+            _MATCH,
+            "resourceVersionMatch is forbidden unless resourceVersion is provided",
         )
     # The continue token has the revision of the first page: another one would mix two
     # snapshots.
     if match and options.after:
-        raise StatusError("resourceVersionMatch is forbidden when continue is provided")
+        raise _forbidden(
+            _MATCH, "resourceVersionMatch is forbidden when continue is provided"
+        )
     # "0" is any version, which cannot be matched exactly.
     if options.exact and not options.revision:
-        raise StatusError(
-            'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+        raise _forbidden(
+            _MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         )
     if options.after and options.revision:
         raise StatusError(
@@ -140,10 +158,15 @@ def _check(options: ListOptions, *, match: str, has_initial_events: bool) -> Non
         )
 
 
-def _number(query: Mapping[str, str], name: str) -> int:
+def _forbidden(path: Path, detail: str) -> InvalidOptionsError:
+    return InvalidOptionsError([forbidden(path, detail)], _KIND)
+
+
+def _number(query: Mapping[str, str], name: str, *, signed: bool = False) -> int:
     text = query.get(name) or "0"
+    digits = text.removeprefix("-") if signed else text
     # isdigit alone accepts digits of other scripts as well.
-    is_number = text.isascii() and text.isdigit()
+    is_number = digits.isascii() and digits.isdigit()
     if not is_number or len(text) > _MAX_DIGITS:
         raise StatusError(
             f'{name}: Invalid value: "{text:.40}": a non-negative integer is expected'

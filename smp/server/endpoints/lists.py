@@ -39,7 +39,7 @@ class Selected(msgspec.Struct, frozen=True):
 
 async def list_objects(call: Call) -> Response:
     """Answer a list."""
-    options = ListOptions.parse(call.query)
+    options = ListOptions.parse(call.query, call.target.resource)
     selected = await select(call.state.store, call.target, options)
     # The usual form is joined from stored bytes.
     if call.format.is_stored_form:

@@ -28,7 +28,7 @@ from smp.managed_fields import (
 )
 from smp.paths import Path
 from smp.schema.model import Schema
-from smp.server.endpoints.bodies import content_type_of, read_body, read_object
+from smp.server.endpoints.bodies import read_body, read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.objects import (
     admitted,
@@ -53,20 +53,23 @@ Transform: TypeAlias = Callable[[JSONObject | None, Schema | None, Options], Out
 
 
 async def update(call: Call) -> Response:
-    """Replace an object."""
+    """Replace an object; of some kinds it is created where it does not exist."""
     body = await read_object(call.request, call.state.settings)
 
     def transform(
         old: JSONObject | None, schema: Schema | None, options: Options
     ) -> Outcome:
-        return handler.replace(as_object(old), body, schema, options)
+        if old is None:
+            return handler.create(body, schema, options)
+        return handler.replace(old, body, schema, options)
 
-    return await _change(call, transform, len(body))
+    creates = call.target.resource.creates_on_update and not call.target.subresource
+    return await _change(call, transform, len(body), creates=creates)
 
 
 async def patch(call: Call) -> Response:
     """Patch an object; an apply creates it where it does not exist."""
-    media_type = content_type_of(call.request)
+    media_type = call.request.headers.get("content-type", "")
     body = await read_body(call.request, call.state.settings)
 
     def transform(
@@ -74,7 +77,8 @@ async def patch(call: Call) -> Response:
     ) -> Outcome:
         return handler.patch(old, body, media_type, schema, options)
 
-    creates = media_type == APPLY and not call.target.subresource
+    is_apply = media_type.partition(";")[0] == APPLY
+    creates = is_apply and not call.target.subresource
     return await _change(call, transform, len(body), creates=creates)
 
 
@@ -242,6 +246,7 @@ def _through_scale(call: Call, transform: Transform) -> Transform:
             manager=options.manager,
             force=options.force,
             subresource=options.subresource,
+            strategic=not resource.custom,
             resource=options.resource,
         )
         scale = with_scale_managers(subresources.scale_of(old, resource), old, paths)

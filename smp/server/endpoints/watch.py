@@ -38,7 +38,8 @@ _START: Final[Message] = {
 
 def watch(call: Call) -> Stream:
     """Answer a watch."""
-    settings, options = call.state.settings, ListOptions.parse(call.query)
+    settings = call.state.settings
+    options = ListOptions.parse(call.query, call.target.resource)
     return Stream(
         _watch_events(call, options),
         call.state.stopping,

@@ -22,7 +22,7 @@ from smp.server.objects.metadata import (
     timestamp,
     with_metadata,
 )
-from smp.values import JSON, JSONObject
+from smp.values import ABSENT, JSON, JSONObject
 from smp.violations import Violation, unsupported
 
 _PROPAGATION_POLICIES: Final = ("Background", "Foreground", "Orphan")
@@ -125,7 +125,7 @@ def begin_deletion(obj: JSONObject, now: datetime) -> JSONObject | None:
         # Immediate: this server runs no processes that would have to end first.
         deletionGracePeriodSeconds=0,
         # Controllers behave differently from now on (Go: rest.BeforeDelete).
-        generation=next_generation(obj),
+        generation=next_generation(obj) if "generation" in metadata else ABSENT,
     )
 
 

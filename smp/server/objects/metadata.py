@@ -17,7 +17,18 @@ from smp.paths import Path
 from smp.server.errors import StatusError, forbidden, invalid, raise_invalid, required
 from smp.server.objects.fields import strings_in
 from smp.server.objects.resources import Resource
-from smp.values import ABSENT, JSON, Absent, JSONObject, same, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    as_text,
+    same,
+    type_name,
+)
 from smp.violations import Violation
 
 METADATA: Final = Path(("metadata",))
@@ -40,6 +51,13 @@ _SYSTEM_FIELDS: Final = (
 # The store knows the first one; the second one is deprecated (KEP-1164).
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 
+# Go: TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation.
+_MOST_ANNOTATIONS: Final = 256 * 1024
+# Go: standardFinalizers in k8s.io/kubernetes/pkg/apis/core/helper.
+_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
+_UNQUALIFIED: Final = (
+    "name is neither a standard finalizer name nor is it fully qualified"
+)
 _NOT_A_STRING: Final = "must be a string"
 
 # The built-in resources whose objects have a generation (Go: PrepareForCreate of the
@@ -239,10 +257,54 @@ def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
     yield from _map_problems(metadata, "labels", names.label_key, names.label_value)
     yield from _map_problems(metadata, "annotations", names.annotation_key)
 
-    # A finalizer is named like a label, by a domain and a word.
-    for finalizer in strings_in(metadata.get("finalizers")):
+    yield from _annotation_size_problems(metadata)
+    yield from _owner_problems(as_list(metadata.get("ownerReferences")))
+
+    # A finalizer is named like a label, by a domain and a word. Go: core validation,
+    # ValidateFinalizerName, which apiextensions-apiserver does not use.
+    has_core_rules = not resource.custom and resource.group != "apiextensions.k8s.io"
+    for index, finalizer in enumerate(strings_in(metadata.get("finalizers"))):
+        path = METADATA / "finalizers"
         if problem := names.label_key(finalizer):
-            yield invalid(METADATA / "finalizers", finalizer, problem)
+            yield invalid(path, finalizer, problem)
+        elif has_core_rules and "/" not in finalizer and finalizer not in _FINALIZERS:
+            yield invalid(path / index, finalizer, _UNQUALIFIED)
+
+
+def _annotation_size_problems(metadata: JSONObject) -> Iterator[Violation]:
+    """Yield that the annotations are too long (Go: ValidateAnnotations)."""
+    size = 0
+    for key, value in as_object(metadata.get("annotations")).items():
+        size += len(key.encode("utf-8", "replace"))
+        size += len(as_text(value).encode("utf-8", "replace"))
+    if size > _MOST_ANNOTATIONS:
+        path = METADATA / "annotations"
+        message = f"Too long: may not be more than {_MOST_ANNOTATIONS} bytes"
+        yield Violation("too-long", path, "FieldValueTooLong", message)
+
+
+def _owner_problems(owners: JSONArray) -> Iterator[Violation]:
+    """Yield what is wrong with the owners (Go: ValidateOwnerReferences)."""
+    path = METADATA / "ownerReferences"
+    controller = ""
+    for owner in map(as_object, owners):
+        if not as_text(owner.get("apiVersion")).rpartition("/")[2]:
+            yield invalid(path / "apiVersion", "", "version must not be empty")
+        for name in ("kind", "name", "uid"):
+            if not owner.get(name):
+                yield invalid(path / name, "", "must not be empty")
+        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+            detail = "/v1, Kind=Event is disallowed from being an owner"
+            yield invalid(path, owner, detail)
+        if owner.get("controller") is True:
+            found = f"{owner.get('kind')}/{owner.get('name')}"
+            if controller:
+                detail = (
+                    "Only one reference can have Controller set to true. Found"
+                    f' "true" in references for {controller} and {found}'
+                )
+                yield invalid(path, owners, detail)
+            controller = controller or found
 
 
 def _map_problems(

@@ -47,6 +47,49 @@ SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _CONVERTED: Final = {("autoscaling", "horizontalpodautoscalers"): ("v2", "v1")}
 
 
+# Go: AllowUnconditionalUpdate of the strategies in k8s.io/kubernetes/pkg/registry and
+# in apiextensions-apiserver.
+_CONDITIONAL: Final = {
+    "admissionregistration.k8s.io": {
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    },
+    "apiextensions.k8s.io": {"customresourcedefinitions"},
+    "certificates.k8s.io": {"clustertrustbundles", "podcertificaterequests"},
+    "coordination.k8s.io": {"leases", "leasecandidates"},
+    "internal.apiserver.k8s.io": {"storageversions"},
+    "node.k8s.io": {"runtimeclasses"},
+    "policy": {"poddisruptionbudgets"},
+    "resource.k8s.io": {"resourcepoolstatusrequests"},
+    "storage.k8s.io": {
+        "csidrivers",
+        "csinodes",
+        "csistoragecapacities",
+        "volumeattachments",
+    },
+    "storagemigration.k8s.io": {"storageversionmigrations"},
+}
+
+
+# Go: AllowCreateOnUpdate of the strategies.
+_CREATED_BY_UPDATES: Final = {
+    "": {"endpoints", "events", "limitranges", "services"},
+    "coordination.k8s.io": {"leasecandidates", "leases"},
+    "events.k8s.io": {"events"},
+    "node.k8s.io": {"runtimeclasses"},
+    "rbac.authorization.k8s.io": {
+        "clusterrolebindings",
+        "clusterroles",
+        "rolebindings",
+        "roles",
+    },
+}
+
+
 class ScalePaths(msgspec.Struct, frozen=True):
     """Where a scalable object has its replicas and the label selector of its pods.
 
@@ -82,6 +125,8 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     scale: ScalePaths | None = None
     storage_version: str = ""
     custom: bool = False
+    selectable_fields: tuple[str, ...] = ()
+    """Fields of custom resources that a field selector may name."""
 
     def __post_init__(self) -> None:
         # The struct is frozen, and defaults that depend on other fields are set here.
@@ -106,6 +151,16 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     def key(self) -> tuple[str, str]:
         """The group and the plural name, which are the same in all versions."""
         return self.group, self.plural
+
+    @property
+    def unconditional_update(self) -> bool:
+        """Whether an update may leave out the resourceVersion."""
+        return not self.custom and self.plural not in _CONDITIONAL.get(self.group, ())
+
+    @property
+    def creates_on_update(self) -> bool:
+        """Whether an update of an object that does not exist creates it."""
+        return self.plural in _CREATED_BY_UPDATES.get(self.group, ())
 
     @property
     def subresources(self) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """Field selectors: parsing and matching; and the text of label selectors.
 
 Sources: "Field Selectors" in the Kubernetes documentation, and k8s.io/apimachinery,
-pkg/fields. An API server has a list of
-selectable fields for each kind; here any path to a scalar can be selected.
+pkg/fields.
 """
 
 from __future__ import annotations
@@ -57,18 +56,22 @@ def selector_text(selector: JSON) -> str:
 
 
 class FieldTerm(msgspec.Struct, frozen=True):
-    """One term of a field selector: a scalar that is equal, or not, to a value."""
+    """One term of a field selector: a scalar that is equal, or not, to a value.
+
+    ``absent`` is what an absent field is compared as.
+    """
 
     path: str
     value: str
     equal: bool = True
+    absent: str = ""
 
     def matches(self, obj: JSONObject) -> bool:
-        """Tell whether a field meets the condition; an absent field is empty."""
+        """Tell whether a field meets the condition."""
         field = value_at(obj, self.path.split("."))
         is_scalar = field is not None and not isinstance(field, dict | list)
         # Values are compared as text, as in Go's fields.Set.
-        text = printed(field) if is_scalar else ""
+        text = printed(field) if is_scalar else self.absent
         return (text == self.value) == self.equal
 
 

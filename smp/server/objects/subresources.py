@@ -12,7 +12,7 @@ from smp.errors import SmpError
 from smp.paths import Path
 from smp.server.errors import InvalidError, StatusError, UnknownResourceError, invalid
 from smp.server.objects.fields import value_at
-from smp.server.objects.metadata import metadata_of
+from smp.server.objects.metadata import metadata_of, with_metadata
 from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
@@ -28,6 +28,24 @@ _SCALE_METADATA: Final = (
 )
 # A kubelet registers its node and reports its status in one request.
 _CREATED_WITH_STATUS: Final = {("", "nodes")}
+# The metadata that a write of the status keeps; those of most kinds keep none.
+_ALL: Final = ("",)
+_STATUS_KEEPS: Final = {
+    ("", "pods"): ("ownerReferences",),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _ALL,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): _ALL,
+    ("apps", "deployments"): ("labels",),
+    ("certificates.k8s.io", "podcertificaterequests"): _ALL,
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _ALL,
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _ALL,
+    ("internal.apiserver.k8s.io", "storageversions"): _ALL,
+    ("networking.k8s.io", "servicecidrs"): _ALL,
+    ("resource.k8s.io", "devicetaintrules"): _ALL,
+    ("resource.k8s.io", "resourceclaims"): _ALL,
+    ("resource.k8s.io", "resourcepoolstatusrequests"): _ALL,
+    ("scheduling.k8s.io", "podgroups"): _ALL,
+    ("storage.k8s.io", "volumeattachments"): _ALL,
+}
 _MAX_REPLICAS: Final = 2**31 - 1
 
 
@@ -64,13 +82,21 @@ def on_update(old: JSONObject, new: JSONObject, resource: Resource) -> JSONObjec
     return with_status(new, old.get("status", ABSENT))
 
 
-def on_status_update(old: JSONObject, new: JSONObject) -> JSONObject:
-    """Return the old object with the new status.
+def on_status_update(
+    old: JSONObject, new: JSONObject, resource: Resource
+) -> JSONObject:
+    """Return the old object with the new status, and for most kinds new metadata.
 
     "PUT requests to the /status subresource take a custom resource object and ignore
-    changes to anything except the status stanza."
+    changes to anything except the status stanza." Go: PrepareForUpdate of the status
+    strategies in k8s.io/kubernetes/pkg/registry.
     """
-    return with_status(old, new.get("status", ABSENT))
+    changed = with_status(old, new.get("status", ABSENT))
+    kept = _STATUS_KEEPS.get(resource.key, ())
+    if resource.custom or kept is _ALL:
+        return changed
+    former = {name: metadata_of(old).get(name, ABSENT) for name in kept}
+    return {**changed, "metadata": metadata_of(with_metadata(new, **former))}
 
 
 def with_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:

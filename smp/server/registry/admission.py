@@ -21,6 +21,7 @@ from smp.server.objects.metadata import metadata_of, with_metadata
 from smp.server.objects.resources import Resource, Resources
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
+from smp.typed_storage import stored
 from smp.values import JSON, JSONObject, as_object, same
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -29,22 +30,13 @@ _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 # (k8s.io/apiextensions-apiserver: pkg/apis/apiextensions/validation).
 _IMMUTABLE: Final = (("spec", "scope"), ("spec", "names", "kind"))
 
-# The status that an API server answers where a controller has not set one yet; {} for
-# resources that are not listed.
+# The status that an API server answers where a controller has not set one yet; for
+# resources that are not listed all of it is zero.
 _PENDING: Final[JSONObject] = {"phase": "Pending"}
-_NO_ADDRESS: Final[JSONObject] = {"loadBalancer": {}}
 _INITIAL_STATUS: Final[dict[tuple[str, str], JSONObject]] = {
     ("", "persistentvolumeclaims"): _PENDING,
     ("", "persistentvolumes"): _PENDING,
     ("", "pods"): _PENDING,
-    ("", "services"): _NO_ADDRESS,
-    ("networking.k8s.io", "ingresses"): _NO_ADDRESS,
-    ("policy", "poddisruptionbudgets"): {
-        "currentHealthy": 0,
-        "desiredHealthy": 0,
-        "disruptionsAllowed": 0,
-        "expectedPods": 0,
-    },
 }
 
 
@@ -85,6 +77,8 @@ def admit_new(
     # A typed server always answers a status, even an empty one.
     if resource.status and not resource.custom and "status" not in obj:
         obj = {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
+        if kind.schema is not None:
+            obj = stored(obj, kind.schema)
     admitted = _with_server_state({}, obj, resource, context)
     _check_custom(admitted.object, kind)
     return admitted

@@ -265,6 +265,9 @@ def _resource(crd: Crd, version: Version) -> Resource:
         # The rules allow exactly one.
         storage_version=storage_versions[0],
         custom=True,
+        selectable_fields=tuple(
+            [field.json_path.removeprefix(".") for field in version.selectable_fields]
+        ),
     )
 
 

@@ -94,6 +94,12 @@ class VersionSchema(msgspec.Struct, frozen=True):
     openapi: dict[str, Any] | None = msgspec.field(default=None, name=_SCHEMA)
 
 
+class SelectableField(msgspec.Struct, frozen=True, rename="camel"):
+    """A field that a field selector may name (KEP-4358)."""
+
+    json_path: str = ""
+
+
 class Version(msgspec.Struct, frozen=True, rename="camel"):
     """One version of a resource."""
 
@@ -103,6 +109,7 @@ class Version(msgspec.Struct, frozen=True, rename="camel"):
     schema: VersionSchema = VersionSchema()
     subresources: Subresources = Subresources()
     additional_printer_columns: tuple[PrinterColumn, ...] = ()
+    selectable_fields: tuple[SelectableField, ...] = ()
 
 
 class ServiceReference(msgspec.Struct, frozen=True, rename="camel"):
