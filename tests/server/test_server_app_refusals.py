@@ -133,6 +133,12 @@ REFUSED: dict[tuple[int, str], list[Request]] = {
         Request("GET", f"{CONFIG_MAPS}?continue=x", "continue"),
         Request("GET", f"{CONFIG_MAPS}?labelSelector=a%3D%3D%3Db", "label selector"),
         Request("GET", f"{CONFIG_MAPS}?fieldSelector=a", "field selector"),
+        Request("GET", f"{CONFIG_MAPS}?fieldSelector=a%3D1", "metadata.namespace"),
+        Request(
+            "GET", "/api/v1/pods?fieldSelector=spec.x%3D1", "not supported: spec.x"
+        ),
+    ],
+    (422, "Invalid"): [
         Request(
             "GET", f"{CONFIG_MAPS}?resourceVersionMatch=Exact", "resourceVersionMatch"
         ),
@@ -142,8 +148,6 @@ REFUSED: dict[tuple[int, str], list[Request]] = {
             "Never",
         ),
         Request("GET", f"{CONFIG_MAPS}?watch=1&sendInitialEvents=true", "NotOlderThan"),
-    ],
-    (422, "Invalid"): [
         Request(
             "POST",
             CONFIG_MAPS,
