@@ -33,6 +33,23 @@ def test_unions_are_judged_as_recorded() -> None:
 
 
 @needs_apiserver
+@pytest.mark.slow
+def test_patches_of_unions_are_answered_as_recorded() -> None:
+    _, lines = read(unions.PATCHES)
+    with running() as server:
+        again = [*unions.recorded_patches(server)]
+    for record, line in zip(again, lines, strict=True):
+        assert (record["type"], record["from"]) == (line["type"], line["from"])
+        for now, then in zip(
+            as_list(record["requests"]), line["requests"], strict=True
+        ):
+            request = as_object(now)
+            assert request["body"] == then["body"]
+            assert request.get("stored") == then.get("stored")
+            assert causes_in(request) == causes_in(then)
+
+
+@needs_apiserver
 @needs_kubectl
 @pytest.mark.slow
 def test_applies_have_the_recorded_outcomes() -> None:

@@ -200,6 +200,7 @@ def test_a_patch_is_judged_as_by_the_server_under_validate_only() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_default_profile_accepts_what_a_server_refuses() -> None:
     _, lines = read(PATCHES)
     outcomes: Counter[str] = Counter()
