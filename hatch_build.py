@@ -22,6 +22,7 @@ MODULES = (
     "smp/values.py",
     "smp/sharing.py",
     "smp/documents/_scalars.py",
+    "smp/documents/_heads.py",
     "smp/documents/_yaml_lines.py",
     "smp/documents/_yaml_writer.py",
     "smp/schema/model.py",

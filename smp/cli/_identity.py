@@ -8,14 +8,13 @@ what is printed next is parsed.
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import cache
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from smp.documents import resolve
+from smp.documents import head_of
 from smp.values import JSONObject, as_object, as_text
 
 # The API group and the kind, and the name: what identifies an object in a namespace.
@@ -90,8 +89,18 @@ def identity_at_a_glance(data: bytes) -> Identity | None:
         return _of_json(data)
     # An item of a list that was cut into its items.
     if data.startswith(b"- "):
-        return _of_yaml(b"  " + data[2:], _layout(b"  "))
-    return _of_yaml(data, _layout(b""))
+        head = head_of(b"  " + data[2:], indent=2)
+    else:
+        head = head_of(data)
+    if head is None:
+        return None
+    return Identity(
+        sys.intern(head["apiVersion"]),
+        sys.intern(head["kind"]),
+        sys.intern(head.get("namespace", "")),
+        head.get("name", ""),
+        head.get("generateName", ""),
+    )
 
 
 class _Metadata(msgspec.Struct):
@@ -123,83 +132,3 @@ def _of_json(data: bytes) -> Identity | None:
         metadata.name,
         metadata.generate_name,
     )
-
-
-# What is looked for at the start of a line: a key, and the rest of its line. A line
-# that starts with one of the other characters may be a key in an unusual form.
-_KEYS: Final = rb"^%s(?:(%s)[ \t]*:(?:[ \t]+([^\n]*))?$|[\"'?&*!{\[<|>@`])"
-# The lines below a key that are indented, blank or comments.
-_BLOCK: Final = rb"^%smetadata:[ \t]*\r?\n((?:%s[ ]+[^\n]*\n|[ \t]*(?:#[^\n]*)?\r?\n)+)"
-_INDENT: Final = re.compile(rb"^( *)[^ #\r\n]", re.MULTILINE)
-_SCALAR: Final = re.compile(rb"""(["']?)([\w./:-]+)\1(?:[ \t]+#.*)?\s*""")
-# The words that are no strings in YAML 1.1, unless they are quoted.
-_NO_STRINGS: Final = frozenset(
-    ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
-)
-
-
-class _Layout(msgspec.Struct, frozen=True):
-    """The patterns for an object whose fields are indented by so many spaces."""
-
-    fields: re.Pattern[bytes]
-    metadata: re.Pattern[bytes]
-
-
-# Compiling a pattern takes longer than searching a document with it.
-@cache
-def _keys(indent: bytes, names: bytes) -> re.Pattern[bytes]:
-    return re.compile(_KEYS % (indent, names), re.MULTILINE)
-
-
-@cache
-def _layout(indent: bytes) -> _Layout:
-    return _Layout(
-        _keys(indent, b"apiVersion|kind|metadata|items"),
-        re.compile(_BLOCK % (indent, indent), re.MULTILINE),
-    )
-
-
-def _of_yaml(data: bytes, layout: _Layout) -> Identity | None:
-    top = _strings(layout.fields.findall(data))
-    block = layout.metadata.search(data)
-    if top is None or block is None or "items" in top:
-        return None
-    lines = block[1]
-    indent = _INDENT.search(lines)
-    if indent is None or "apiVersion" not in top or "kind" not in top:
-        return None
-    fields = _keys(indent[1], b"name|namespace|generateName")
-    metadata = _strings(fields.findall(lines))
-    if metadata is None:
-        return None
-    return Identity(
-        sys.intern(top["apiVersion"]),
-        sys.intern(top["kind"]),
-        sys.intern(metadata.get("namespace", "")),
-        metadata.get("name", ""),
-        metadata.get("generateName", ""),
-    )
-
-
-def _strings(fields: list[tuple[bytes, bytes]]) -> dict[str, str] | None:
-    """Return the values of fields; None where one is no plain or quoted string."""
-    values: dict[str, str] = {}
-    for key, rest in fields:
-        name = key.decode()
-        # A key in an unusual form, or a key twice.
-        if not name or name in values:
-            return None
-        # The value of these is no scalar.
-        if name in ("metadata", "items"):
-            values[name] = ""
-            continue
-        scalar = _SCALAR.fullmatch(rest)
-        if scalar is None or not rest.isascii():
-            return None
-        text = scalar[2].decode()
-        if not scalar[1]:
-            is_word = text[0].isalpha() and text.lower() not in _NO_STRINGS
-            if not is_word and not isinstance(resolve(text), str):
-                return None
-        values[name] = text
-    return values

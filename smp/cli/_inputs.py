@@ -9,12 +9,13 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import chain, islice
 from typing import BinaryIO, Final
 
 from smp.cli._errors import Failure, concerning, printable, report
 from smp.cli._identity import Identity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
-from smp.cli._objects import Entry, Object, is_object, numbered
+from smp.cli._objects import Entry, Listing, Object, is_object, numbered
 from smp.documents import (
     MAX_BYTES,
     Chunk,
@@ -53,10 +54,17 @@ _GROUPS_OF_OTHER_TOOLS: Final = frozenset({"kustomize.config.k8s.io", "skaffold"
 
 _NULL: Final = b"null\n"
 
+# The byte order marks (Unicode 15, section 23.8).
+_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_DEFINITION: Final = b"CustomResourceDefinition"
+_BLOCK: Final = 2**20
+# So many paths of one input are listed in turns with other inputs.
+_MOST_OPEN_FILES: Final = 16
+
 # What every object has, in YAML and in JSON.
-_OBJECT: Final = re.compile(rb"apiVersion|kind")
-# What a document may have before its content.
-_BEFORE_CONTENT: Final = re.compile(rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*")
+_OBJECT: Final = (b"apiVersion", b"kind")
+# What a document may have before its content. The pattern is compiled on use.
+_BEFORE_CONTENT: Final = rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*"
 
 
 class Inputs:
@@ -74,8 +82,10 @@ class Inputs:
         self.definitions: list[Entry] = []
         # The documents of the current path that cannot be read, and are no objects.
         self._broken: list[Failure] = []
-        # The path whose objects are listed while they are computed.
-        self._path_as_read = ""
+        # The paths whose objects are listed while they are computed.
+        self._paths_as_read: list[str] = []
+        # What each of several inputs skips that are listed in turns.
+        self._skipped_by_listings: list[list[tuple[Document, str]]] = []
         self._stdin_is_read = False
         self._open_file: BinaryIO | None = None
         self._open_path = ""
@@ -192,9 +202,7 @@ class Inputs:
                 entries += self._entries_in(chunk, is_regular=False, any_document=False)
         # A manifest often has a CustomResourceDefinition and objects of its kind.
         self.definitions += [
-            entry
-            for entry in entries
-            if entry.identity.kind == "CustomResourceDefinition"
+            entry for entry in entries if entry.identity.kind == _DEFINITION.decode()
         ]
         return [*numbered(entries)]
 
@@ -203,17 +211,53 @@ class Inputs:
     ) -> Iterable[Entry]:
         """List the same objects while the first ones are computed, where possible.
 
-        That is where one path is all there is, and it can be read again: for the
-        CustomResourceDefinitions in it, if an object needs them. Only the first object
-        raises then; what is wrong later with the path is a problem.
+        That is where one path is all there is, and it can be read again. Only the first
+        object raises then; what is wrong later with the path is a problem.
         """
         [*others, path] = paths
-        # A pipe is neither.
-        can_reread = os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113  # without pathlib
-        if others or not can_reread:
+        if others or not can_be_read_again(path):
             return self.entries(paths, any_document=any_document)
-        self._path_as_read = path
+        self._paths_as_read.append(path)
         return numbered(self._entries_until_error(path, any_document=any_document))
+
+    def listing(
+        self,
+        paths: Sequence[str],
+        kustomizations: Sequence[str] = (),
+        *,
+        at_once: bool = False,
+    ) -> Listing:
+        """List the objects of ``entries``, where possible as far as they are asked for.
+
+        That is where they can be read again. What is wrong with a path that has no
+        object is raised now. A file that cannot be read to its end raises DocumentError
+        where it is listed.
+        """
+        skipped = len(self.skipped)
+        may_wait = len(paths) <= _MOST_OPEN_FILES and all(map(can_be_read_again, paths))
+        if at_once or kustomizations or not may_wait:
+            listing = Listing(self.entries(paths, kustomizations))
+            self._skipped_by_listings.append(self.skipped[skipped:])
+            del self.skipped[skipped:]
+            return listing
+        self._paths_as_read += paths
+        parts: list[Iterable[Entry]] = []
+        for path in paths:
+            # Several inputs are listed in turns; what is skipped is reported for one
+            # after the other.
+            reader = Inputs(self.max_bytes)
+            reader.problems = self.problems
+            self._skipped_by_listings.append(reader.skipped)
+            entries = reader._entries_of(path, any_document=False)  # its own class
+            first = [*islice(entries, 1)]
+            parts.append(chain(first, entries))
+        return Listing(numbered(chain.from_iterable(parts)))
+
+    def end_listings(self) -> None:
+        """Count what was skipped where objects were listed."""
+        for skipped in self._skipped_by_listings:
+            self.skipped += skipped
+        self._skipped_by_listings.clear()
 
     def _entries_until_error(self, path: str, *, any_document: bool) -> Iterator[Entry]:
         has_object = False
@@ -324,18 +368,37 @@ class Inputs:
 
     def loaded_definitions(self) -> list[Document]:
         """Parse the CustomResourceDefinitions among the objects that can be parsed."""
-        if self._path_as_read:
+        again = Inputs(self.max_bytes)
+        for path in self._paths_as_read:
             # What is wrong with the path is reported where its objects are listed.
-            again = Inputs(self.max_bytes)
             with suppress(DocumentError, Failure):
-                again.entries([self._path_as_read])
-            self.definitions += again.definitions
-            self._path_as_read = ""
+                if self._may_define(path):
+                    again.entries([path])
+        self.definitions += again.definitions
+        self._paths_as_read.clear()
         documents: list[Document] = []
         for entry in self.definitions:
             with suppress(Failure):
                 documents.append(self.load(entry).document)
         return documents
+
+    def _may_define(self, path: str) -> bool:
+        """Tell whether the files of a path may have a CustomResourceDefinition.
+
+        Searching them takes a fraction of the time of listing their objects.
+        """
+        for file in self.files(path):
+            with self._opened(file) as (stream, _is_regular):
+                before = stream.read(len(_DEFINITION))
+                # An encoding of two bytes for each character.
+                if before[:2] in _UTF16_MARKS:
+                    return True
+                while block := stream.read(_BLOCK):
+                    text = before + block
+                    if _DEFINITION in text:
+                        return True
+                    before = text[-len(_DEFINITION) :]
+        return False
 
     def _chunks_of(self, path: str) -> Iterator[tuple[Chunk, bool]]:
         """Yield the parts of files, and whether each can be read again."""
@@ -362,7 +425,7 @@ class Inputs:
             return parse(chunk)
         except DocumentError as error:
             # Directories hold the files of many tools, and not all of them are sound.
-            if not any_document and not _OBJECT.search(chunk.data):
+            if not any_document and not any(key in chunk.data for key in _OBJECT):
                 document = Document(None, chunk.source, error.line or chunk.line)
                 self.skipped.append((document, error.problem))
                 self._broken.append(Failure(error))
@@ -375,10 +438,11 @@ class Inputs:
     ) -> Iterator[Entry]:
         identity = identity_at_a_glance(chunk.data)
         if identity is not None:
-            before_content = _BEFORE_CONTENT.match(chunk.data)
             line = chunk.line
-            if before_content is not None:
-                line += before_content[0].count(b"\n")
+            if not chunk.data[:1].isalpha():
+                before_content = re.match(_BEFORE_CONTENT, chunk.data)
+                if before_content is not None:
+                    line += before_content[0].count(b"\n")
             if not any_document and _is_of_another_tool(identity):
                 document = Document(None, chunk.source, line)
                 self.skipped.append((document, _FOR_ANOTHER_TOOL))
@@ -424,7 +488,8 @@ class Inputs:
 
     def new_problems(self) -> list[Failure]:
         """Return the problems since the last time."""
-        new, self.problems = self.problems, []
+        new = [*self.problems]
+        self.problems.clear()
         return new
 
     def close(self) -> None:
@@ -447,6 +512,11 @@ class Inputs:
         for document, reason in self.skipped:
             line = f"{document.source}:{document.line}: {reason}"
             report(f"  {printable(line)}")
+
+
+def can_be_read_again(path: str) -> bool:
+    """Tell whether a path is a file or a directory, not a pipe."""
+    return os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113  # without pathlib
 
 
 def _is_of_another_tool(identity: Identity) -> bool:

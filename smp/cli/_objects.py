@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -123,26 +123,53 @@ def annotations_of(obj: JSONObject) -> JSONObject:
     return as_object(as_object(obj.get("metadata")).get("annotations"))
 
 
+class Listing:
+    """The entries of an input, which are listed as far as they have been asked for."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._listed: list[Entry] = []
+        self._coming = iter(entries)
+
+    def next(self) -> Entry | None:
+        """List one more entry, or return None after the last one."""
+        entry = next(self._coming, None)
+        if entry is not None:
+            self._listed.append(entry)
+        return entry
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yield all entries from the first one on, listed before or now."""
+        index = 0
+        while index < len(self._listed) or self.next() is not None:
+            yield self._listed[index]
+            index += 1
+
+    def all(self) -> list[Entry]:
+        """Return all entries."""
+        self._listed += self._coming
+        return self._listed
+
+
 class Pairing:
     """Which entry of another input is the same object as one of this input.
 
     A namespace that one side leaves out matches where there is only one candidate.
     Entries that are the same object in both inputs are paired in their order. Objects
     with a generated name are no partners of each other, unless ``pairs_generated``.
+
+    The other input is listed only until a partner is found that no other entry could be
+    preferred to, so that where both have about the same order, the first objects are
+    computed before the last ones are listed.
     """
 
     def __init__(
-        self,
-        entries: Sequence[Entry],
-        others: Sequence[Entry],
-        *,
-        pairs_generated: bool = False,
+        self, entries: Listing, others: Listing, *, pairs_generated: bool = False
     ) -> None:
         self._entries = entries
         self._others = others
-        self._candidates = _by_key(others)
+        self._candidates: dict[Key, list[Entry]] = {}
         self._rivals: dict[Key, list[Entry]] | None = None
-        self._is_paired = bytearray(len(others))
+        self._paired: set[int] = set()
         self._pairs_generated = pairs_generated
 
     def partner(self, entry: Entry) -> Entry | None:
@@ -154,34 +181,53 @@ class Pairing:
         # A server makes a new object of it each time.
         if identity.is_generated and not self._pairs_generated:
             return None
-        candidates = self._candidates.get(identity.key, [])
         # The same namespace, or none on both sides, is an exact match. Of several
         # documents with one object the first is paired with the first, and so on.
-        partner: Entry | None = None
-        for candidate in candidates:
-            if candidate.identity.namespace == identity.namespace:
-                partner = candidate
-                if candidate.occurrence == entry.occurrence:
-                    break
-        if candidates and partner is None:
-            # Most inputs agree about namespaces, and never come here.
-            if self._rivals is None:
-                self._rivals = _by_key(self._entries)
-            partner = _likely_partner(entry, candidates, self._rivals[identity.key])
+        same_namespace = [
+            candidate
+            for candidate in self._candidates.get(identity.key, [])
+            if candidate.identity.namespace == identity.namespace
+        ]
+        partner: Entry | None
+        if entry.occurrence < len(same_namespace):
+            partner = same_namespace[entry.occurrence]
+        else:
+            partner = self._listed_until(entry) or self._without_exact_match(entry)
         if partner is not None:
-            self._is_paired[partner.number] = True
+            self._paired.add(partner.number)
         return partner
+
+    def _listed_until(self, entry: Entry) -> Entry | None:
+        """List the other input until the exact partner of an entry, or None."""
+        while (other := self._others.next()) is not None:
+            self._candidates.setdefault(other.identity.key, []).append(other)
+            if (
+                other.identity.key == entry.identity.key
+                and other.identity.namespace == entry.identity.namespace
+                and other.occurrence == entry.occurrence
+            ):
+                return other
+        return None
+
+    def _without_exact_match(self, entry: Entry) -> Entry | None:
+        """Choose among the candidates of the same group, kind and name, all listed."""
+        candidates = self._candidates.get(entry.identity.key, [])
+        if not candidates:
+            return None
+        namespace = entry.identity.namespace
+        for candidate in reversed(candidates):
+            if candidate.identity.namespace == namespace:
+                return candidate
+        # Most inputs agree about namespaces, and never come here.
+        if self._rivals is None:
+            self._rivals = {}
+            for rival in self._entries:
+                self._rivals.setdefault(rival.identity.key, []).append(rival)
+        return _likely_partner(entry, candidates, self._rivals[entry.identity.key])
 
     def unpaired(self) -> list[Entry]:
         """Return the entries of the other input that were no partner so far."""
-        return [other for other in self._others if not self._is_paired[other.number]]
-
-
-def _by_key(entries: Iterable[Entry]) -> dict[Key, list[Entry]]:
-    by_key: dict[Key, list[Entry]] = {}
-    for entry in entries:
-        by_key.setdefault(entry.identity.key, []).append(entry)
-    return by_key
+        return [other for other in self._others if other.number not in self._paired]
 
 
 def _likely_partner(

@@ -8,7 +8,6 @@ and lose what follows the other, so what is written is counted here.
 from __future__ import annotations
 
 import os
-import select
 import sys
 from collections.abc import Iterable
 from typing import Any, Final
@@ -59,7 +58,10 @@ def _write_all(stream: Any, data: bytes) -> None:
         except BlockingIOError as error:
             written = error.characters_written if remaining else None
         if not written:
-            # Wait until a stream that does not block can take more.
+            # Few streams do not block.
+            import select  # noqa: PLC0415  # see above
+
+            # Wait until the stream can take more.
             select.select([], [stream], [])
         else:
             remaining = remaining[written:]

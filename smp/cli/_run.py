@@ -217,7 +217,7 @@ def run(
     An interrupt ends the output after an object, and then the process.
     """
     totals = Totals()
-    _report_problems(inputs, totals)
+    problems = _Problems(inputs, totals)
     format_ = work.format
     total = len(rows) if isinstance(rows, Sized) else None
     progress = _Progress(total, is_wanted=not settings.quiet)
@@ -225,11 +225,11 @@ def run(
     kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
     inputs.close()
-    computed = closing(_results(rows, work, settings.jobs))
+    computed = closing(_results(problems.found_in(rows), work, settings.jobs))
     with Interruption() as interruption, computed as results:
         for result in results:
             progress.step()
-            _report_problems(inputs, totals)
+            problems.report_next()
             if result.verdict == "unselected":
                 continue
             totals.verdicts[result.verdict] += 1
@@ -259,7 +259,7 @@ def run(
         write(format_.empty if is_first else format_.closing)
         if interruption.is_requested:
             report(f"smp: interrupted: {totals.summary(len(inputs.skipped))}")
-    _report_problems(inputs, totals)
+    problems.report_rest()
 
     if settings.quiet:
         return totals
@@ -272,10 +272,40 @@ def run(
     return totals
 
 
-def _report_problems(inputs: Inputs, totals: Totals) -> None:
-    for failure in inputs.new_problems():
-        totals.verdicts["failed"] += 1
-        failure.show()
+class _Problems:
+    """What cannot be read of the inputs, reported before the object that is behind it.
+
+    That is the same place for any number of processes, which read ahead. What is known
+    before there are objects is reported at once.
+    """
+
+    def __init__(self, inputs: Inputs, totals: Totals) -> None:
+        self._inputs = inputs
+        self._totals = totals
+        # Those before each row that is listed and not printed.
+        self._of_rows: deque[list[Failure]] = deque()
+        self._report(inputs.new_problems())
+
+    def found_in(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows, and remember what was found while they were listed."""
+        for row in rows:
+            self._of_rows.append(self._inputs.new_problems())
+            yield row
+
+    def report_next(self) -> None:
+        """Report what was found before the next row."""
+        self._report(self._of_rows.popleft())
+
+    def report_rest(self) -> None:
+        """Report what was found up to the end of the inputs."""
+        while self._of_rows:
+            self.report_next()
+        self._report(self._inputs.new_problems())
+
+    def _report(self, failures: list[Failure]) -> None:
+        for failure in failures:
+            self._totals.verdicts["failed"] += 1
+            failure.show()
 
 
 def _results(

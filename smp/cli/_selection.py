@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -10,12 +10,17 @@ import msgspec
 
 from smp.cli._errors import Failure, UsageError
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Entry, Object, numbered
+from smp.cli._objects import Entry, Listing, Object, numbered
 from smp.cli._options import Schemas, Settings, Sources
 from smp.errors import ObjectError, SchemaError
 from smp.values import JSON, JSONObject
 
 GroupKind: TypeAlias = tuple[str, str]
+
+
+def selects_by_name(settings: Settings) -> bool:
+    """Tell whether the names of all objects decide which of them take part."""
+    return bool(settings.namespace or settings.include_kind)
 
 
 class Selection:
@@ -44,9 +49,10 @@ class Selection:
                 raise UsageError(
                     f"Invalid value for '-l' / '--selector': {error.problem}"
                 ) from None
+        self._selects_by_name = selects_by_name(settings)
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
-        if not settings.namespace and not settings.include_kind:
+        if not self._selects_by_name:
             self.schemas = Schemas(settings, inputs)
             return
 
@@ -93,11 +99,13 @@ class Selection:
                 find_kind(name, self.schemas.catalog, custom)
             self._kinds |= {(resource.group, resource.kind) for resource in named}
 
-    def of_configuration(self, entries: Sequence[Entry]) -> list[Entry]:
+    def of_configuration(self, entries: Listing) -> Listing:
         """Return the objects of a new configuration that take part.
 
         One of another namespace is a problem, as it is for kubectl.
         """
+        if not self._selects_by_name:
+            return entries
         selected: list[Entry] = []
         for entry in self._of_kinds(entries):
             namespace = entry.identity.namespace
@@ -112,23 +120,25 @@ class Selection:
                 self._inputs.problems.append(Failure(error, entry, entry.label))
             else:
                 selected.append(self._with_namespace(entry))
-        return [*numbered(selected)]
+        return Listing(numbered(selected))
 
-    def of_states(self, entries: Sequence[Entry]) -> list[Entry]:
+    def of_states(self, entries: Listing) -> Listing:
         """Return the objects of another input, which may have those of a cluster."""
-        return [
-            *numbered(
+        if not self._selects_by_name:
+            return entries
+        return Listing(
+            numbered(
                 self._with_namespace(entry)
                 for entry in self._of_kinds(entries)
                 if not self._is_elsewhere(entry)
             )
-        ]
+        )
 
     def has_labels(self, obj: Object) -> bool:
         """Tell whether the labels of an object are selected."""
         return self._has_labels is None or self._has_labels(obj.value)
 
-    def _of_kinds(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def _of_kinds(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         kinds = self._kinds
         if kinds is None:
             return entries

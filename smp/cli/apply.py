@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
@@ -13,7 +13,7 @@ from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import applied_format
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Object, Pairing, annotations_of
+from smp.cli._objects import Listing, Object, Pairing, annotations_of
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
@@ -27,7 +27,7 @@ from smp.cli._options import (
 from smp.cli._outcomes import Versions, applied_outcome, created_outcome
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
-from smp.cli._selection import Selection
+from smp.cli._selection import Selection, selects_by_name
 from smp.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
@@ -81,25 +81,21 @@ def run_apply(
     inputs = Inputs(settings.max_bytes)
     if not new_paths and not kustomizations:
         raise UsageError("give the new configuration: -f FILE, or -k DIR")
-    has_others = bool(live_paths or last_paths)
-    selects_by_name = bool(settings.namespace or settings.include_kind)
+    at_once = selects_by_name(settings)
     rows: Iterable[Row]
-    if has_others or kustomizations or selects_by_name:
-        entries = inputs.entries(new_paths, kustomizations)
-        live_entries = inputs.entries(live_paths)
-        last_entries = inputs.entries(last_paths)
-        selection = Selection(settings, inputs, entries)
+    if live_paths or last_paths or kustomizations or at_once:
+        entries = inputs.listing(new_paths, kustomizations, at_once=at_once)
+        live_entries = inputs.listing(live_paths, at_once=at_once)
+        last_entries = inputs.listing(last_paths, at_once=at_once)
+        selection = Selection(settings, inputs, entries if at_once else ())
         entries = selection.of_configuration(entries)
         live = Pairing(entries, selection.of_states(live_entries))
         last = Pairing(entries, selection.of_states(last_entries))
-        rows = [*rows_of(entries, live, last)]
-        # Without --prune kubectl apply leaves alone what is not in the configuration.
-        inputs.skip(live.unpaired(), "live, but not in the new configuration")
-        inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
+        rows = _rows(entries, live, last, inputs)
     else:
         # Nothing has to be looked for among all objects.
         selection = Selection(settings, inputs, ())
-        nothing = Pairing((), ())
+        nothing = Pairing(Listing(), Listing())
         rows = rows_of(inputs.entries_as_read(new_paths), nothing, nothing)
     compute = partial(
         _outcome,
@@ -185,6 +181,17 @@ COMMAND: Final[Command] = declared(
     "3 done in part.\n\n"
     "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml",
 )
+
+
+def _rows(
+    entries: Listing, live: Pairing, last: Pairing, inputs: Inputs
+) -> Iterator[Row]:
+    """Pair the objects as far as they are listed."""
+    yield from rows_of(entries, live, last)
+    inputs.end_listings()
+    # Without --prune kubectl apply leaves alone what is not in the configuration.
+    inputs.skip(live.unpaired(), "live, but not in the new configuration")
+    inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
 
 
 def _outcome(

@@ -66,7 +66,8 @@ def run_blame(
     except ValueError as error:
         raise UsageError(f"Invalid value for '--path': {error}") from None
     wanted = Wanted(patterns, frozenset(managers), unowned=unowned)
-    entries = inputs.entries(targets)
+    entries = inputs.listing(targets, at_once=True)
+    inputs.end_listings()
     selection = Selection(settings, inputs, entries)
     compute = partial(
         _outcome,

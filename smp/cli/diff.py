@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -13,7 +14,7 @@ from smp.cli._formats import patch_format
 from smp.cli._ignored import Ignored
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
-from smp.cli._objects import Entry, Pairing
+from smp.cli._objects import Entry, Listing, Pairing
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
@@ -32,7 +33,7 @@ from smp.cli._outcomes import (
 from smp.cli._renames import renamed_entries
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
-from smp.cli._selection import Selection
+from smp.cli._selection import Selection, selects_by_name
 from smp.strategic import two_way_patch
 
 
@@ -66,15 +67,20 @@ def run_diff(
         paths, kustomizations = [], [kustomization]
     else:
         raise UsageError("give either MODIFIED or -k DIR")
-    original_entries = inputs.entries([original])
-    entries = inputs.entries(paths, kustomizations)
-    live_entries = inputs.entries(live)
-    selection = Selection(settings, inputs, [*original_entries, *entries])
-    original_entries = selection.of_states(original_entries)
+    at_once = selects_by_name(settings)
+    original_entries = inputs.listing([original], at_once=at_once)
+    entries = inputs.listing(paths, kustomizations, at_once=at_once)
+    live_entries = inputs.listing(live, at_once=at_once)
+    named = [*original_entries, *entries] if at_once else []
+    selection = Selection(settings, inputs, named)
     entries = selection.of_configuration(entries)
     is_three_way = bool(live)
     # Of two states of a file, an object with a generated name is one object.
-    originals = Pairing(entries, original_entries, pairs_generated=not is_three_way)
+    originals = Pairing(
+        entries,
+        selection.of_states(original_entries),
+        pairs_generated=not is_three_way,
+    )
     lives = Pairing(entries, selection.of_states(live_entries))
     compute = partial(
         _outcome,
@@ -84,13 +90,7 @@ def run_diff(
         ignored=ignored,
         is_three_way=is_three_way,
     )
-    rows = [*rows_of(entries, originals, lives)]
-    # A three-way patch never removes an object: kubectl apply leaves that to --prune.
-    if is_three_way:
-        inputs.skip(originals.unpaired(), "only in ORIGINAL")
-    else:
-        rows = _with_removed(rows, originals.unpaired(), inputs, settings)
-    inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
+    rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
     output = patch_format(settings)
     totals = run(rows, Work(compute, output), inputs, settings)
     found = totals.differs or totals.is_failed_by(settings)
@@ -144,32 +144,54 @@ COMMAND: Final[Command] = declared(
 )
 
 
-def _with_removed(
-    rows: list[Row],
-    removed: list[Entry],
+def _rows(
+    entries: Listing,
+    originals: Pairing,
+    lives: Pairing,
     inputs: Inputs,
     settings: Settings,
-) -> list[Row]:
-    """Add the objects that are removed, or pair them with those that they are now."""
-    renamed: dict[int, Entry] = {}
+    *,
+    is_three_way: bool,
+) -> Iterator[Row]:
+    """Pair the objects, and add those that are removed, as far as they are listed."""
     # A patch cannot rename an object.
-    if settings.is_for_a_reader and not settings.quiet:
-        new = [row.entry for row in rows if row.partners and row.partners[0] is None]
-        renamed = renamed_entries(new, removed, inputs)
-    result: list[Row] = []
+    finds_renamed = not is_three_way and settings.is_for_a_reader and not settings.quiet
+    former_numbers: set[int] = set()
+    rows = rows_of(entries, originals, lives)
     for row in rows:
-        former = renamed.get(row.entry.number)
-        if former is None:
-            result.append(row)
+        if finds_renamed and row.partners and row.partners[0] is None:
+            # Which objects are removed is known when all are paired.
+            finds_renamed = False
+            paired = [row, *rows]
+            renamed = _renamed(paired, originals.unpaired(), inputs)
+            former_numbers = {former.number for former in renamed.values()}
+            for other in paired:
+                yield _with_former(other, renamed.get(other.entry.number))
         else:
-            partners = (former, *row.partners[1:])
-            result.append(Row(row.entry, partners, notes=row.notes, is_renamed=True))
-    former_numbers = {entry.number for entry in renamed.values()}
-    for entry in removed:
-        if entry.number in former_numbers:
-            continue
-        result.append(Row(entry, notes=entry.notes, is_removed=True))
-    return result
+            yield row
+    inputs.end_listings()
+    # A three-way patch never removes an object: kubectl apply leaves that to --prune.
+    if is_three_way:
+        inputs.skip(originals.unpaired(), "only in ORIGINAL")
+    inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
+    if not is_three_way:
+        for entry in originals.unpaired():
+            if entry.number not in former_numbers:
+                yield Row(entry, notes=entry.notes, is_removed=True)
+
+
+def _renamed(rows: list[Row], removed: list[Entry], inputs: Inputs) -> dict[int, Entry]:
+    """Return by the number of an entry the removed one that it was."""
+    new = [row.entry for row in rows if row.partners and row.partners[0] is None]
+    return renamed_entries(new, removed, inputs)
+
+
+def _with_former(row: Row, former: Entry | None) -> Row:
+    """Pair the row of a renamed object with the object under its former name."""
+    if former is None:
+        return row
+    partners = (former, *row.partners[1:])
+    return Row(row.entry, partners, notes=row.notes, is_renamed=True)
 
 
 def _outcome(

@@ -6,6 +6,7 @@ integers.
 """
 
 from smp.documents._chunks import Chunk, chunks
+from smp.documents._heads import head_of
 from smp.documents._json import dump_json
 from smp.documents._operations import (
     Document,
@@ -29,6 +30,7 @@ __all__ = [
     "chunks",
     "dump_json",
     "dump_yaml",
+    "head_of",
     "parse",
     "read",
     "read_first",

@@ -43,20 +43,23 @@ _LARGE_LIST: Final = 2**20
 
 # YAML 1.2, section 9.1.2: three dashes at the start of a line, and then white space or
 # the end of the line, start a document. kubectl takes a comment right after them, too.
-_SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n#]|\Z)", re.MULTILINE)
+_SEPARATOR: Final = b"---"
+_BEHIND_SEPARATOR: Final = b" \t\r\n#"
 # More bytes than it takes to tell whether a line is a separator.
 _MARGIN: Final = 8
 # Separators, comments and directives such as %YAML belong to the document after them.
-_NO_CONTENT: Final = re.compile(rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*(?:---)?\Z")
+# Like others below, the pattern is compiled on use: most texts do not need it, and to
+# compile it takes longer than to read a small one.
+_NO_CONTENT: Final = rb"(?:(?:---)?[ \t]*(?:[#%][^\n]*)?\r?\n)*(?:---)?\Z"
 _BRACE: Final = ord("{")
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
 # How kubectl writes a list of objects: each item starts at the start of a line.
-_YAML_LIST: Final = re.compile(rb"(?:---\n)?apiVersion: [\w./]+\nitems:\n(?=- )")
-_END_OF_ITEMS: Final = re.compile(rb"^(?![- #\n])", re.MULTILINE)
-_ITEM: Final = re.compile(rb"^- ", re.MULTILINE)
+_YAML_LIST: Final = rb"(?:---\n)?apiVersion: [\w./]+\nitems:\n(?=- )"
+_END_OF_ITEMS: Final = rb"^(?![- #\n])"
+_ITEM: Final = rb"^- "
 # An item may have an anchor that another item refers to.
-_ANCHOR_OR_ALIAS: Final = re.compile(rb"[ \[{,-][&*][\w-]")
+_ANCHOR_OR_ALIAS: Final = rb"[ \[{,-][&*][\w-]"
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -127,12 +130,11 @@ def _yaml_chunks(
         last = len(buffer) if is_complete else len(buffer) - _MARGIN
         start = 0
         while True:
-            separator = _SEPARATOR.search(buffer, searched)
-            if separator is None or separator.start() > last:
+            end = _next_separator(buffer, searched)
+            if end < 0 or end > last:
                 break
-            searched = separator.end()
-            end = separator.start()
-            if _NO_CONTENT.match(buffer, start, end):
+            searched = end + len(_SEPARATOR)
+            if not _has_content(buffer, start, end):
                 continue
             # Go: apimachinery util/yaml, LineReader, which returns whole lines.
             data = bytes(memoryview(buffer)[start:end])
@@ -142,23 +144,48 @@ def _yaml_chunks(
         del buffer[:start]
         offset += start
         searched = max(searched - start, len(buffer) - _MARGIN, 0)
-    if not _NO_CONTENT.match(buffer):
+    if _has_content(buffer, 0, len(buffer)):
         yield from _items_of_yaml(Chunk(bytes(buffer), source, line, offset))
+
+
+def _next_separator(buffer: bytearray, start: int) -> int:
+    """Find the next separator from a place in a text that begins with a line; or -1."""
+    # Finding bytes takes a fraction of the time of searching for a pattern.
+    at = 0
+    if start > 0 or not buffer.startswith(_SEPARATOR):
+        at = buffer.find(b"\n" + _SEPARATOR, max(start - 1, 0)) + 1
+        if at == 0:
+            return -1
+    behind = at + len(_SEPARATOR)
+    if buffer[behind : behind + 1] in _BEHIND_SEPARATOR:
+        return at
+    return _next_separator(buffer, behind)
+
+
+def _has_content(buffer: bytearray, start: int, end: int) -> bool:
+    """Tell whether there is more between two places than separators and comments."""
+    # Most documents begin with a word, under a separator that stands alone.
+    line = start + len(b"---\n") if buffer.startswith(b"---\n", start) else start
+    if line < end and buffer[line : line + 1].isalpha():
+        return True
+    return re.compile(_NO_CONTENT).match(buffer, start, end) is None
 
 
 def _items_of_yaml(chunk: Chunk) -> Iterator[Chunk]:
     """Yield the items of a large list of objects that is written as kubectl does."""
-    start = _YAML_LIST.match(chunk.data) if len(chunk.data) > _LARGE_LIST else None
-    if start is None or _ANCHOR_OR_ALIAS.search(chunk.data):
+    start = re.match(_YAML_LIST, chunk.data) if len(chunk.data) > _LARGE_LIST else None
+    if start is None or re.search(_ANCHOR_OR_ALIAS, chunk.data):
         yield chunk
         return
-    end_of_items = _END_OF_ITEMS.search(chunk.data, start.end())
+    end_pattern = re.compile(_END_OF_ITEMS, re.MULTILINE)
+    end_of_items = end_pattern.search(chunk.data, start.end())
     end = end_of_items.start() if end_of_items else len(chunk.data)
     list_of = _list_without_items(chunk, start.end(), end, b"- {}\n")
     if list_of is None:
         yield chunk
         return
-    starts = [match.start() for match in _ITEM.finditer(chunk.data, start.end(), end)]
+    items = re.compile(_ITEM, re.MULTILINE).finditer(chunk.data, start.end(), end)
+    starts = [item.start() for item in items]
     line = chunk.line + chunk.data.count(b"\n", 0, start.end())
     for item_start, item_end in pairwise([*starts, end]):
         data = chunk.data[item_start:item_end]

@@ -26,8 +26,10 @@ from smp.documents._text import Text
 from smp.errors import DocumentError, bounded
 from smp.values import JSON
 
-_START: Final = re.compile(rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|$)')
+# Patterns that most texts do not need are compiled on use, as that takes time.
+_START: Final = rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|$)'
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
+_SPACE_OR_BRACKET: Final = b" \t\r\n\f\v{["
 
 
 def _float(text: str) -> int | float:
@@ -51,7 +53,9 @@ class _DuplicateKeyError(Exception):
 
 def looks_like_json(data: bytes, start: int = 0) -> bool:
     """Tell whether a text begins as a JSON object or list does."""
-    return _START.match(data, start) is not None
+    if data[start : start + 1] not in _SPACE_OR_BRACKET:
+        return False
+    return re.compile(_START).match(data, start) is not None
 
 
 def parse_texts(text: Text, *, keep_floats: bool = False) -> Iterator[tuple[JSON, int]]:

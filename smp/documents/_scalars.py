@@ -29,22 +29,29 @@ _RESOLVED: Final[dict[str, JSON]] = {"": None} | {
     spelling: value for value, spellings in _CONSTANTS for spelling in spellings.split()
 }
 _STARTS_OF_NUMBERS: Final = frozenset("+-.0123456789")
+# All characters that numbers of both versions of YAML consist of, those of base 60 and
+# base 16 included.
+_OF_NUMBERS: Final = "0123456789+-._:abcdefABCDEFoOxX"
+# Where a timestamp, which may contain any character, has its first dash.
+_DASH_OF_TIMESTAMP: Final = 4
+# The patterns below are compiled when they are first needed: most texts have no such
+# number, and to compile them takes longer than to read a small text.
 # Integers as Go's strconv.ParseInt reads them with base 0. Binary ones may also have
 # their sign after the prefix: go-yaml cuts 0b off and parses the rest.
 _BASES: Final = (
-    (8, re.compile(r"[-+]?0[oO]?[0-7]+")),
-    (16, re.compile(r"[-+]?0[xX][0-9a-fA-F]+")),
-    (2, re.compile(r"[-+]?0[bB][01]+|0b[-+][01]+")),
+    (8, r"[-+]?0[oO]?[0-7]+"),
+    (16, r"[-+]?0[xX][0-9a-fA-F]+"),
+    (2, r"[-+]?0[bB][01]+|0b[-+][01]+"),
 )
-_BASE_PREFIX: Final = re.compile(r"0[oOxXbB]?")
-_DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_BASE_PREFIX: Final = r"0[oOxXbB]?"
+_DECIMAL: Final = r"[-+]?(?:0|[1-9][0-9]*)"
 # Go: go-yaml's yamlStyleFloat.
-_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_FLOAT: Final = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 # Go: encoding/json, floatEncoder.
 _FIRST_WITH_EXPONENT: Final = 1e21
 # What only readers of YAML 1.1 resolve: base 60, timestamps, numbers with underscores
 # at any place, the value "=" and the merge key (https://yaml.org/type/).
-_YAML_1_1: Final = re.compile(
+_YAML_1_1: Final = (
     r"=|<<"
     r"|[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
@@ -66,19 +73,25 @@ def resolve(text: str) -> JSON:
         return _RESOLVED[text]
     if text[0] not in _STARTS_OF_NUMBERS:
         return text
+    # Most numbers: an integer without a sign, and not octal.
+    if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
+        return int(text)
+    # A quantity, an address, a time.
+    if _has_other_characters(text):
+        return text
     # YAML 1.1 allows underscores between digits. go-yaml looks at what starts with a
     # point before it removes them.
     plain = text if text[0] == "." else text.replace("_", "")
     for base, pattern in _BASES:
-        if pattern.fullmatch(plain):
-            integer = int(_BASE_PREFIX.sub("", plain, count=1), base)
+        if re.fullmatch(pattern, plain):
+            integer = int(re.sub(_BASE_PREFIX, "", plain, count=1), base)
             # Beyond 64 bits go-yaml reads a float or a string instead.
             if -(2**63) <= integer < 2**64:
                 return integer
     # Integers of any size are kept; kubectl turns those beyond 64 bits into floats.
-    if _DECIMAL.fullmatch(plain):
+    if re.fullmatch(_DECIMAL, plain):
         return int(plain)
-    if not _FLOAT.fullmatch(plain):
+    if not re.fullmatch(_FLOAT, plain):
         return text
     number = float(plain)
     # Out of range (1e400) is an error of Go's strconv.ParseFloat: it stays a string.
@@ -135,7 +148,15 @@ def is_string_everywhere(text: str) -> bool:
         return False
     if text[0] not in _STARTS_OF_NUMBERS and text[0] not in "=<":
         return True
-    return not _FLOAT.fullmatch(text) and not _YAML_1_1.fullmatch(text)
+    may_be_timestamp = text[_DASH_OF_TIMESTAMP : _DASH_OF_TIMESTAMP + 1] == "-"
+    if text[0] not in "=<" and _has_other_characters(text) and not may_be_timestamp:
+        return True
+    return not re.fullmatch(_FLOAT, text) and not re.fullmatch(_YAML_1_1, text)
+
+
+def _has_other_characters(text: str) -> bool:
+    """Tell whether not all characters are those of numbers."""
+    return text.strip(_OF_NUMBERS) != ""
 
 
 def key_text(value: JSON) -> str:

@@ -15,8 +15,6 @@ QUOTE_IT: Final = "quote it if it is meant as text"
 UTF8_MARK: Final = b"\xef\xbb\xbf"
 UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
-_UNUSUAL_ASCII: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-
 # How much of a text is decoded at a time, to see whether it can be.
 _BLOCK: Final = 2**20
 _UNITS: Final = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
@@ -37,9 +35,10 @@ def unusual_character() -> re.Pattern[str]:
 
 def has_unusual_character(text: str) -> bool:
     """Tell whether there is a character of ``unusual_character`` in a text."""
-    # Most texts are ASCII, and compiling the pattern takes longer than reading them.
+    # Most texts are ASCII, and compiling the pattern takes longer than reading them. Of
+    # ASCII only line breaks and tabs are usual, though they are not printable.
     if text.isascii():
-        return _UNUSUAL_ASCII.search(text) is not None
+        return not text.replace("\n", "").replace("\t", "").isprintable()
     return unusual_character().search(text) is not None
 
 

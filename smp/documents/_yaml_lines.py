@@ -2,10 +2,11 @@
 
 Theory of operation. ``value_of_lines`` reads a subset of YAML: block style with the
 usual indentation, keys and scalars on one line, literal blocks, lists of scalars in
-brackets. At anything else it gives up and returns None: the library then reads the text
-from its start. So it must return just what ``_yaml_reader`` would, and reports no
-errors: a line that does not fit may be wrong, or only unusual. It takes a fraction of
-the time, and most commands need not load the library at all.
+brackets and objects of scalars in braces. At anything else it gives up and returns
+None: the library then reads the text from its start. So it must return just what
+``_yaml_reader`` would, and reports no errors: a line that does not fit may be wrong, or
+only unusual. It takes a fraction of the time, and most commands need not load the
+library at all.
 
 A collection has the indentation of its first entry. Its entries stand at the same
 indentation; a line with less ends it, and a line with more is unusual, because what an
@@ -34,12 +35,15 @@ _KEY: Final = re.compile(
 )
 # Readers look for the colon of a key within 1024 characters (section 7.4.2).
 _LONGEST_KEY: Final = 1000
-_DOUBLE_QUOTED: Final = re.compile(r'("(?:[^"\\]|\\[\\"nrtbf])*") *(?: #.*)?\Z')
-_SINGLE_QUOTED: Final = re.compile(r"'((?:[^']|'')*)' *(?: #.*)?\Z")
-# A list in brackets with elements that are quoted or begin with a letter or digit. The
-# pattern is compiled when there is a first one, as that takes time.
+# These patterns are compiled when they are first needed, as that takes time.
+_DOUBLE_QUOTED: Final = r'("(?:[^"\\]|\\[\\"nrtbf])*") *(?: #.*)?\Z'
+_SINGLE_QUOTED: Final = r"'((?:[^']|'')*)' *(?: #.*)?\Z"
+# A list in brackets, or an object in braces, with elements that are quoted or begin
+# with a letter or digit.
 _ELEMENT: Final = r"""(?:"[^"\\]*"|'[^']*'|[A-Za-z0-9_./][^,\[\]{}:#"' ]*)"""
 _FLOW_LIST: Final = rf"(\[ *{_ELEMENT}(?: *, *{_ELEMENT})* *\]) *(?: #.*)?\Z"
+_MEMBER: Final = rf"""([A-Za-z_][^,\[\]{{}}:#"' ]*): +({_ELEMENT})"""
+_FLOW_OBJECT: Final = rf"(\{{ *{_MEMBER}(?: *, *{_MEMBER})* *\}}) *(?: #.*)?\Z"
 _INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _LITERALS: Final = frozenset({"|", "|-", "|+"})
 
@@ -54,7 +58,9 @@ def value_of_lines(text: str) -> tuple[JSON, int] | None:
     None for a text that is left to the library.
     """
     # A literal block at the end would lack its line break.
-    if not text.endswith("\n") or has_unusual_character(text) or "\t" in text:
+    if "|" in text and not text.endswith("\n"):
+        return None
+    if has_unusual_character(text) or "\t" in text:
         return None
     reader = _Reader(text.split("\n"))
     try:
@@ -194,32 +200,25 @@ class _Reader:
                 raise _UnusualError
             return self.literal(text, indent)
         self.advance()
+        if first in "\"'":
+            end = text.find(first, 1)
+            rest = text[end + 1 :]
+            if end > 0 and "\\" not in text and _is_space_or_comment(rest):
+                return text[1:end]
         if first == '"':
-            quoted = _DOUBLE_QUOTED.match(text)
+            quoted = re.match(_DOUBLE_QUOTED, text)
             if quoted is None:
                 raise _UnusualError
-            if "\\" not in text:
-                return quoted[1][1:-1]
             # These escapes are those of JSON.
             return msgspec.json.decode(quoted[1].encode(), type=str)
         if first == "'":
-            quoted = _SINGLE_QUOTED.match(text)
+            quoted = re.match(_SINGLE_QUOTED, text)
             if quoted is None:
                 raise _UnusualError
             return quoted[1].replace("''", "'")
         if first == "-" and text[1:2] not in ("", " "):
             return _plain(text)
-        if text == "{}":
-            return {}
-        if text == "[]":
-            return []
-        flow_list = re.match(_FLOW_LIST, text)
-        if flow_list is None:
-            raise _UnusualError
-        return [
-            element[1:-1] if element[0] in "\"'" else _plain(element)
-            for element in re.findall(_ELEMENT, flow_list[1])
-        ]
+        return _flow(text)
 
     def literal(self, header: str, indent: int) -> str:
         """Read a literal block: lines of more indentation than what it is in."""
@@ -249,6 +248,37 @@ class _Reader:
             return text
         stripped = text.rstrip("\n")
         return stripped if header == "|-" else f"{stripped}\n"
+
+
+def _flow(text: str) -> JSON:
+    """Read a list in brackets or an object in braces, both on one line."""
+    if text == "{}":
+        return {}
+    if text == "[]":
+        return []
+    flow_list = re.match(_FLOW_LIST, text)
+    if flow_list is not None:
+        return [_element(element) for element in re.findall(_ELEMENT, flow_list[1])]
+    flow_object = re.match(_FLOW_OBJECT, text)
+    if flow_object is None:
+        raise _UnusualError
+    members: dict[str, JSON] = {}
+    for key, element in re.findall(_MEMBER, flow_object[1]):
+        # A duplicate key is an error, which the library gives a place.
+        if key in members or not isinstance(resolve(key), str):
+            raise _UnusualError
+        members[key] = _element(element)
+    return members
+
+
+def _element(text: str) -> JSON:
+    """Return the value of an element of a list in brackets or an object in braces."""
+    return text[1:-1] if text[0] in "\"'" else _plain(text)
+
+
+def _is_space_or_comment(rest: str) -> bool:
+    """Tell whether the rest of a line behind a scalar says nothing."""
+    return not rest or (rest[0] == " " and rest.lstrip(" ")[:1] in ("", "#"))
 
 
 def _plain(text: str) -> JSON:

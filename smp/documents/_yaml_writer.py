@@ -36,8 +36,8 @@ _NOT_PLAIN: Final = re.compile(
 )
 # Text of several lines that a literal block keeps: no white space at the start, which
 # would look like indentation, and none at the end of a line.
-_LITERAL: Final = re.compile(r"(?=\S)(?:[^\n]*\S)?(?:\n(?:[^\n]*\S)?)+")
-_BREAK_OR_TAB: Final = re.compile(r"[\n\t]")
+# Few texts need it, and to compile it takes time.
+_LITERAL: Final = r"(?=\S)(?:[^\n]*\S)?(?:\n(?:[^\n]*\S)?)+"
 # A longer key is introduced by a question mark, as libyaml does: readers look for the
 # colon of a key within a limited number of characters (YAML 1.2, section 7.4.2: 1024).
 _LONGEST_KEY: Final = 128
@@ -126,7 +126,7 @@ def _scalar(value: JSON, spaces: str) -> str:
     """Write a scalar or an empty collection; ``spaces`` precede lines of a block."""
     if isinstance(value, str):
         if "\n" in value:
-            if _LITERAL.fullmatch(value) and not has_unusual_character(value):
+            if re.fullmatch(_LITERAL, value) and not has_unusual_character(value):
                 return _literal(value, spaces)
             return _text(value)
         return _short_text(value) if len(value) <= _SHORT else _text(value)
@@ -154,7 +154,7 @@ def _text(text: str) -> str:
     """Write a string on one line: plain where it may be, else quoted."""
     if _SURELY_PLAIN.match(text):
         return text
-    if _BREAK_OR_TAB.search(text) or has_unusual_character(text):
+    if "\n" in text or "\t" in text or has_unusual_character(text):
         # Double quotes have the escapes of JSON, which leaves more characters as is.
         encoded = msgspec.json.encode(text).decode()
         return unusual_character().sub(_escaped, encoded)

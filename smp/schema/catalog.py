@@ -51,7 +51,7 @@ _DATA: Final = f"{smp.schema.__path__[0]}/bundled"
 _SUFFIX: Final = ".types"
 
 # As a cluster writes its version: v1.33.4, v1.33.4+k3s1, v1.33.4-eks-113cf36.
-_VERSION: Final = re.compile(r"v?(\d+\.\d+)(?:[.+-].*)?", re.ASCII)
+_VERSION: Final = r"v?(\d+\.\d+)(?:[.+-].*)?"
 
 
 class Catalog:
@@ -288,19 +288,24 @@ def kubernetes(
     adds to them; None leaves the types as published. Raises UnknownKindError (code
     unknown-version), and SchemaError for what is not an overlay.
     """
-    match = _VERSION.fullmatch(versions()[-1] if version is None else _text(version))
-    if match is None or match[1] not in versions():
+    minor = versions()[-1] if version is None else _minor(_text(version))
+    if minor not in versions():
         raise UnknownKindError(
             f"Kubernetes {_text(version)} is not bundled",
             code="unknown-version",
             hint="bundled are " + ", ".join(versions()),
         )
-    minor = match[1]
     # A catalog is shared by all callers, so that its types are linked once.
     if overlay is ABSENT:
         return _with_bundled_overlay(minor)
     catalog = _as_published(minor)
     return catalog if overlay is None else catalog.with_overlay(overlay)
+
+
+def _minor(version: str) -> str:
+    """Return the minor version, or the empty string for what is no version."""
+    match = re.fullmatch(_VERSION, version, re.ASCII)
+    return "" if match is None else match[1]
 
 
 def _text(name: object) -> str:

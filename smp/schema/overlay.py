@@ -31,10 +31,8 @@ from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, type_nam
 
 _SECTIONS: Final = frozenset({"types", "kinds", "unions"})
 _FIELD_FACETS: Final = frozenset({"is", "strategy", "key", "default"})
-_VERSION: Final = re.compile(r"\d{1,4}\.\d{1,4}", re.ASCII)
-_VERSIONS: Final = re.compile(
-    rf"|({_VERSION.pattern})(?:(\+)|-({_VERSION.pattern}))?", re.ASCII
-)
+_VERSION: Final = r"\d{1,4}\.\d{1,4}"
+_VERSIONS: Final = rf"|({_VERSION})(?:(\+)|-({_VERSION}))?"
 
 
 class Overlay(msgspec.Struct, frozen=True):
@@ -102,7 +100,7 @@ def _read_unions(rows: JSON, version: str) -> dict[str, list[JSONObject]]:
     if not isinstance(rows, list):
         raise _invalid(f"unions are a list, not {type_name(rows)}", path)
     # A catalog from OpenAPI or from CRDs has no version, and gets every union.
-    number = _number(version) if _VERSION.fullmatch(version) else []
+    number = _number(version) if re.fullmatch(_VERSION, version, re.ASCII) else []
     unions: dict[str, dict[frozenset[str], JSONObject]] = {}
     for index, entry in enumerate(rows):
         row = _object(entry, path / index)
@@ -145,7 +143,9 @@ def _fields_in(union: JSONObject) -> frozenset[str]:
 
 def _covers(versions: JSON, number: list[int], path: Path) -> bool:
     """Tell whether VERSIONS has a version; an empty number stands for no version."""
-    match = _VERSIONS.fullmatch(versions) if isinstance(versions, str) else None
+    match = None
+    if isinstance(versions, str):
+        match = re.fullmatch(_VERSIONS, versions, re.ASCII)
     if match is None:
         raise _invalid(
             "invalid range of versions",

@@ -21,7 +21,6 @@ from smp.schema.model import Schema
 from smp.stack import require_stack
 from smp.strategic._amend import amend
 from smp.strategic._apply import apply_object
-from smp.strategic._compose import compose_all, compose_objects
 from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
 from smp.strategic._directives import check_retained
@@ -162,6 +161,12 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
     patch has that effect. Go:
     strategicpatch.MergeStrategicMergeMapPatchUsingLookupPatchMeta, less its losses.
     """
+    # Imported here because no other operation needs it.
+    from smp.strategic._compose import (  # noqa: PLC0415  # see above
+        compose_all,
+        compose_objects,
+    )
+
     if not isinstance(patches, Iterable):
         raise ObjectError(
             f"patches are objects, not {type_name(patches)}", code="not-an-object"

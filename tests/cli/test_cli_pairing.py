@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smp.cli._identity import Identity
+from smp.cli._objects import Entry, Listing, Pairing, numbered
 from tests.support.command import Ran, config_map, run, values
 
 
@@ -59,3 +65,72 @@ def test_objects_with_generated_names_are_always_created() -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: run-}\n---\n"
     ran = applied_report(job * 2, job)
     assert ran.stdout.count("batch/v1 Job run-*: to be created") == 2
+
+
+def entries_of(names: list[tuple[str, str]]) -> list[Entry]:
+    """Make entries of names and namespaces."""
+    return [
+        *numbered(
+            Entry(Identity("v1", "ConfigMap", namespace, name), "x.yaml", line, 0, 0)
+            for line, (name, namespace) in enumerate(names, 1)
+        )
+    ]
+
+
+NAMES = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from(["m", "n"])),
+    max_size=8,
+)
+
+
+@given(NAMES, NAMES)
+def test_the_first_document_of_an_object_is_paired_with_the_first(
+    names: list[tuple[str, str]], other_names: list[tuple[str, str]]
+) -> None:
+    others = entries_of(other_names)
+    listing = Listing(others)
+    pairing = Pairing(Listing(entries_of(names)), listing)
+    partners: list[Entry] = []
+    for entry in entries_of(names):
+        same = [
+            other for other in others if other.identity.label == entry.identity.label
+        ]
+        # Of fewer documents the last one is paired with all that are left.
+        partner = same[min(entry.occurrence, len(same) - 1)] if same else None
+        assert pairing.partner(entry) == partner
+        if partner is not None:
+            partners.append(partner)
+    assert pairing.unpaired() == [other for other in others if other not in partners]
+
+
+@given(NAMES)
+def test_an_input_is_listed_until_the_partner_is_found(
+    names: list[tuple[str, str]],
+) -> None:
+    listed: list[Entry] = []
+
+    def listing() -> Iterator[Entry]:
+        for entry in entries_of(names):
+            listed.append(entry)
+            yield entry
+
+    pairing = Pairing(Listing(), Listing(listing()))
+    for entry in entries_of(names):
+        assert pairing.partner(entry) == entry
+        assert len(listed) == entry.number + 1
+
+
+def test_the_order_of_the_live_objects_does_not_matter() -> None:
+    names = [f"name-{index}" for index in range(5)]
+    new = [config_map(name, x="2") for name in names]
+    live = [config_map(name, x="1") for name in [*names[1:], "other"]]
+    Path("new.yaml").write_text("".join(new))
+    outputs: set[str] = set()
+    for order in (live, live[::-1], live[2:] + live[:2]):
+        Path("live.yaml").write_text("".join(order))
+        for jobs in ("1", "2"):
+            ran = run("apply", "-f", "new.yaml", "--live", "live.yaml", "--jobs", jobs)
+            assert ran.exit_code == 0
+            assert "5 objects: 1 new, 4 changed, 1 skipped" in ran.stderr
+            outputs.add(ran.stdout)
+    assert len(outputs) == 1

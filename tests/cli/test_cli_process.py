@@ -37,6 +37,32 @@ def test_version_loads_none_of_the_heavy_modules() -> None:
     )
 
 
+def test_usual_commands_load_none_of_the_heavy_modules() -> None:
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n"
+        "  replicas: 2\n  template:\n    spec:\n      containers:\n      - name: a\n"
+        "        image: 'a:1.0'\n        resources:\n          limits:\n"
+        "            cpu: 100m\n"
+    )
+    Path("a.yaml").write_text(text)
+    for command in (
+        ["patch", "a.yaml", "-p", "spec: {replicas: 3}"],
+        ["apply", "-f", "a.yaml", "--live", "a.yaml"],
+        ["diff", "a.yaml", "a.yaml"],
+    ):
+        probe = (
+            "import sys; from smp.cli import main;"
+            f"assert main({command!r}) == 0;"
+            "heavy = {'click', 'yaml', 'json', 'difflib', 'pathlib', 'select',"
+            " 'multiprocessing', 'concurrent.futures', 'jsonpatch', 'logging'};"
+            "print([*heavy & sys.modules.keys()], file=sys.stderr)"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", probe], capture_output=True, text=True, check=True
+        )
+        assert ran.stderr.splitlines()[-1] == "[]"
+
+
 def test_the_version_is_the_same_beside_other_options() -> None:
     assert process("--version", "-h").stdout == process("--version").stdout
 

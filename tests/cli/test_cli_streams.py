@@ -158,6 +158,41 @@ def test_the_first_object_is_printed_before_the_second_is_read(
         assert first == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diff", "OTHER", "many.yaml", "-o", "json"),
+        ("diff", "OTHER", "many.yaml", "--live", "OTHER", "-o", "json"),
+        ("apply", "-f", "many.yaml", "--live", "OTHER"),
+        ("apply", "-f", "many.yaml", "--live", "OTHER", "--last-applied", "OTHER"),
+    ],
+)
+def test_the_first_pair_is_printed_before_the_second_is_read(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("many").mkdir()
+    texts = Path("many.yaml").read_text().split("---\n")
+    for index, text in enumerate(texts):
+        Path("many", f"{index:05}.yaml").write_text(text)
+    for other in ("many.yaml", "many"):
+        words = [word.replace("OTHER", other) for word in command]
+        first, _ = read_before_the_first_write(monkeypatch, *words, "--jobs", "1")
+        assert first == command.count("OTHER") + 1
+
+
+def test_what_is_wrong_with_an_input_is_reported_before_anything_is_printed() -> None:
+    Path("empty.yaml").write_text("a: 1\n")
+    for path in ("empty.yaml", "missing.yaml"):
+        for command in (
+            ("diff", path, "many.yaml"),
+            ("diff", "many.yaml", path),
+            ("apply", "-f", "many.yaml", "--live", "many.yaml", "--live", path),
+        ):
+            ran = run(*command)
+            assert (ran.exit_code, ran.stdout) == (2, "")
+            assert path in ran.stderr
+
+
 def test_processes_start_before_all_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     data = "y" * 2**17
     text = "---\n".join(config_map(f"name-{index}", x=data) for index in range(80))
