@@ -6,12 +6,12 @@ integers.
 """
 
 from smp.documents._chunks import Chunk, chunks
-from smp.documents._heads import head_of
 from smp.documents._json import dump_json
 from smp.documents._operations import (
     Document,
     FirstDocument,
     dump_yaml,
+    head_of,
     parse,
     read,
     read_first,

@@ -18,6 +18,7 @@ _COMMENT: Final = ord("#")
 _OF_WORDS: Final = (
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:-"
 )
+_LONGEST: Final = 253
 # The words that are no strings in YAML 1.1, unless they are quoted.
 _NO_STRINGS: Final = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
@@ -27,12 +28,8 @@ _OF_OBJECTS: Final = frozenset((b"apiVersion", b"kind", b"metadata", b"items"))
 _OF_METADATA: Final = frozenset((b"name", b"namespace", b"generateName"))
 
 
-def head_of(data: bytes, indent: int = 0) -> dict[str, str] | None:
-    """Return apiVersion, kind, name, namespace and generateName as far as they exist.
-
-    ``indent`` is the indentation of the object. None for a document that has to be
-    parsed for them: a list of objects, no object, or one in an unusual form.
-    """
+def head_of(data: bytes, indent: int) -> dict[str, str] | None:
+    """Return what identifies an object; see ``smp.documents.head_of``."""
     found: dict[str, str] = {}
     has_metadata = is_in_metadata = False
     # All keys of the metadata have the indentation of the first one.
@@ -87,7 +84,8 @@ def _string(rest: bytes) -> str | None:
             return None
     else:
         text = text.partition(b" #")[0].rstrip()
-    if not text or text.strip(_OF_WORDS):
+    # A name has at most 253 characters, and a number may have too many digits.
+    if not text or len(text) > _LONGEST or text.strip(_OF_WORDS):
         return None
     string = text.decode()
     if is_quoted or (string[0].isalpha() and string.lower() not in _NO_STRINGS):

@@ -154,6 +154,18 @@ def yaml_lines(value: JSON) -> list[str]:
     return _yaml_writer.yaml_lines(value)
 
 
+def head_of(data: bytes, indent: int = 0) -> dict[str, str] | None:
+    """Find what identifies the object in a YAML document without parsing it.
+
+    Returns apiVersion, kind, name, namespace and generateName as far as they exist.
+    ``indent`` is the indentation of the object. None for a document that has to be
+    parsed for them: a list of objects, no object, or one in an unusual form.
+    """
+    from smp.documents import _heads  # noqa: PLC0415  # see above
+
+    return _heads.head_of(data, indent)
+
+
 def resolve(text: str) -> JSON:
     """Return the value that kubectl reads from a plain (unquoted) YAML scalar.
 
