@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UnknownFieldError,
         UnknownKindError,
     )
+    from smp.explain import Cause, explain_apply
     from smp.last_applied import last_applied_configuration, with_last_applied
     from smp.managed_fields import (
         ApplyConflict,
@@ -59,6 +60,7 @@ __all__ = [
     "ApplyResult",
     "ApplyWarning",
     "Catalog",
+    "Cause",
     "Change",
     "CompositionError",
     "Conflict",
@@ -83,6 +85,7 @@ __all__ = [
     "as_object",
     "bundled_overlay",
     "compose_patches",
+    "explain_apply",
     "find_conflicts",
     "json_patch",
     "kubernetes",
@@ -122,6 +125,7 @@ _DEFINING_MODULES = (
     "last_applied",
     "three_way",
     "managed_fields",
+    "explain",
 )
 
 

@@ -52,6 +52,7 @@ from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._object_fields import fieldset_of
+from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._owners import (
     extract,
     owners,
@@ -101,6 +102,7 @@ __all__ = [
     "extract",
     "extracted",
     "fieldset_of",
+    "owned_path",
     "owners",
     "owners_of",
     "owners_of_fields",

@@ -22,6 +22,7 @@ from smp.strategic._operations import (
     unmet_paths,
     without_leftovers,
 )
+from smp.strategic._ordering import identity_of, keys_of_identity
 from smp.strategic._patch_paths import unknown_paths
 from smp.strategic._preconditions import (
     KUBECTL_PRECONDITIONS,
@@ -43,7 +44,9 @@ __all__ = [
     "compose_patches",
     "compute_patch",
     "find_conflicts",
+    "identity_of",
     "is_directive",
+    "keys_of_identity",
     "leftover_directives",
     "read_object",
     "three_way_patch",

@@ -1,0 +1,18 @@
+"""Why a field of an object did (not) change by an apply, and what would change it.
+
+``explain_apply`` runs a three-way apply and goes along five objects side by side: the
+last-applied configuration, the manifest, the live object, the result, and what a server
+would have made of the manifest alone. Each path at which they differ gets one
+``Cause``. A cause may have a ``Remedy``, an edit of the inputs; it is only there if the
+engine, run again on the edited inputs, makes the field what the remedy says.
+
+The modules: _sides.py (one path in all objects, and the paths below it), _judgement.py
+(which cause a path has), _remedies.py (edits, and their proof), _explain.py (the walk).
+"""
+
+from __future__ import annotations
+
+from smp.explain._causes import Cause, Edit, Evidence, Remedy
+from smp.explain._explain import explain_apply
+
+__all__ = ["Cause", "Edit", "Evidence", "Remedy", "explain_apply"]

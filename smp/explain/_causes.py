@@ -1,0 +1,199 @@
+"""Causes and remedies, as data."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from smp.paths import Path
+from smp.values import JSON, Absent
+
+Input: TypeAlias = Literal["manifest", "last-applied"]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """A fact that a cause rests on: what it is about, and the value there."""
+
+    about: str
+    value: JSON
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """An edit of an input of the apply: the value at a path, or ABSENT to leave it out.
+
+    An element of a list in the path is found by its key, and added where it is missing.
+    """
+
+    input: Input
+    path: Path
+    value: JSON | Absent
+
+
+class Remedy(msgspec.Struct, frozen=True):
+    """How to make the field another value, by the smallest edit that was found.
+
+    ``wanted`` is the value that the field has after it. The engine was run with the
+    edits: they lead to that.
+    """
+
+    sentence: str
+    edits: tuple[Edit, ...]
+    wanted: JSON | Absent
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Why a path is in the result what it is.
+
+    ``code`` is stable, see CAUSES; ``sentence`` stands alone. ``before`` and ``after``
+    are the values in the live object and in the result. ``rule`` names the source of
+    the semantics. ``evidence`` are the values of the other inputs at the path, and what
+    else is known of it; ``remedy`` is None where none is proved.
+    """
+
+    path: Path
+    code: str
+    sentence: str
+    before: JSON | Absent
+    after: JSON | Absent
+    rule: str
+    evidence: tuple[Evidence, ...]
+    remedy: Remedy | None = None
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """What a cause says, with blanks in braces, and the source of the semantics."""
+
+    sentence: str
+    source: str
+
+
+_DIFF: Final = "Go: strategicpatch.diffMaps"
+_THREE_WAY: Final = "Go: strategicpatch.CreateThreeWayMergePatch"
+_TYPED: Final = "Go: encoding/json and the conversion of k8s.io/apimachinery"
+
+# By code. The engine has sentences of its own for unions.
+CAUSES: Final[dict[str, Reason]] = {
+    "set": Reason(
+        "the manifest sets it",
+        _DIFF,
+    ),
+    "overwritten": Reason(
+        "the manifest sets it, and it was changed in the live object since the last "
+        "apply: that change is lost",
+        _DIFF,
+    ),
+    "overwrites-controller": Reason(
+        "the manifest sets it, and {controller} has changed it in the live object: "
+        "they overwrite each other",
+        _DIFF,
+    ),
+    "deleted-by-null": Reason(
+        "the manifest has null here",
+        _DIFF,
+    ),
+    "pruned": Reason(
+        "it is in the last-applied configuration and no longer in the manifest",
+        _THREE_WAY,
+    ),
+    "equal": Reason(
+        "the live object has this value already, so it is not sent",
+        _DIFF,
+    ),
+    "already-gone": Reason(
+        "it is no longer in the manifest, and no longer in the live object",
+        _THREE_WAY,
+    ),
+    "live-only": Reason(
+        "it is neither in the manifest nor in the last-applied configuration, so it "
+        "stays and cannot be pruned",
+        _THREE_WAY,
+    ),
+    "owned-by-others": Reason(
+        "it belongs to {owners}; it is neither in the manifest nor in the "
+        "last-applied configuration, so it stays",
+        _THREE_WAY,
+    ),
+    "server-set": Reason(
+        "a server sets it",
+        "Go: rest.BeforeCreate and rest.BeforeUpdate",
+    ),
+    "server-default": Reason(
+        "it is the default that a server fills in where the manifest has nothing",
+        "Go: the defaulting functions of the type",
+    ),
+    "allocated": Reason(
+        "{controller} sets it",
+        "Go: the strategy of the resource",
+    ),
+    "last-applied-annotation": Reason(
+        "kubectl apply keeps the last-applied configuration in it",
+        "Go: k8s.io/kubectl, util.GetModifiedConfiguration",
+    ),
+    "retain-keys": Reason(
+        "the manifest sets other fields of this object, and $retainKeys clears all "
+        "are not in the manifest",
+        "Go: strategicpatch.applyRetainKeysDirective",
+    ),
+    "union": Reason(
+        "{why}",
+        "{rule}",
+    ),
+    "lost-with-parent": Reason(
+        "what it is in was removed as a whole: it is in the last-applied "
+        "configuration and no longer in the manifest",
+        _THREE_WAY,
+    ),
+    "lost-in-list": Reason(
+        "the manifest replaces the list as a whole: the schema has no patch merge key "
+        "for it",
+        "Go: strategicpatch.handleSliceDiff, replaceListPatch",
+    ),
+    "lost-by-ambiguous-key": Reason(
+        "the patch merge key stands for several elements here",
+        "Go: strategicpatch.mergeSliceWithoutSpecialElements",
+    ),
+    "matched-by-key": Reason(
+        "this element of the manifest is merged into the live element of the same "
+        "patch merge key {key}",
+        "Go: strategicpatch.diffListsOfMaps",
+    ),
+    "element-order": Reason(
+        "the elements of the manifest are in its order, the others where they were "
+        "among them",
+        "Go: strategicpatch.normalizeElementOrder",
+    ),
+    "unknown-field": Reason(
+        "the schema does not know this field, and a server drops it",
+        "KEP-2885, server-side field validation",
+    ),
+    "zero-value": Reason(
+        "it is a zero value, which a server does not store in this field",
+        _TYPED,
+    ),
+    "canonical": Reason(
+        "a server stores the value in this form",
+        _TYPED,
+    ),
+    "filled-in": Reason(
+        "a server fills it in",
+        "Go: the defaulting functions of the type",
+    ),
+    "not-as-asked": Reason(
+        "the patch does not lead to what the manifest asks for",
+        _THREE_WAY,
+    ),
+    "not-pruned": Reason(
+        "the patch does not remove it, although it is no longer in the manifest",
+        _THREE_WAY,
+    ),
+    "nothing-to-delete": Reason(
+        "the manifest has null here, and the live object has nothing",
+        _DIFF,
+    ),
+    "changed-by-ambiguous-key": Reason(
+        "the patch merge key stands for several elements here: what the manifest sets "
+        "in one of them is set in this one",
+        "Go: strategicpatch.mergeSliceWithoutSpecialElements",
+    ),
+}

@@ -1,0 +1,193 @@
+"""The causes of all paths at which the objects of an apply differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from smp.defaults import with_defaults
+from smp.errors import SmpError
+from smp.explain import _judgement
+from smp.explain._causes import CAUSES, Cause, Evidence
+from smp.explain._remedies import Apply, remedy_for
+from smp.explain._sides import Sides
+from smp.managed_fields import Owner, owned_path, owners
+from smp.paths import Path
+from smp.plain import over_json
+from smp.schema.model import Schema, UnknownFields
+from smp.three_way import ApplyResult, three_way_apply
+from smp.typed_storage import stored
+from smp.unions import Change
+from smp.values import ABSENT, JSON, Absent, JSONObject
+
+_SAID_BY: Final = ("last-applied", "manifest", "default")
+
+
+@over_json("the object", "last_applied", "modified", "live")
+def explain_apply(
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    profile: str = "kep1027",
+    overwrite: bool = True,
+    unknown_fields: UnknownFields = "error",
+    defaults: bool = False,
+) -> tuple[Cause, ...]:
+    """Explain what a three-way apply does to each field, and what it does not.
+
+    The arguments are those of three_way_apply. There is one cause for each path at
+    which the last-applied configuration, the manifest (``modified``), the live object
+    and the result differ, in the order of the result; where only one of them has a
+    value, the path is that of the whole value. Raises what three_way_apply raises.
+    """
+
+    def apply(base: JSONObject | None, manifest: JSONObject) -> ApplyResult:
+        return three_way_apply(
+            base,
+            manifest,
+            live,
+            schema,
+            profile=profile,
+            overwrite=overwrite,
+            unknown_fields=unknown_fields,
+            defaults=defaults,
+        )
+
+    result = apply(last_applied, modified)
+    explanation = _Explanation(last_applied, modified, live, schema, result, apply)
+    return tuple(explanation.causes())
+
+
+class _Explanation:
+    """What is known of one apply."""
+
+    def __init__(
+        self,
+        last_applied: JSONObject | None,
+        modified: JSONObject,
+        live: JSONObject,
+        schema: Schema,
+        result: ApplyResult,
+        apply: Apply,
+    ) -> None:
+        self._last_applied = last_applied
+        self._modified = modified
+        self._live = live
+        self._schema = schema
+        self._result = result
+        self._apply = apply
+        self._changes = {str(change.path): change for change in result.changes}
+        self._owners = _readable_owners(live)
+
+    def causes(self) -> Iterator[Cause]:
+        """Yield the causes of all paths."""
+        values: dict[str, JSON | Absent] = {
+            "last-applied": self._last_applied or {},
+            "manifest": self._modified,
+            "live": self._live,
+            "result": self._result.object,
+            "default": self._created(),
+        }
+        yield from self._below(Sides(values, self._schema.type, None, Path(), Path()))
+
+    def _created(self) -> JSONObject:
+        """Return what a server makes of the manifest without a live object."""
+        return with_defaults(stored(self._modified, self._schema), self._schema)
+
+    def _below(self, sides: Sides) -> Iterator[Cause]:
+        """Yield the cause of a path, or those of the paths below it."""
+        if sides.is_unremarkable:
+            return
+        change = self._changes.get(str(sides.path))
+        is_merged = sides.is_merge_list or sides.is_merge_object
+        if change is not None or sides.is_one or not is_merged:
+            yield from self._leaf(sides, change)
+            return
+        if sides.is_merge_list and not _judgement.keeps_order(sides):
+            yield self._cause(sides, "element-order")
+        if sides.key and _judgement.is_merged_by_key(sides):
+            yield self._cause(sides, "matched-by-key")
+        for below in sides.below():
+            yield from self._below(below)
+
+    def _leaf(self, sides: Sides, change: Change | None) -> Iterator[Cause]:
+        if change is not None:
+            yield self._cause(sides, "union", why=change.why, rule=change.rule)
+            return
+        code = _judgement.code_of(sides, self._schema.kind)
+        owners_there = self._owners_at(sides)
+        if code == "live-only" and owners_there:
+            code = "owned-by-others"
+        yield self._cause(sides, code)
+        for element in _judgement.lost_elements(sides):
+            if code in ("set", "overwritten"):
+                yield self._lost_element(sides, element)
+
+    def _cause(
+        self, sides: Sides, code: str, *, why: str = "", rule: str = ""
+    ) -> Cause:
+        reason = CAUSES[code]
+        there = self._owners_at(sides)
+        sentence = reason.sentence.format(
+            why=why,
+            controller=_judgement.controller_of(self._schema.kind, sides),
+            owners=", ".join(_named(owner) for owner in there),
+            key=sides.key,
+        )
+        evidence = [
+            Evidence(name, value)
+            for name in _SAID_BY
+            if not isinstance(value := sides.values[name], Absent)
+        ]
+        evidence += [Evidence("owner", _named(owner)) for owner in there]
+        return Cause(
+            sides.path,
+            code,
+            sentence,
+            sides.live,
+            sides.result,
+            reason.source.format(rule=rule),
+            tuple(evidence),
+            remedy_for(code, sides, self._last_applied, self._modified, self._apply),
+        )
+
+    def _lost_element(self, sides: Sides, element: JSON) -> Cause:
+        reason = CAUSES["lost-in-list"]
+        evidence = (Evidence("element", element),)
+        return Cause(
+            sides.path,
+            "lost-in-list",
+            reason.sentence,
+            element,
+            ABSENT,
+            reason.source,
+            evidence,
+        )
+
+    def _owners_at(self, sides: Sides) -> list[Owner]:
+        """Return the owners of what live has at a path, or of anything in it."""
+        if sides.live is ABSENT or not self._owners:
+            return []
+        path = owned_path(self._live, self._schema, sides.live_path)
+        return [
+            owner
+            for owner in self._owners
+            if owner.fields.has(path) or owner.fields.at(path)
+        ]
+
+
+def _readable_owners(live: JSONObject) -> tuple[Owner, ...]:
+    """Return the owners of the live object; none where the entries are broken."""
+    try:
+        return owners(live)
+    except SmpError:
+        return ()
+
+
+def _named(owner: Owner) -> str:
+    """Name an owner, as ``kubelet (Update status, 2026-01-02T03:04:05Z)``."""
+    how = f"{owner.operation} {owner.subresource}".rstrip()
+    since = f" since {owner.time}" if owner.time else ""
+    return f"{owner.manager} ({how}{since})"

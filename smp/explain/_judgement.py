@@ -1,0 +1,186 @@
+"""Which cause a path has: the rules, one after the other.
+
+Each function looks at one ``Sides``, at which the objects differ, and returns the code
+of a cause. The order of the rules matters; each says what holds when it is reached.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.explain._sides import Sides
+from smp.last_applied import LAST_APPLIED
+from smp.values import ABSENT, JSON, Absent, as_list, as_object, same
+
+# What a server sets in each object, by the name in metadata.
+_SERVER_SET: Final = frozenset(
+    {
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+# What else sets a field of an object that a user writes. By kind ("" for all of them)
+# and path.
+CONTROLLERS: Final[dict[tuple[str, str], str]] = {
+    ("Deployment", "spec.replicas"): "a HorizontalPodAutoscaler or kubectl scale",
+    ("ReplicaSet", "spec.replicas"): "a HorizontalPodAutoscaler or kubectl scale",
+    ("StatefulSet", "spec.replicas"): "a HorizontalPodAutoscaler or kubectl scale",
+    ("ReplicationController", "spec.replicas"): (
+        "a HorizontalPodAutoscaler or kubectl scale"
+    ),
+    ("Deployment", "metadata.annotations[deployment.kubernetes.io/revision]"): (
+        "the deployment controller"
+    ),
+    ("Service", "spec.clusterIP"): "the allocator of the API server",
+    ("Service", "spec.clusterIPs"): "the allocator of the API server",
+    ("Service", "spec.ipFamilies"): "the allocator of the API server",
+    ("Service", "spec.ipFamilyPolicy"): "the allocator of the API server",
+    ("Service", "spec.healthCheckNodePort"): "the allocator of the API server",
+    ("PersistentVolumeClaim", "spec.volumeName"): "the volume binder",
+    ("PersistentVolume", "spec.claimRef"): "the volume binder",
+    ("Pod", "spec.nodeName"): "the scheduler",
+    ("Namespace", "spec.finalizers"): "the API server",
+    ("Namespace", "metadata.labels[kubernetes.io/metadata.name]"): "the API server",
+    ("MutatingWebhookConfiguration", "webhooks.clientConfig.caBundle"): (
+        "the certificate injector"
+    ),
+    ("ValidatingWebhookConfiguration", "webhooks.clientConfig.caBundle"): (
+        "the certificate injector"
+    ),
+    ("CustomResourceDefinition", "spec.conversion.webhook.clientConfig.caBundle"): (
+        "the certificate injector"
+    ),
+}
+
+
+def controller_of(kind: str, sides: Sides) -> str:
+    """Return what is known to set a field beside the user; the empty string if none."""
+    names = [step for step in sides.path.steps if isinstance(step, str)]
+    readable = str(type(sides.path)(tuple(names)))
+    return CONTROLLERS.get((kind, readable), "")
+
+
+def code_of(sides: Sides, kind: str) -> str:
+    """Return the code of the cause of a path."""
+    if same(sides.live, sides.result):
+        return _unchanged(sides, kind)
+    return _changed(sides, kind)
+
+
+def _changed(sides: Sides, kind: str) -> str:
+    """Return the code where the result is not what live is."""
+    manifest, live, result = sides.manifest, sides.live, sides.result
+    if manifest is None and result is ABSENT:
+        return "deleted-by-null"
+    if manifest is not ABSENT:
+        if not same(manifest, result):
+            return _other_than_asked(sides)
+        was_changed = (
+            live is not ABSENT
+            and sides.last_applied is not ABSENT
+            and not same(sides.last_applied, live)
+        )
+        # The manifest wants what it wanted before, or something new; either way the
+        # change of another is undone (Go: diffMaps compares live with modified only).
+        if not was_changed:
+            return "set"
+        return "overwrites-controller" if controller_of(kind, sides) else "overwritten"
+    if result is not ABSENT:
+        return (
+            "filled-in" if same(result, sides.default) else "changed-by-ambiguous-key"
+        )
+    if sides.last_applied is not ABSENT:
+        return "pruned"
+    # No one asked for this loss.
+    if sides.retains:
+        return "retain-keys"
+    if sides.pruned:
+        return "lost-with-parent"
+    return "lost-by-ambiguous-key"
+
+
+def _other_than_asked(sides: Sides) -> str:
+    """Return the code where the manifest has a value, and the result has another."""
+    if sides.unknown and sides.result is ABSENT:
+        return "unknown-field"
+    if same(sides.result, sides.default) and sides.result is not ABSENT:
+        return "canonical"
+    if sides.result is ABSENT and sides.default is ABSENT and _is_zero(sides.manifest):
+        return "zero-value"
+    return "not-as-asked"
+
+
+def _unchanged(sides: Sides, kind: str) -> str:
+    """Return the code where the result is what live is."""
+    if sides.manifest is ABSENT:
+        return _not_in_manifest(sides, kind)
+    if same(sides.manifest, sides.live):
+        return "equal"
+    if sides.manifest is None and sides.live is ABSENT:
+        return "nothing-to-delete"
+    return _other_than_asked(sides)
+
+
+def _not_in_manifest(sides: Sides, kind: str) -> str:
+    if sides.last_applied is not ABSENT:
+        return "already-gone" if sides.live is ABSENT else "not-pruned"
+    steps = sides.path.steps
+    if steps[:1] == ("status",):
+        return "server-set"
+    if steps[:1] == ("metadata",) and steps[1:2] and steps[1] in _SERVER_SET:
+        return "server-set"
+    if steps == ("metadata", "annotations", LAST_APPLIED):
+        return "last-applied-annotation"
+    if controller_of(kind, sides):
+        return "allocated"
+    if sides.default is not ABSENT and same(sides.default, sides.live):
+        return "server-default"
+    return "live-only"
+
+
+def _is_zero(value: JSON | Absent) -> bool:
+    return value is None or (
+        isinstance(value, (str, int, float, list, dict)) and not value
+    )
+
+
+def lost_elements(sides: Sides) -> list[JSON]:
+    """Return the elements of live that an atomic list loses without being asked to.
+
+    These are those that neither configuration has, and that the result lacks.
+    """
+    if not isinstance(sides.live, list):
+        return []
+    others = [
+        *as_list(sides.result),
+        *as_list(sides.manifest),
+        *as_list(sides.last_applied),
+    ]
+    return [
+        element
+        for element in sides.live
+        if not any(same(element, other) for other in others)
+    ]
+
+
+def keeps_order(sides: Sides) -> bool:
+    """Tell whether a merge list has the order of both live and the manifest."""
+    result = sides.order_of("result")
+    for side in ("live", "manifest"):
+        order = sides.order_of(side)
+        kept = {*order} & {*result}
+        if [i for i in order if i in kept] != [i for i in result if i in kept]:
+            return False
+    return True
+
+
+def is_merged_by_key(sides: Sides) -> bool:
+    """Tell whether an element of the manifest meets another one in live."""
+    live, manifest = as_object(sides.live), as_object(sides.manifest)
+    return bool(live and manifest) and bool(live.keys() - manifest.keys())

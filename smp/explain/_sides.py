@@ -1,0 +1,248 @@
+"""One path in the five objects of an apply, and the paths below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from smp.paths import Element, KeyedElement, Path, Step
+from smp.schema.model import ANY_FIELD, Field, Type
+from smp.strategic import identity_of, keys_of_identity
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    ScalarKey,
+    as_list,
+    as_object,
+    same,
+    scalar_key,
+)
+
+# In this order, the index of an element is that of the first object that has it.
+NAMES: Final = ("result", "live", "manifest", "last-applied", "default")
+# The key of an element, and its number among those of the same key.
+_Identity: TypeAlias = tuple[ScalarKey, int]
+
+
+class Sides:
+    """What the objects have at one path; ABSENT where one has nothing.
+
+    ``default`` is what a server makes of the manifest without a live object.
+    ``live_path`` is the path with the indexes of the live object. ``retains`` says that
+    the object above is cleared by $retainKeys, ``pruned`` that one above is removed,
+    ``unknown`` that the schema has no such field.
+    """
+
+    __slots__ = (
+        "default",
+        "field",
+        "last_applied",
+        "live",
+        "live_path",
+        "manifest",
+        "path",
+        "pruned",
+        "result",
+        "retains",
+        "type",
+        "unknown",
+    )
+
+    def __init__(
+        self,
+        values: dict[str, JSON | Absent],
+        type_: Type,
+        field: Field | None,
+        path: Path,
+        live_path: Path,
+    ) -> None:
+        self.last_applied = values["last-applied"]
+        self.manifest = values["manifest"]
+        self.live = values["live"]
+        self.result = values["result"]
+        self.default = values["default"]
+        self.type = type_
+        self.field = field
+        self.path = path
+        self.live_path = live_path
+        self.retains = False
+        self.pruned = False
+        self.unknown = False
+
+    @property
+    def values(self) -> dict[str, JSON | Absent]:
+        """What each object has, by its name."""
+        return {
+            "result": self.result,
+            "live": self.live,
+            "manifest": self.manifest,
+            "last-applied": self.last_applied,
+            "default": self.default,
+        }
+
+    @property
+    def key(self) -> str:
+        """The key of an element, as ``name=app``; empty for all else."""
+        step = self.path.steps[-1] if self.path.steps else ""
+        if isinstance(step, (Element, KeyedElement)):
+            return str(step)[1:-1]
+        return ""
+
+    @property
+    def is_unremarkable(self) -> bool:
+        """Whether all objects have the same here, or none has anything."""
+        return (
+            same(self.live, self.result)
+            and same(self.manifest, self.result)
+            and same(self.last_applied, self.result)
+        )
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is one thing to say of the whole value, and not of its parts.
+
+        It only is in live, and stays; or only comes from the manifest; or all that live
+        has was applied, and goes.
+        """
+        if self.manifest is ABSENT and self.last_applied is ABSENT:
+            return same(self.live, self.result) or self.result is ABSENT
+        if self.live is ABSENT:
+            return same(self.manifest, self.result)
+        if self.manifest is ABSENT and self.result is ABSENT:
+            return same(self.live, self.last_applied)
+        return False
+
+    @property
+    def is_merge_list(self) -> bool:
+        """Whether the value is a list whose elements are merged."""
+        return self.field is not None and self.field.merges and self._are(list)
+
+    @property
+    def is_merge_object(self) -> bool:
+        """Whether the value is an object whose members are merged."""
+        replaces = self.field is not None and self.field.replaces
+        return not replaces and self._are(dict)
+
+    def _are(self, json_type: type) -> bool:
+        """Tell whether all objects that have a value have one of that type."""
+        present = [
+            value
+            for value in (self.last_applied, self.manifest, self.live, self.result)
+            if value is not ABSENT and value is not None
+        ]
+        return bool(present) and all(type(value) is json_type for value in present)
+
+    def below(self) -> Iterator[Sides]:
+        """Yield the members of an object, or the elements of a merge list."""
+        if self.is_merge_object:
+            yield from self._members()
+        elif self.is_merge_list:
+            yield from self._elements()
+
+    def _members(self) -> Iterator[Sides]:
+        objects = {name: as_object(value) for name, value in self.values.items()}
+        names = dict.fromkeys(name for obj in objects.values() for name in obj)
+        for name in names:
+            declared = self.type.field(name)
+            field = ANY_FIELD if declared is None else declared
+            values = {side: obj.get(name, ABSENT) for side, obj in objects.items()}
+            child = self._child(name, name, values, field.type, field)
+            child.unknown = declared is None
+            yield child
+
+    def _elements(self) -> Iterator[Sides]:
+        lists = {name: as_list(value) for name, value in self.values.items()}
+        field = self._list_field
+        ambiguous = any(_repeats(lst, field.merge_key) for lst in lists.values())
+        found: dict[_Identity, dict[str, tuple[int, JSON]]] = {}
+        for name in NAMES:
+            identities = _identities(lists[name], field, ambiguous=ambiguous)
+            for index, identity in enumerate(identities):
+                found.setdefault(identity, {})[name] = (index, lists[name][index])
+        for (_key_of_element, number), places in found.items():
+            values: dict[str, JSON | Absent] = dict.fromkeys(NAMES, ABSENT)
+            for name, (_index, element) in places.items():
+                values[name] = element
+            index, element = next(iter(places.values()))
+            live_index, live_element = places.get("live", (index, element))
+            step = _step(index, element, field, ambiguous=ambiguous)
+            if number:
+                # No key tells the second one of equal keys from the first.
+                step = index
+            live_step = _step(live_index, live_element, field, ambiguous=False)
+            yield self._child(step, live_step, values, self.type.items, None)
+
+    @property
+    def _list_field(self) -> Field:
+        return ANY_FIELD if self.field is None else self.field
+
+    def _child(
+        self,
+        step: Step,
+        live_step: Step,
+        values: dict[str, JSON | Absent],
+        type_: Type,
+        field: Field | None,
+    ) -> Sides:
+        child = Sides(
+            values, type_, field, self.path / step, self.live_path / live_step
+        )
+        child.retains = (
+            self.field is not None
+            and self.field.retain_keys
+            and not isinstance(self.manifest, Absent)
+        )
+        child.pruned = self.pruned or (
+            self.result is ABSENT
+            and self.manifest is ABSENT
+            and self.last_applied is not ABSENT
+        )
+        return child
+
+    def order_of(self, side: str) -> list[_Identity]:
+        """Return what identifies the elements of a list, in its order."""
+        elements = as_list(self.values[side])
+        return _identities(elements, self._list_field, ambiguous=True)
+
+
+def _repeats(elements: JSONArray, merge_key: str) -> bool:
+    """Tell whether two elements have one patch merge key."""
+    keys = [_key(element, merge_key) for element in elements]
+    return len({*keys}) < len(keys)
+
+
+def _identities(
+    elements: JSONArray, field: Field, *, ambiguous: bool
+) -> list[_Identity]:
+    """Return the identity of each element: its key, and its number of that key.
+
+    Where the patch merge key is ``ambiguous``, all map keys are the key.
+    """
+    counts: dict[ScalarKey, int] = {}
+    found: list[_Identity] = []
+    for element in elements:
+        key = _key(element, field.merge_key)
+        if ambiguous and field.merge_key:
+            key = identity_of(element, field)
+        number = counts.get(key, 0)
+        counts[key] = number + 1
+        found.append((key, number))
+    return found
+
+
+def _key(element: JSON, merge_key: str) -> ScalarKey:
+    value = as_object(element).get(merge_key) if merge_key else element
+    # No merge list has such elements.
+    return scalar_key(None if isinstance(value, (dict, list)) else value)
+
+
+def _step(index: int, element: JSON, field: Field, *, ambiguous: bool) -> Step:
+    if not field.merge_key or not isinstance(element, dict):
+        return index
+    names = keys_of_identity(field)
+    if ambiguous and len(names) > 1:
+        keys = [(name, element[name]) for name in sorted(names) if name in element]
+        return KeyedElement(tuple(keys))
+    return Element(index, field.merge_key, element.get(field.merge_key))
