@@ -43,6 +43,8 @@ MODULES = (
     "smp/typed_storage/_plan.py",
     "smp/typed_storage/_decoding.py",
     "smp/typed_storage/_stored.py",
+    "smp/protobuf/_messages.py",
+    "smp/protobuf/_decoding.py",
     "smp/enums.py",
     "smp/validation/_checks.py",
     "smp/validation/_rule.py",

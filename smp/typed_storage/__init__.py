@@ -41,6 +41,15 @@ from __future__ import annotations
 
 from smp.typed_storage._decoding import decoding_problem
 from smp.typed_storage._plan import is_typed, zero_key
+from smp.typed_storage._scalars import double, is_quantity, quantity
 from smp.typed_storage._stored import stored
 
-__all__ = ["decoding_problem", "is_typed", "stored", "zero_key"]
+__all__ = [
+    "decoding_problem",
+    "double",
+    "is_quantity",
+    "is_typed",
+    "quantity",
+    "stored",
+    "zero_key",
+]

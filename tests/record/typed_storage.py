@@ -99,13 +99,13 @@ def compiled() -> str:
         )
         parts.append(f"{json.dumps(package)}:{{\n{lines}\n}}")
     return (
-        f'{{\n"source":{json.dumps(_source())},\n"types":{{\n'
+        f'{{\n"source":{json.dumps(go_source())},\n"types":{{\n'
         + ",\n".join(parts)
         + "\n}\n}\n"
     )
 
 
-def _source() -> str:
+def go_source() -> str:
     pinned = [
         re.findall(r"k8s\.io/api (v\S+)", (GO_MODULE / mod_file).read_text())[0]
         for mod_file in MOD_FILES
@@ -130,8 +130,8 @@ def _record_printed() -> None:
     for obj, answer in zip(asked, answers, strict=True):
         # What a server cannot decode, it refuses.
         if "object" in answer:
-            lines.append(_line({"object": obj, **_printed(answer)}))
-    _write(PRINTED, lines)
+            lines.append(line({"object": obj, **_printed(answer)}))
+    write(PRINTED, lines)
 
 
 def _manifests() -> Iterator[tuple[str, JSONObject]]:
@@ -159,16 +159,16 @@ def _record_created() -> None:
             name = as_object(obj["metadata"])["name"]
             found = server.request("GET", f"{path}/{name}").body
             as_object(found["metadata"]).pop("managedFields", None)
-            lines.append(_line({"object": obj, "stored": found}))
+            lines.append(line({"object": obj, "stored": found}))
             server.request("DELETE", f"{path}/{name}?gracePeriodSeconds=0")
-    _write(CREATED, lines)
+    write(CREATED, lines)
 
 
-def _line(value: JSON) -> str:
+def line(value: JSON) -> str:
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
-def _write(file: Path, lines: list[str]) -> None:
+def write(file: Path, lines: list[str]) -> None:
     file.parent.mkdir(exist_ok=True)
     text = "".join(lines).encode()
     file.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from starlette.requests import Request
 
-from smp import codec
+from smp import codec, protobuf
 from smp.documents import read_one
 from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
+from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
+from smp.server.objects import subresources
 from smp.server.registry.state import offload
 from smp.server.settings import Settings
-
-# Some `kubectl create` commands send protobuf; kubectl apply sends JSON.
-_PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
-_PROTOBUF_HINT: Final = (
-    "with kubectl, append: --dry-run=client -o yaml | kubectl apply -f -"
-)
+from smp.values import JSON
 
 
 class SlowBodyError(StatusError):
@@ -54,24 +51,78 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     return bytes(body)
 
 
-async def read_object(request: Request, settings: Settings) -> bytes:
-    """Read the body, an object in JSON or YAML, as JSON.
+async def read_object(call: Call) -> bytes:
+    """Read the body, an object of the kind that the path names, as JSON.
 
-    Raises UnsupportedMediaTypeError, DocumentError, and what ``read_body`` raises.
+    Raises UnsupportedMediaTypeError, DocumentError, ProtobufError, and what
+    ``read_body`` raises.
     """
-    content_type = content_type_of(request)
+    resource = call.target.resource
+    api_version, kind = resource.api_version, resource.kind
+    is_custom = call.kind.defined is not None
+    # A Scale is of a built-in kind, also that of a custom resource.
+    if call.target.subresource == "scale":
+        api_version, kind = subresources.SCALE_API_VERSION, "Scale"
+        is_custom = False
+    has_message = not is_custom and protobuf.has_message(api_version, kind)
+    content_type = _accepted_type(call.request, has_message=has_message)
+    body = await read_body(call.request, call.state.settings)
+    limit = call.state.settings.limits.body
+    return await _as_json(body, content_type, api_version, kind, limit)
+
+
+async def read_delete_options(call: Call) -> JSON:
+    """Read the body, DeleteOptions; None where there is no body.
+
+    Raises what ``read_object`` raises.
+    """
+    body = await read_body(call.request, call.state.settings)
+    # Without a body, the options are those of the query, whatever the Content-Type is.
+    if not body.strip():
+        return None
+    content_type = _accepted_type(call.request, has_message=True)
+    limit = call.state.settings.limits.body
+    options = await _as_json(body, content_type, "v1", "DeleteOptions", limit)
+    return codec.decode(options)
+
+
+def _accepted_type(request: Request, *, has_message: bool) -> str:
+    """Return the type of the body. Raises UnsupportedMediaTypeError.
+
+    Custom resources have no form in protobuf.
+    """
     # Without a Content-Type it is JSON, as for API servers.
-    if content_type not in ("", JSON_TYPE, YAML_TYPE):
+    content_type = content_type_of(request) or JSON_TYPE
+    accepted = [JSON_TYPE, YAML_TYPE]
+    if has_message:
+        accepted.append(protobuf.MEDIA_TYPE)
+    if content_type not in accepted:
         raise UnsupportedMediaTypeError(
             "the body of the request was in an unknown format - accepted media types "
-            f"include: {JSON_TYPE}, {YAML_TYPE}",
-            hint=_PROTOBUF_HINT if content_type == _PROTOBUF else "",
+            f"include: {', '.join(accepted)}"
         )
-    body = await read_body(request, settings)
+    return content_type
+
+
+async def _as_json(
+    body: bytes, content_type: str, api_version: str, kind: str, limit: int
+) -> bytes:
+    """Return a body as JSON."""
     if content_type == YAML_TYPE:
         return await offload(len(body), _yaml_to_json, body)
+    if content_type == protobuf.MEDIA_TYPE:
+        return await offload(
+            len(body), _protobuf_to_json, body, api_version, kind, limit
+        )
     return body
 
 
 def _yaml_to_json(body: bytes) -> bytes:
     return codec.encode(read_one(body, source="the body").value)
+
+
+def _protobuf_to_json(body: bytes, api_version: str, kind: str, limit: int) -> bytes:
+    try:
+        return codec.encode(protobuf.decode(body, api_version, kind, limit))
+    except protobuf.ProtobufTooLargeError:
+        raise TooLargeError(f"limit is {limit}") from None

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.requests import Request
 
+from smp import protobuf
 from smp.handler import Options, manager_of, requested
 from smp.managed_fields import Serving
 from smp.schema.structural import with_schema_defaults
-from smp.server.endpoints.negotiation import AnswerFormat, negotiate
+from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
 from smp.server.objects import subresources
 from smp.server.registry.kinds import Kind
@@ -76,12 +78,17 @@ class Call:
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )
-        return requested(
+        content_type = self.request.headers.get("content-type", "")
+        options = requested(
             options,
             self.request.url.query,
             method=self.request.method,
-            media_type=self.request.headers.get("content-type", ""),
+            media_type=content_type,
         )
+        if media_type(content_type) == protobuf.MEDIA_TYPE:
+            # A message has no unknown fields to report: its decoder skips them.
+            options = replace(options, field_validation="Ignore")
+        return options
 
     def _prepared(self, old: JSONObject | None, new: JSONObject) -> JSONObject:
         """Return a new object with what this endpoint does not write as it was."""

@@ -7,12 +7,11 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from smp import codec
-from smp.handler import NotFoundError, UnsupportedMediaTypeError
-from smp.server.endpoints.bodies import content_type_of, read_body
+from smp.handler import NotFoundError
+from smp.server.endpoints.bodies import read_delete_options
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.lists import select
-from smp.server.endpoints.negotiation import JSON_TYPE
 from smp.server.endpoints.rendering import object_response
 from smp.server.endpoints.responses import respond
 from smp.server.objects.deletion import DeleteOptions
@@ -75,9 +74,4 @@ async def delete_collection(call: Call) -> Response:
 
 async def _delete_options(call: Call) -> DeleteOptions:
     """Read the options from the body of the request, or else from its query."""
-    body = await read_body(call.request, call.state.settings)
-    if body and content_type_of(call.request) not in ("", JSON_TYPE):
-        raise UnsupportedMediaTypeError(f"DeleteOptions must be {JSON_TYPE}")
-    # Without a body, the options are those of the query.
-    document = codec.decode(body) if body.strip() else None
-    return DeleteOptions.read(document, call.query)
+    return DeleteOptions.read(await read_delete_options(call), call.query)

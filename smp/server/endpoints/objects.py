@@ -74,7 +74,7 @@ async def create(call: Call) -> Response:
     A generateName gets another suffix where the name exists already.
     """
     options = call.options
-    body = await read_object(call.request, call.state.settings)
+    body = await read_object(call)
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
     await require_parents(

@@ -54,7 +54,7 @@ Transform: TypeAlias = Callable[[JSONObject | None, Schema | None, Options], Out
 
 async def update(call: Call) -> Response:
     """Replace an object; of some kinds it is created where it does not exist."""
-    body = await read_object(call.request, call.state.settings)
+    body = await read_object(call)
 
     def transform(
         old: JSONObject | None, schema: Schema | None, options: Options

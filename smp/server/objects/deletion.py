@@ -43,6 +43,8 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
     orphan_dependents: bool | None = None
     preconditions: Preconditions | None = None
     dry_run: tuple[str, ...] = ()
+    api_version: str = "v1"
+    kind: str = "DeleteOptions"
 
     @classmethod
     def read(cls, body: JSON, query: Mapping[str, str]) -> Self:
@@ -63,6 +65,11 @@ class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
                 options = msgspec.convert(fields, cls, strict=False)
         except msgspec.ValidationError as error:
             raise StatusError(f"invalid DeleteOptions: {error}") from None
+        if options.kind != "DeleteOptions":
+            raise StatusError(
+                f'no kind "{options.kind}" is registered for version'
+                f' "{options.api_version}"'
+            )
         raise_invalid(options.violations())
         return options
 

@@ -5,7 +5,11 @@
 // the names of its fields by what happens to them. See the docstring of
 // smp/typed_storage/__init__.py.
 //
-// Without it, it reads one JSON request a line, and writes one answer a line:
+// With "messages" it writes the fields of all types by their numbers in protobuf, with
+// "samples SEED COUNT" random objects in protobuf and in JSON, with "changed SEED COUNT"
+// such objects with some bytes changed (protobuf.go).
+//
+// Without an argument, it reads one JSON request a line, and writes one answer a line:
 //
 //	{"object"}: {"object"}, as its Go struct is printed, and {"atRest"}, as it is printed
 //	after it was written to etcd, and read again
@@ -19,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -257,9 +262,30 @@ func atRest(obj runtime.Object) (runtime.Object, error) {
 	return read, nil
 }
 
+func ask(question string, arguments []string) {
+	switch question {
+	case "types":
+		types()
+	case "messages":
+		protobufTypes()
+	case "samples", "changed":
+		seed, err := strconv.ParseInt(arguments[0], 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		count, err := strconv.Atoi(arguments[1])
+		if err != nil {
+			panic(err)
+		}
+		samples(seed, count, question == "changed")
+	default:
+		panic("unknown question " + question)
+	}
+}
+
 func main() {
 	if len(os.Args) > 1 {
-		types()
+		ask(os.Args[1], os.Args[2:])
 		return
 	}
 	all := kinds()

@@ -1,0 +1,172 @@
+"""The messages of kinds: the table in smp/schema/bundled, linked where it is needed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+import msgspec
+
+import smp.schema
+from smp.protobuf._messages import (
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    EITHER,
+    INLINE,
+    INT_32,
+    INT_64,
+    INT_OR_STRING,
+    ITEMS,
+    LIST,
+    MAP,
+    MESSAGE,
+    MICRO_TIME,
+    QUANTITY,
+    RAW,
+    SINGLE,
+    STRING,
+    TIME,
+    Field,
+    Message,
+)
+from smp.values import JSONObject
+
+_FILE: Final = f"{smp.schema.__path__[0]}/bundled/protobuf.json"
+_META: Final = "meta.k8s.io/v1"
+_FIELD: Final = re.compile(r"([0-9]+)([:?!~&-])([^:]*):(\[\]|\{\})?(.+)")
+_SCALARS: Final = {
+    "bool": BOOLEAN,
+    "int32": INT_32,
+    "int64": INT_64,
+    "double": DOUBLE,
+    "string": STRING,
+    "bytes": BYTES,
+}
+_COUNTS: Final = {"": SINGLE, "[]": LIST, "{}": MAP}
+_WIRE_TYPES: Final = 8
+# How a message is printed that is no object.
+_PRINTED: Final = {"either": EITHER, "items": ITEMS}
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """The document: see the docstring of the package."""
+
+    source: str
+    kinds: dict[str, dict[str, str]]
+    messages: dict[str, dict[str, str]]
+
+
+@cache
+def _table() -> _Table:
+    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
+        return msgspec.json.decode(file.read(), type=_Table)
+
+
+@cache
+def names() -> dict[str, dict[str, str]]:
+    """Return the names of the messages by apiVersion and kind."""
+    found: dict[str, dict[str, str]] = {}
+    for api_version, packages in _table().kinds.items():
+        kinds: dict[str, str] = {}
+        for package, short_names in packages.items():
+            for kind in short_names.split(" "):
+                kinds[kind] = f"{package}.{kind}"
+        found[api_version] = kinds
+    return found
+
+
+def message_of(api_version: str, kind: str) -> Message | None:
+    """Return the message of a kind, or None."""
+    kinds = names().get(api_version)
+    if kinds is None:
+        return None
+    # DeleteOptions are in every version of every group.
+    name = kinds.get(kind) or names()[_META].get(kind)
+    return _message(name) if name else None
+
+
+def _special(message: Message, *fields: Field) -> Message:
+    for number, field in enumerate(fields, start=1):
+        message.add(number, field)
+    return message
+
+
+# The messages, by package and name, and those that are not printed as objects.
+_messages: dict[str, Message] = {
+    "quantity": _special(Message(QUANTITY, "0"), Field("string", STRING)),
+    "intOrString": _special(
+        Message(INT_OR_STRING, 0),
+        Field("type", INT_64),
+        Field("intVal", INT_32),
+        Field("strVal", STRING),
+    ),
+    "time": _special(Message(TIME), Field("seconds", INT_64), Field("nanos", INT_32)),
+    "microTime": _special(
+        Message(MICRO_TIME), Field("seconds", INT_64), Field("nanos", INT_32)
+    ),
+    "raw": _special(Message(RAW), Field("raw", STRING)),
+}
+
+
+def _message(name: str) -> Message:
+    """Return a message with all that it leads to."""
+    if name in _messages:
+        return _messages[name]
+    found = Message()
+    # Kept before it is complete, because it may have a list of itself.
+    _messages[name] = found
+    package, _, short_name = name.rpartition(".")
+    zeros: JSONObject = {}
+    for token in _table().messages[package][short_name].split():
+        if token in _PRINTED:
+            found.form = _PRINTED[token]
+            continue
+        match = _FIELD.fullmatch(token)
+        assert match is not None, token  # noqa: S101  # a test reads the whole table
+        number, mark, field_name, count, type_ = match.groups()
+        # Names without a package are those of the package of the message.
+        is_in_package = "." not in type_ and type_ not in _SCALARS
+        if is_in_package and type_ not in _messages:
+            type_ = f"{package}.{type_}"
+        field = _field(field_name, type_, _COUNTS[count or ""])
+        # The tags omitempty and omitzero.
+        field.drops_zero = mark in ":-"
+        # Go: an embedded struct without a name in JSON is part of the outer one.
+        if mark == "&":
+            field.count = INLINE
+            zeros.update(_message(type_).zeros)
+        elif mark == "!":
+            zeros[field_name] = field.zero()
+        elif mark == "~":
+            zeros[field_name] = None
+        if found.form == EITHER:
+            found.either.append(field_name)
+        found.add(int(number), field)
+    found.always_print(zeros)
+    return found
+
+
+def _field(name: str, type_: str, count: int) -> Field:
+    if count == MAP:
+        field = Field(name, MESSAGE, MAP)
+        field.message = _entry(_field("value", type_, SINGLE))
+        return field
+    field = Field(name, _SCALARS.get(type_, MESSAGE), count)
+    if field.form == MESSAGE:
+        field.message = _message(type_)
+    return field
+
+
+def _entry(value: Field) -> Message:
+    """Return the message of the entries of a map: key and value."""
+    entry = Message()
+    key = Field("key", STRING)
+    # Go reads them whatever wire type they claim to have.
+    for wire_type in range(_WIRE_TYPES):
+        entry.tags[1 << 3 | wire_type] = key
+        entry.tags[2 << 3 | wire_type] = value
+    entry.numbers = {1: key, 2: value}
+    entry.always_print({"key": ""})
+    return entry
