@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from smp.defaults import with_defaults
@@ -17,7 +18,6 @@ from smp.plain import over_json
 from smp.schema.model import Schema, UnknownFields
 from smp.three_way import ApplyResult, three_way_apply
 from smp.typed_storage import stored
-from smp.unions import Change
 from smp.values import ABSENT, JSON, Absent, JSONObject
 
 _SAID_BY: Final = ("last-applied", "manifest", "default")
@@ -79,7 +79,10 @@ class _Explanation:
         self._result = result
         self._apply = apply
         self._changes = {str(change.path): change for change in result.changes}
-        self._owners = _readable_owners(live)
+        # Broken entries own nothing: an apply that is not server-side goes on.
+        self._owners: tuple[Owner, ...] = ()
+        with suppress(SmpError):
+            self._owners = owners(live)
 
     def causes(self) -> Iterator[Cause]:
         """Yield the causes of all paths."""
@@ -88,23 +91,27 @@ class _Explanation:
             "manifest": self._modified,
             "live": self._live,
             "result": self._result.object,
-            "default": self._created(),
+            # What a server makes of the manifest without a live object.
+            "default": with_defaults(
+                stored(self._modified, self._schema), self._schema
+            ),
         }
         yield from self._below(Sides(values, self._schema.type, None, Path(), Path()))
-
-    def _created(self) -> JSONObject:
-        """Return what a server makes of the manifest without a live object."""
-        return with_defaults(stored(self._modified, self._schema), self._schema)
 
     def _below(self, sides: Sides) -> Iterator[Cause]:
         """Yield the cause of a path, or those of the paths below it."""
         if sides.is_unremarkable:
             return
+        # What the normalization of unions did has a reason of its own.
         change = self._changes.get(str(sides.path))
-        is_merged = sides.is_merge_list or sides.is_merge_object
-        if change is not None or sides.is_one or not is_merged:
-            yield from self._leaf(sides, change)
+        if change is not None:
+            yield self._cause(sides, "union", why=change.why, rule=change.rule)
             return
+        is_merged = sides.is_merge_list or sides.is_merge_object
+        if sides.is_one or not is_merged:
+            yield from self._leaf(sides)
+            return
+        # Of a list whose elements are merged, the order is a matter of its own.
         if sides.is_merge_list and not _judgement.keeps_order(sides):
             yield self._cause(sides, "element-order")
         if sides.key and _judgement.is_merged_by_key(sides):
@@ -112,17 +119,15 @@ class _Explanation:
         for below in sides.below():
             yield from self._below(below)
 
-    def _leaf(self, sides: Sides, change: Change | None) -> Iterator[Cause]:
-        if change is not None:
-            yield self._cause(sides, "union", why=change.why, rule=change.rule)
-            return
+    def _leaf(self, sides: Sides) -> Iterator[Cause]:
+        """Yield the cause of a value that is not merged, or that one thing is said of."""
         code = _judgement.code_of(sides, self._schema.kind)
-        owners_there = self._owners_at(sides)
-        if code == "live-only" and owners_there:
+        if code == "live-only" and self._owners_at(sides):
             code = "owned-by-others"
         yield self._cause(sides, code)
-        for element in _judgement.lost_elements(sides):
-            if code in ("set", "overwritten"):
+        # An atomic list takes with it what others have put into it.
+        if code in ("set", "overwritten"):
+            for element in _judgement.lost_elements(sides):
                 yield self._lost_element(sides, element)
 
     def _cause(
@@ -176,14 +181,6 @@ class _Explanation:
             for owner in self._owners
             if owner.fields.has(path) or owner.fields.at(path)
         ]
-
-
-def _readable_owners(live: JSONObject) -> tuple[Owner, ...]:
-    """Return the owners of the live object; none where the entries are broken."""
-    try:
-        return owners(live)
-    except SmpError:
-        return ()
 
 
 def _named(owner: Owner) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from smp.explain._sides import Sides
 from smp.last_applied import LAST_APPLIED
-from smp.values import ABSENT, JSON, Absent, as_list, as_object, same
+from smp.values import ABSENT, JSON, as_list, as_object, same
 
 # What a server sets in each object, by the name in metadata.
 _SERVER_SET: Final = frozenset(
@@ -111,7 +111,8 @@ def _other_than_asked(sides: Sides) -> str:
         return "unknown-field"
     if same(sides.result, sides.default) and sides.result is not ABSENT:
         return "canonical"
-    if sides.result is ABSENT and sides.default is ABSENT and _is_zero(sides.manifest):
+    # What typed storage drops is false, 0, "" or empty, and all these are false.
+    if sides.result is ABSENT and sides.default is ABSENT and not sides.manifest:
         return "zero-value"
     return "not-as-asked"
 
@@ -142,12 +143,6 @@ def _not_in_manifest(sides: Sides, kind: str) -> str:
     if sides.default is not ABSENT and same(sides.default, sides.live):
         return "server-default"
     return "live-only"
-
-
-def _is_zero(value: JSON | Absent) -> bool:
-    return value is None or (
-        isinstance(value, (str, int, float, list, dict)) and not value
-    )
 
 
 def lost_elements(sides: Sides) -> list[JSON]:
