@@ -104,21 +104,26 @@ INTERESTS: Final = Interests(ValidationInterest("validation"))
 
 
 class ValidationRule(Rule):
-    """Finds what a server refuses in the parts of an object that changed."""
+    """Finds what a server refuses in the parts of an object that changed.
+
+    An object is judged after what it holds.
+    """
+
+    leaves = True
 
     def __init__(self, *, ratchet: bool) -> None:
         self.violations: list[Violation] = []
         self._ratchet = ratchet
 
-    def enter(self, place: Place, facts: object | None) -> bool:
+    def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
         """Ask the rows of an object."""
         new = place.new
         if not isinstance(facts, TypeRows) or not isinstance(new, dict):
-            return True
+            return value
         if self._ratchet and new is place.old:
-            return True
+            return value
         if facts.top and not _is_metadata(place):
-            return True
+            return value
         old = as_object(place.old)
         is_update = self._ratchet and isinstance(place.old, dict)
         for asked in facts.asked:
@@ -135,7 +140,7 @@ class ValidationRule(Rule):
                 path = place.path
                 for violation in judged.found:
                     self.violations.append(violation.below(path))
-        return True
+        return value
 
 
 def _are_same(names: tuple[str, ...], old: JSONObject, new: JSONObject) -> bool:
@@ -169,7 +174,10 @@ def in_order(violations: tuple[Violation, ...], type_: Type) -> tuple[Violation,
 
 
 def _positions(path: Path, type_: Type) -> list[tuple[int, str]]:
-    """Return where the table has each step of a path."""
+    """Return where the table has each step of a path.
+
+    What is wrong with an object as a whole is found after what is wrong in it.
+    """
     positions: list[tuple[int, str]] = []
     current: Type | None = type_
     for step in path.steps:
@@ -190,6 +198,7 @@ def _positions(path: Path, type_: Type) -> list[tuple[int, str]]:
             field = current.field(name)
             current = None if field is None else field.type
         positions.append((position, name))
+    positions.append((_LAST + 1, ""))
     return positions
 
 

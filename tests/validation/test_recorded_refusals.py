@@ -12,13 +12,21 @@ import pytest
 
 from smp.values import as_object
 from tests.record.refusals import FILE
-from tests.support.recorded_refusals import Refusal, compared, lines
+from tests.support.recorded_refusals import Causes, Refusal, compared, lines
 
 # Fields that a server drops while a feature gate is off, before it validates. Here they
 # are fields like any other.
 GATED: Final = frozenset({"clusterTrustBundle", "podCertificate"})
 # Of a sample of the requests: one of so many.
 SHARE: Final = 16
+
+
+def first_lines(causes: Causes | None) -> Causes:
+    """Return causes without the comparison of Go structs that some end with."""
+    return tuple(
+        (reason, field, message.partition("\n")[0])
+        for reason, field, message in causes or ()
+    )
 
 
 def figures(refusals: list[Refusal]) -> Counter[str]:
@@ -30,9 +38,9 @@ def figures(refusals: list[Refusal]) -> Counter[str]:
             continue
         counted["refused"] += 1
         counted["refused by both"] += each.causes is not None
-        same = sorted(each.causes or ()) == sorted(each.expected)
-        counted["same causes"] += same
-        counted["same causes in the same order"] += each.causes == each.expected
+        causes, expected = first_lines(each.causes), first_lines(each.expected)
+        counted["same causes"] += sorted(causes) == sorted(expected)
+        counted["same causes in the same order"] += causes == expected
         fields = {field for _, field, _ in each.causes or ()}
         counted["a field in common"] += bool(
             fields & {field for _, field, _ in each.expected}
@@ -65,9 +73,11 @@ def judged(share: int) -> None:
     assert false_refusals(refusals) == []
     counted = figures(refusals)
     refused = counted["refused"]
-    assert counted["refused by both"] / refused >= 0.75, counted
-    assert counted["a field in common"] / refused >= 0.70, counted
-    assert counted["same causes"] / refused >= 0.38, counted
+    assert counted["refused by both"] / refused >= 0.78, counted
+    assert counted["a field in common"] / refused >= 0.75, counted
+    assert counted["same causes"] / refused >= 0.47, counted
+    in_order = counted["same causes in the same order"]
+    assert in_order / counted["same causes"] >= 0.90, counted
 
 
 def test_nothing_that_a_server_accepts_is_refused_in_a_sample() -> None:

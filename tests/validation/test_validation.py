@@ -1,0 +1,179 @@
+"""The table of validation, and what becomes of objects that break its rules."""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+
+import smp
+from smp import handler
+from smp.schema.model import ObjectType, Schema
+from smp.validation import validate_object
+from smp.validation._checks import CHECKS
+from smp.validation._formats import FORMATS
+from smp.validation._table import Row, rows_by_type
+from smp.values import JSON, JSONObject
+from tests.support.paths import ROOT
+from tests.support.strategies import json_values
+
+TABLE: list[dict[str, Any]] = msgspec.json.decode(
+    (ROOT / "smp" / "schema" / "bundled" / "validation.json").read_bytes()
+)
+CATALOG = smp.kubernetes("1.36")
+
+
+@pytest.mark.parametrize("block", TABLE, ids=lambda block: block["source"][-40:])
+def test_a_block_names_its_source(block: dict[str, Any]) -> None:
+    assert re.match(
+        r"Go: k8s\.io/(kubernetes|apimachinery), pkg/(apis|api)/", block["source"]
+    )
+
+
+@pytest.mark.parametrize("name", sorted(rows_by_type()))
+def test_rules_are_of_existing_types_and_fields(name: str) -> None:
+    type_ = Schema(f"#{name}", CATALOG.schema("v1", "Pod").types).type
+    assert isinstance(type_, ObjectType)
+    for row in rows_by_type()[name]:
+        # A row without a rule may be the place of a cause with another field.
+        if not row.rule:
+            continue
+        assert row.rule in CHECKS
+        assert not row.format or row.format in FORMATS or row.format == "labels"
+        for path in paths_of(row):
+            assert has_field(type_, path), (name, path)
+
+
+def paths_of(row: Row) -> list[str]:
+    """Return the paths that a row names."""
+    return [path for path in (row.field, *row.reads, *row.same) if path]
+
+
+def has_field(type_: ObjectType, path: str) -> bool:
+    current: Any = type_
+    for step in path.split("."):
+        field = current.field(step)
+        if field is None:
+            return False
+        current = field.type
+    return True
+
+
+def deployment(**spec: Any) -> dict[str, Any]:
+    container = {"name": "app", "image": "app:1"}
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [container], "restartPolicy": "Always"},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": template,
+            **spec,
+        },
+    }
+
+
+SCHEMA = CATALOG.schema("apps/v1", "Deployment")
+
+
+def texts(obj: JSON, old: JSON = None) -> list[str]:
+    return [str(violation) for violation in validate_object(obj, SCHEMA, old=old)]
+
+
+def test_a_valid_object_has_no_violations() -> None:
+    assert texts(deployment()) == []
+
+
+def test_violations_are_in_the_words_and_the_order_of_a_server() -> None:
+    # As kube-apiserver 1.36.3 answers it.
+    wrong = deployment(replicas=-1, minReadySeconds=-1)
+    wrong["spec"]["selector"]["matchLabels"]["app"] = "api"
+    wrong["spec"]["template"]["spec"]["containers"].append({"name": "other"})
+    wrong["metadata"]["labels"] = {"a": "x" * 64}
+    mismatch = (
+        'Invalid value: {"app":"web"}: `selector` does not match template `labels`'
+    )
+    assert texts(wrong) == [
+        f'metadata.labels: Invalid value: "{"x" * 64}": must be no more than 63 bytes',
+        "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+        f"spec.template.metadata.labels: {mismatch}",
+        "spec.template.spec.containers[name=other].image: Required value",
+        "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0",
+    ]
+
+
+def test_the_second_of_two_names_is_a_duplicate() -> None:
+    wrong = deployment()
+    containers = wrong["spec"]["template"]["spec"]["containers"]
+    containers.append({**containers[0], "image": "other"})
+    assert texts(wrong) == [
+        'spec.template.spec.containers[1].name: Duplicate value: "app"'
+    ]
+
+
+def test_what_an_update_leaves_as_it_was_is_tolerated() -> None:
+    stored = deployment(replicas=-1)
+    changed = {**stored, "spec": {**stored["spec"], "paused": True}}
+    assert texts(changed, stored) == []
+    changed["spec"]["replicas"] = -2
+    assert len(texts(changed, stored)) == 1
+
+
+def test_a_mount_is_judged_where_the_volumes_change() -> None:
+    stored = deployment()
+    pod = stored["spec"]["template"]["spec"]
+    pod["volumes"] = [{"name": "data"}]
+    pod["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    assert texts(stored) == []
+    changed = deepcopy(stored)
+    del changed["spec"]["template"]["spec"]["volumes"]
+    assert texts(changed, stored) == [
+        'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"'
+    ]
+
+
+def test_a_handler_validates_where_the_option_is_on() -> None:
+    body = msgspec.json.encode(deployment(selector=None))
+    options = handler.Options(typed=True, validation=True)
+    refused = handler.create(body, SCHEMA, options)
+    assert isinstance(refused, handler.Refused)
+    assert refused.code == 422
+    details = refused.status["details"]
+    assert isinstance(details, dict)
+    assert details["causes"] == [
+        {
+            "reason": "FieldValueRequired",
+            "message": "Required value",
+            "field": "spec.selector",
+        }
+    ]
+    lenient = handler.create(body, SCHEMA, handler.Options(typed=True))
+    assert isinstance(lenient, handler.Accepted)
+
+
+def test_arguments_are_not_changed() -> None:
+    wrong = deployment(replicas=-1)
+    before = deepcopy(wrong)
+    assert texts(wrong)
+    assert wrong == before
+
+
+@given(json_values(), json_values(), json_values())
+def test_any_json_is_judged(spec: JSON, labels: JSON, container: JSON) -> None:
+    template: JSONObject = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [container], "volumes": container, "tolerations": spec},
+    }
+    metadata: JSONObject = {"labels": labels, "finalizers": container}
+    for given_spec in (spec, {"selector": labels, "template": template}):
+        obj: JSONObject = {"metadata": metadata, "spec": given_spec}
+        for kind in ("Deployment", "StatefulSet", "DaemonSet"):
+            validate_object(obj, CATALOG.schema("apps/v1", kind))
