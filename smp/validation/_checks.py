@@ -164,6 +164,7 @@ def in_range(judged: Judged) -> None:
     With ``zero`` "unset" zero counts as absent, with "judged" absent counts as zero.
     """
     row, value = judged.row, judged.value
+    # A field that is no pointer in Go is zero where it is absent.
     if is_missing(value) and row.zero == "judged":
         value = 0
     if isinstance(value, bool) or not isinstance(value, int):
@@ -244,6 +245,7 @@ def one_of(judged: Judged) -> None:
 
 def valid_labels(judged: Judged) -> None:
     """Check the keys and the values of labels (Go: ValidateLabels)."""
+    # Go walks a map at random; here the order is that of the object.
     for key, value in as_object(judged.value).items():
         for key_problem in label_key_problems(key):
             judged.invalid(key, key_problem)
@@ -276,6 +278,7 @@ def valid_finalizers(judged: Judged) -> None:
     for name in finalizers:
         for problem in label_key_problems(name):
             judged.invalid(name, problem)
+    # Go: metav1.FinalizerOrphanDependents and FinalizerDeleteDependents.
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         listed: list[JSON] = [*finalizers]
         judged.invalid(
@@ -288,11 +291,13 @@ def owner_references(judged: Judged) -> None:
     controller = ""
     for reference in _elements(judged):
         api_version = as_text(reference.get("apiVersion"))
+        # Go: schema.FromAPIVersionAndKind reads what is malformed as empty.
         if not api_version or api_version.count("/") > 1:
             judged.invalid(api_version, "version must not be empty", "apiVersion")
         for name in ("kind", "name", "uid"):
             if is_missing(reference.get(name, ABSENT)):
                 judged.invalid("", "must not be empty", name)
+        # Go: BannedOwners.
         if api_version == "v1" and reference.get("kind") == "Event":
             judged.add(
                 "FieldValueInvalid",
@@ -359,6 +364,7 @@ def required_any(judged: Judged) -> None:
 def api_group(judged: Judged) -> None:
     """Require an apiVersion with a group (Go: autoscaling ValidateAPIVersion)."""
     text = as_text(judged.value)
+    # Go: schema.ParseGroupVersion: the version alone is that of the core group.
     if "/" not in text:
         judged.invalid(text, judged.row.message)
 
@@ -450,6 +456,7 @@ def init_containers(judged: Judged) -> None:
     Go: core validateInitContainers.
     """
     for index, container in enumerate(_elements(judged)):
+        # One that is restarted is a sidecar, which has probes.
         if container.get("restartPolicy") == "Always":
             continue
         for name in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
@@ -469,6 +476,7 @@ def host_ports(judged: Judged) -> None:
         for at_port, listed in enumerate(as_list(container.get("ports"))):
             port = as_object(listed)
             number = port.get("hostPort")
+            # Go: a port of zero is no port of the host.
             if not number:
                 continue
             protocol, ip = as_text(port.get("protocol")), as_text(port.get("hostIP"))
@@ -512,10 +520,16 @@ def mounted_volumes(judged: Judged) -> None:
     """
     *above, last = judged.row.field.split(".")
     spec, old = at(judged.obj, (*above,)), at(judged.old, (*above,))
-    names = _volume_names(spec)
+    names: set[str] = set()
+    for volume in as_list(at(spec, ("volumes",))):
+        name = as_text(as_object(volume).get("name"))
+        # Go: core ValidateVolumes keeps the volumes that are valid themselves.
+        if name and not FORMATS["dns-label"](name):
+            names.add(name)
     claims = judged.obj.get("volumeClaimTemplates", ABSENT)
     for claim in as_list(claims):
         names.add(as_text(as_object(as_object(claim).get("metadata")).get("name")))
+    # A container that stays as it was, beside the same volumes, was judged before.
     former: list[JSON] = []
     same_volumes = at(spec, ("volumes",)) is at(old, ("volumes",))
     if same_volumes and claims is judged.old.get("volumeClaimTemplates", ABSENT):
@@ -524,21 +538,13 @@ def mounted_volumes(judged: Judged) -> None:
     for index, listed in enumerate(as_list(judged.value)):
         if id(listed) in looked_at:
             continue
+        # Go: core IsMatchedVolume.
         mounts = as_list(as_object(listed).get(judged.row.key))
         for at_mount, mount in enumerate(mounts):
             name = as_text(as_object(mount).get("name"))
             if name not in names:
                 below = (index, judged.row.key, at_mount, "name")
                 judged.add("FieldValueNotFound", "", name, below)
-
-
-def _volume_names(spec: Value) -> set[str]:
-    names: set[str] = set()
-    for volume in as_list(as_object(spec).get("volumes")):
-        name = as_text(as_object(volume).get("name"))
-        if name and not FORMATS["dns-label"](name):
-            names.add(name)
-    return names
 
 
 def unique_mount_paths(judged: Judged) -> None:
@@ -569,6 +575,7 @@ def _requirements(selector: JSON) -> list[Requirement] | None:
         values = tuple([as_text(value) for value in as_list(expression.get("values"))])
         if operator is None or FORMATS["label-key"](key):
             return None
+        # Go: labels.NewRequirement: these two have values, and the others none.
         if (operator in ("in", "notin")) != bool(values):
             return None
         for value in values:
@@ -586,7 +593,7 @@ _OPERATORS: Final[Mapping[str, Operator]] = {
 }
 
 
-def _printed_selector(selector: JSONObject) -> JSONObject:
+def printed_selector(selector: JSONObject) -> JSONObject:
     """Return a LabelSelector as Go prints it: in the order of its structs."""
     result: JSONObject = {}
     if selector.get("matchLabels"):
@@ -612,7 +619,7 @@ def valid_selector(judged: Judged) -> None:
     """Refuse a LabelSelector that cannot be read, beside what is wrong in it."""
     selector = judged.value
     if isinstance(selector, dict) and _requirements(selector) is None:
-        judged.invalid(_printed_selector(selector), judged.row.message)
+        judged.invalid(printed_selector(selector), judged.row.message)
 
 
 def not_empty_selector(judged: Judged) -> None:
@@ -669,6 +676,7 @@ def expression_values(judged: Judged) -> None:
                 "FieldValueForbidden",
                 "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             )
+    # Only the requirements of Nodes have these operators.
     elif operator in ("Gt", "Lt") and "Gt" in judged.row.values and len(values) != 1:
         judged.required(
             "must be specified single value when `operator` is 'Lt' or 'Gt'"
@@ -715,7 +723,7 @@ def node_ports(judged: Judged) -> None:
 def unique_ports(judged: Judged) -> None:
     """Refuse a port with the protocol and the number of another one.
 
-    Go: core validateService, which shows a port with these two fields only.
+    Go: core validateService.
     """
     seen: set[tuple[str, str]] = set()
     nodes: set[tuple[str, str]] = set()
@@ -728,19 +736,17 @@ def unique_ports(judged: Judged) -> None:
                 judged.add("FieldValueDuplicate", "", node_port, below)
             nodes.add((protocol, printed(node_port)))
         if (protocol, printed(number)) in seen:
-            judged.add("FieldValueDuplicate", "", _go_port(protocol, number), (index,))
+            # Go compares and prints a port with these two fields only.
+            shown_port: JSONObject = {
+                "Name": "",
+                "Protocol": protocol,
+                "AppProtocol": None,
+                "Port": number,
+                "TargetPort": 0,
+                "NodePort": 0,
+            }
+            judged.add("FieldValueDuplicate", "", shown_port, (index,))
         seen.add((protocol, printed(number)))
-
-
-def _go_port(protocol: str, number: JSON) -> JSON:
-    return {
-        "Name": "",
-        "Protocol": protocol,
-        "AppProtocol": None,
-        "Port": number,
-        "TargetPort": 0,
-        "NodePort": 0,
-    }
 
 
 def ingress_spec(judged: Judged) -> None:
@@ -756,6 +762,7 @@ def ingress_path(judged: Judged) -> None:
     Go: networking validateHTTPIngressPath.
     """
     path = as_text(judged.value)
+    # ImplementationSpecific leaves the meaning of an empty path to the controller.
     needs_one = judged.obj.get("pathType") in ("Exact", "Prefix")
     if (path or needs_one) and not path.startswith("/"):
         judged.invalid(path, judged.row.message)
@@ -764,6 +771,7 @@ def ingress_path(judged: Judged) -> None:
 def required_capacity(judged: Judged) -> None:
     """Require a storage capacity (Go: core ValidatePersistentVolumeSpec)."""
     capacity = as_object(judged.value)
+    # Go reports an empty capacity twice.
     if not capacity:
         judged.required("")
     if set(capacity) != {"storage"}:

@@ -72,8 +72,11 @@ def ip_address(text: str) -> str:
 
     A server accepts leading zeros in the fields that had no strict rule before.
     """
+    parts = [part.lstrip("0") or "0" for part in text.split(".")]
+    # Leading zeros count in IPv6 addresses only.
+    lenient = text if ":" in text else ".".join(parts)
     try:
-        ipaddress.ip_address(".".join([_number(part) for part in text.split(".")]))
+        ipaddress.ip_address(lenient)
     except ValueError:
         return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
     return ""
@@ -87,10 +90,6 @@ def ip_range(text: str) -> str:
         if int(bits) <= most:
             return ""
     return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-
-
-def _number(text: str) -> str:
-    return text.lstrip("0") or "0" if text.isdecimal() else text
 
 
 def domain_path(text: str) -> str:

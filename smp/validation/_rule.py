@@ -18,7 +18,6 @@ from smp.violations import Violation
 
 # What stands for a field that the table does not order: it comes last.
 _LAST: Final = 10**6
-_METADATA: Final = "metadata"
 
 
 class _Asked:
@@ -59,6 +58,23 @@ class _Asked:
         for path, values in self.row.unless.items():
             if _is_any(at(obj, _steps(path)), values):
                 return False
+        return True
+
+    def keeps_same(self, old: JSONObject, new: JSONObject) -> bool:
+        """Tell whether an update leaves the fields in ``same`` as they were."""
+        return all(
+            same(old.get(name, ABSENT), new.get(name, ABSENT)) for name in self.row.same
+        )
+
+    def is_outside(self, place: Place) -> bool:
+        """Tell whether no object above has a type that begins as ``outside`` says."""
+        types = self.row.outside
+        above = place.parent
+        while types and above is not None:
+            type_ = above.node.type
+            if isinstance(type_, ObjectType) and type_.name.startswith(types):
+                return False
+            above = above.parent
         return True
 
 
@@ -122,16 +138,20 @@ class ValidationRule(Rule):
             return value
         if self._ratchet and new is place.old:
             return value
-        if facts.top and not _is_metadata(place):
+        # The metadata of a template is judged by the rows of the template.
+        above = place.parent
+        if facts.top and (above is None or above.parent is not None):
             return value
         old = as_object(place.old)
         is_update = self._ratchet and isinstance(place.old, dict)
         for asked in facts.asked:
             if is_update and not asked.changed(old, new):
                 continue
-            if not asked.holds(new) or _is_inside(place, asked.row.outside):
+            if not asked.holds(new) or not asked.is_outside(place):
                 continue
-            if is_update and not _are_same(asked.row.same, old, new):
+            # A server drops what depended on the former value (Go: core/service
+            # strategy, dropTypeDependentFields).
+            if is_update and not asked.keeps_same(old, new):
                 continue
             judged = Judged(asked.row, asked.reported, new, old)
             judged.value = at(new, asked.steps)
@@ -141,27 +161,6 @@ class ValidationRule(Rule):
                 for violation in judged.found:
                     self.violations.append(violation.below(path))
         return value
-
-
-def _are_same(names: tuple[str, ...], old: JSONObject, new: JSONObject) -> bool:
-    return all(same(old.get(name, ABSENT), new.get(name, ABSENT)) for name in names)
-
-
-def _is_inside(place: Place, types: tuple[str, ...]) -> bool:
-    """Tell whether an object is in one whose type has a name that begins so."""
-    above = place.parent
-    while types and above is not None:
-        type_ = above.node.type
-        if isinstance(type_, ObjectType) and type_.name.startswith(types):
-            return True
-        above = above.parent
-    return False
-
-
-def _is_metadata(place: Place) -> bool:
-    """Tell whether an object is the metadata of the whole object."""
-    parent = place.parent
-    return place.name == _METADATA and parent is not None and parent.parent is None
 
 
 def in_order(violations: tuple[Violation, ...], type_: Type) -> tuple[Violation, ...]:
@@ -192,18 +191,14 @@ def _positions(path: Path, type_: Type) -> list[tuple[int, str]]:
         if isinstance(current, ObjectType):
             rows = rows_by_type().get(current.name)
             if rows is not None:
-                position = _position(name, rows)
-            elif name == _METADATA:
+                # The first row about a field says when it is judged.
+                firsts = [row.field.partition(".")[0] for row in rows]
+                position = firsts.index(name) if name in firsts else _LAST
+            elif name == "metadata":
+                # Go: each validation begins with ValidateObjectMeta.
                 position = 0
             field = current.field(name)
             current = None if field is None else field.type
         positions.append((position, name))
     positions.append((_LAST + 1, ""))
     return positions
-
-
-def _position(name: str, rows: tuple[Row, ...]) -> int:
-    for position, row in enumerate(rows):
-        if row.field.partition(".")[0] == name:
-            return position
-    return _LAST
