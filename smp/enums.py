@@ -24,11 +24,11 @@ def validate_enums(
 
     An enum is a closed set, and values compare in their types. ``lenient`` is for
     responses, which may come from a newer server: the same violations, each a warning.
-    Null is absent. So is the empty string of a declared field unless the enum has it,
-    for a Go client cannot leave out what has no omitempty; as an element or as the
-    value of a map it is checked. Unknown fields and defaults are not checked. Raises
-    SchemaError where the object reaches a type that the schema refers to and lacks, and
-    DepthError.
+    Not more than 10,000 are returned. Null is absent. So is the empty string of a
+    declared field unless the enum has it, for a Go client cannot leave out what has no
+    omitempty; as an element or as the value of a map it is checked. Unknown fields and
+    defaults are not checked. Raises SchemaError where the object reaches a type that
+    the schema refers to and lacks, and DepthError.
     """
     if not isinstance(obj, dict):
         require_plain(obj)
@@ -41,6 +41,8 @@ def validate_enums(
 
 
 def _allows(type_: ScalarType, value: JSON) -> bool:
+    if isinstance(value, str):
+        return value in type_.texts or "string" in type_.or_any
     for allowed in type_.enum:
         if same(value, allowed):
             return True
@@ -61,6 +63,8 @@ class EnumInterest(Interest):
         return type_ if isinstance(type_, ScalarType) and type_.enum else None
 
 
+# A long list of wrong values would otherwise need a thousand times its own memory.
+_MOST: Final = 10_000
 ENUM_INTEREST: Final = EnumInterest("enums")
 _ENUMS: Final = Interests(ENUM_INTEREST)
 
@@ -93,6 +97,8 @@ class EnumRule(Rule):
         if declared and isinstance(value, str) and not value:
             return
         if self._ratchet and (same(value, old) or place.shared):
+            return
+        if len(self.violations) == _MOST:
             return
         self.violations.append(
             _unsupported(place.path / step, value, facts, warning=self._lenient)

@@ -121,7 +121,8 @@ def parse_label_selector(text: str) -> LabelSelector:
         requirements.append(requirement)
         # After a comma there must be another term.
         if not term["end"]:
-            return LabelSelector(tuple(requirements))
+            # Each once: a repeated one changes nothing but the time.
+            return LabelSelector(tuple(dict.fromkeys(requirements)))
         position = term.end()
 
 

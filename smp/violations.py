@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from itertools import islice
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -21,6 +22,9 @@ Reason: TypeAlias = Literal[
     "FieldValueTooMany",
     "FieldValueTypeInvalid",
 ]
+
+
+_MOST_LISTED: Final = 256
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -69,13 +73,15 @@ def unsupported(
 ) -> Violation:
     """Make the violation of a value that is not supported (Go: field.NotSupported).
 
-    All values of the JSON types ``or_any`` are supported as well.
+    All values of the JSON types ``or_any`` are supported as well. Of very many values
+    the first ones are listed: a list may have as many wrong elements.
     """
     is_scalar = not isinstance(value, str | dict | list)
     message = (
         f"Unsupported value: {printed(value) if is_scalar else quoted_json(value)}"
     )
-    names = [quoted_json(printed(allowed)) for allowed in supported]
+    listed = islice(supported, _MOST_LISTED)
+    names = [quoted_json(printed(allowed)) for allowed in listed]
     names += [f"any {json_type}" for json_type in or_any]
     listing = ", ".join(names)
     if listing:

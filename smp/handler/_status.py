@@ -376,6 +376,8 @@ def _causes(error: SmpError) -> list[JSONObject]:
 # may have; beyond it each is cut.
 _MOST_CHARACTERS: Final = 4 * 1024
 _MOST_CHARACTERS_EACH: Final = 256
+# Python's http.client refuses an answer of more than 100 headers.
+_MOST_WARNINGS: Final = 64
 
 
 def warning_headers(warnings: Iterable[str]) -> Iterator[bytes]:
@@ -386,7 +388,7 @@ def warning_headers(warnings: Iterable[str]) -> Iterator[bytes]:
     texts = [
         "".join([char for char in text if char.isprintable()]) for text in warnings
     ]
-    texts = [text for text in dict.fromkeys(texts) if text]
+    texts = [text for text in dict.fromkeys(texts) if text][:_MOST_WARNINGS]
     if sum(len(text) for text in texts) > _MOST_CHARACTERS:
         most = _MOST_CHARACTERS // _MOST_CHARACTERS_EACH
         texts = [text[:_MOST_CHARACTERS_EACH] for text in texts[:most]]

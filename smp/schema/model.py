@@ -207,7 +207,7 @@ class ScalarType(Type):
     ``or_any`` are the JSON types whose values the enum does not restrict.
     """
 
-    __slots__ = ("enum", "name", "or_any")
+    __slots__ = ("enum", "name", "or_any", "texts")
 
     def __init__(
         self,
@@ -224,6 +224,8 @@ class ScalarType(Type):
             )
         self.name = name
         self.enum = enum
+        # An enum may be long, and is looked at for every value.
+        self.texts = frozenset(value for value in enum if isinstance(value, str))
         self.or_any = or_any
 
     def __reduce__(self) -> str | tuple[object, ...]:

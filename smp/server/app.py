@@ -27,8 +27,9 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     """Make the application.
 
     It closes the store when its lifespan ends. To set ``app.state.stopping`` ends the
-    watches before that; ``app.state.kinds`` are the kinds that are served, and
-    ``app.state.randomness`` is the source of allocated values.
+    watches before that; ``app.state.kinds`` are the kinds that are served,
+    ``app.state.randomness`` is the source of allocated values, and
+    ``app.state.settings`` are the settings.
     """
     state = ServerState(store, settings)
 
@@ -58,6 +59,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     app.state.stopping = state.stopping
     app.state.kinds = state.kinds
     app.state.randomness = state.randomness
+    app.state.settings = settings
     return app
 
 

@@ -68,6 +68,12 @@ class Gauge(Counter):
 
     type: ClassVar[str] = "gauge"
 
+    def add(self, *labels: str, by: float = 1) -> None:
+        """Add to the number of these label values; one that is 0 again is removed."""
+        super().add(*labels, by=by)
+        if labels and not self.values[labels]:
+            del self.values[labels]
+
 
 class Histogram:
     """How many observations took at most so many seconds, by label values."""
@@ -145,6 +151,18 @@ class Metrics:
             "Writes that conflicted with another writer.",
             _RESOURCE_LABELS,
         )
+
+    def forget(self, group: str, version: str, resource: str, kind: str) -> None:
+        """Remove the numbers of a resource that is not served any more.
+
+        Those of gauges go when they are 0.
+        """
+        names = ((group, version, resource), (group, version, kind))
+        for metric in (self.requests, self.durations, self.events, self.conflicts):
+            start = metric.labels.index("group")
+            for labels in [*metric.values]:
+                if labels[start : start + 3] in names:
+                    del metric.values[labels]
 
     def exposition(self) -> str:
         """Print all metrics."""

@@ -18,6 +18,12 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from smp.server.app import create_app
+from smp.server.connections import (
+    Connections,
+    most_connections,
+    raise_descriptor_limit,
+    timed,
+)
 from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
@@ -42,6 +48,7 @@ def serve(
     StoreError.
     """
     listener.check(settings)
+    raise_descriptor_limit()
     # What would fail when everything else is ready.
     if kubeconfig_path:
         check_kubeconfig(kubeconfig_path)
@@ -79,14 +86,34 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
         self._on_ready = on_ready
+        self._accepting: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and tell that it is ready."""
-        await super().startup(sockets)
+        # uvicorn would accept all connections that come.
+        await super().startup(sockets=[])
+        settings: Settings = self._app.state.settings
+        connections = Connections(most_connections(), settings.send_timeout)
+        http = timed(self.config.http_protocol_class, connections)
+
+        def protocol() -> asyncio.Protocol:
+            connection: asyncio.Protocol = http(
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.lifespan.state,
+            )
+            return connection
+
+        for listening in sockets or ():
+            accepting = connections.accept(listening, protocol, self.config.ssl)
+            self._accepting.append(asyncio.create_task(accepting))
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the watches and wait for the requests in flight."""
+        for task in self._accepting:
+            task.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
         # Watches never finish by themselves, and uvicorn waits for open requests.
         self._app.state.stopping.set()
         await super().shutdown(sockets)

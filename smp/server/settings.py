@@ -83,9 +83,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resources (smp.schema.overlay). Without a ``token`` there is no authentication, and
     only requests addressed to this machine are answered. ``profile``, ``on_conflict``
     and ``ratchet`` are those of the handler's options. ``max_in_flight`` bounds the
-    requests answered at one time, watches excepted. A watch whose client reads nothing
-    for ``send_timeout`` ends. With a ``seed`` the random parts of new objects, such as
-    their uids, are the same in each run.
+    requests answered at one time, watches excepted; of these there are ``max_watches``.
+    A client that reads nothing of an answer for ``send_timeout`` is disconnected. With
+    a ``seed`` the random parts of new objects, such as their uids, are the same in each
+    run.
     """
 
     token: str = ""
@@ -97,6 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ratchet: bool = True
     limits: Limits = msgspec.field(default_factory=Limits)
     max_in_flight: int = 400
+    max_watches: int = 2000
     body_timeout: float = 30
     request_timeout: float = 60
     watch_timeout: float = 1800

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from smp.errors import SmpError
 from smp.server.settings import is_loopback
 
+_OTHER_SITES: Final = ("cross-site", "same-site")
 _PUBLIC: Final = frozenset({"/healthz", "/livez", "/readyz"})
 
 
@@ -53,8 +54,12 @@ def _check_local(headers: Headers) -> None:
     """Refuse requests that a browser makes for a page from elsewhere.
 
     Such a request has the Origin of the page, or a Host name that was made to resolve
-    to this machine (DNS rebinding).
+    to this machine (DNS rebinding). Images and the like are requested without an
+    Origin, and Sec-Fetch-Site tells of which site the page is (Fetch Metadata Request
+    Headers, W3C).
     """
+    if headers.get("sec-fetch-site", "") in _OTHER_SITES:
+        raise NotLocalError("requests for pages of other sites need a token")
     host, origin = headers.get("host"), headers.get("origin")
     for url in (host and f"//{host}", origin):
         if not url:  # clients other than browsers need not send them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from starlette.requests import Request
 
@@ -13,9 +13,10 @@ from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
 from smp.server.objects import subresources
-from smp.server.registry.state import offload
 from smp.server.settings import Settings
 from smp.values import JSON
+
+_DECODE: Final = 1e-6  # seconds to read a byte of YAML or protobuf
 
 
 class SlowBodyError(StatusError):
@@ -67,8 +68,7 @@ async def read_object(call: Call) -> bytes:
     has_message = not is_custom and protobuf.has_message(api_version, kind)
     content_type = _accepted_type(call.request, has_message=has_message)
     body = await read_body(call.request, call.state.settings)
-    limit = call.state.settings.limits.body
-    return await _as_json(body, content_type, api_version, kind, limit)
+    return await _as_json(call, body, content_type, api_version, kind)
 
 
 async def read_delete_options(call: Call) -> JSON:
@@ -81,8 +81,7 @@ async def read_delete_options(call: Call) -> JSON:
     if not body.strip():
         return None
     content_type = _accepted_type(call.request, has_message=True)
-    limit = call.state.settings.limits.body
-    options = await _as_json(body, content_type, "v1", "DeleteOptions", limit)
+    options = await _as_json(call, body, content_type, "v1", "DeleteOptions")
     return codec.decode(options)
 
 
@@ -105,14 +104,15 @@ def _accepted_type(request: Request, *, has_message: bool) -> str:
 
 
 async def _as_json(
-    body: bytes, content_type: str, api_version: str, kind: str, limit: int
+    call: Call, body: bytes, content_type: str, api_version: str, kind: str
 ) -> bytes:
     """Return a body as JSON."""
     if content_type == YAML_TYPE:
-        return await offload(len(body), _yaml_to_json, body)
+        return await call.work(len(body) * _DECODE, _yaml_to_json, body)
     if content_type == protobuf.MEDIA_TYPE:
-        return await offload(
-            len(body), _protobuf_to_json, body, api_version, kind, limit
+        limit = call.state.settings.limits.body
+        return await call.work(
+            len(body) * _DECODE, _protobuf_to_json, body, api_version, kind, limit
         )
     return body
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -21,6 +21,10 @@ from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
 from smp.values import JSONObject
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_WRITE: Final = 3e-7  # seconds for each byte of an object whose schema is simple
 # The member of the ASGI scope that has the Call of a request about objects.
 CALL: Final = "smp.call"
 
@@ -97,6 +101,20 @@ class Call:
         if old is None:
             return subresources.on_create(new, self.target.resource)
         return subresources.on_update(old, new, self.target.resource)
+
+    async def work(
+        self, seconds: float, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Do work that is estimated to take so many seconds (smp.server.work).
+
+        Raises what the work raises, StoppedError and ClientDisconnect.
+        """
+        workers = self.state.workers
+        return await workers.run(self.request, seconds, work, *args, **kwargs)
+
+    def seconds_to_write(self, size: int) -> float:
+        """Estimate how long it takes to compute a write of so many bytes."""
+        return size * _WRITE * self.kind.weight
 
     @property
     def query(self) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 
 from starlette.responses import Response
@@ -36,7 +37,7 @@ async def delete(call: Call) -> Response:
         dry_run=options.is_dry_run,
     )
     if not removal.is_deleted:
-        return object_response(call, served(removal.stored, resource))
+        return await object_response(call, served(removal.stored, resource))
     # The object is gone: the answer is a Status with its uid, as of an API server.
     details: JSONObject = {"name": call.target.name}
     if resource.group:
@@ -60,7 +61,7 @@ async def delete_collection(call: Call) -> Response:
     options = await _delete_options(call)
     # limit and continue hold here, too: clients may delete page by page.
     list_options = ListOptions.parse(call.query, call.target.resource)
-    selected = await select(call.state.store, call.target, list_options)
+    selected = await select(call, list_options)
     removed: list[Stored] = []
     for item in selected.items:
         # One that was deleted meanwhile is left out.
@@ -69,6 +70,8 @@ async def delete_collection(call: Call) -> Response:
                 call.state, call.target.at(item.key), dry_run=options.is_dry_run
             )
             removed.append(removal.stored)
+        # Other requests are answered, even if the store never waits.
+        await asyncio.sleep(0)
     return respond(served_list(removed, selected.metadata, call.target.resource))
 
 

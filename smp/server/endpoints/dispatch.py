@@ -83,8 +83,11 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
         is_watch = ListOptions.parse(request.query_params, target.resource).watch
     call = Call(state, request, target, "watch" if is_watch else verb)
     request.scope[CALL] = call  # for the log and the metrics
-    # Watches take long, and have no deadline and no bound of their number.
+    # Watches take long, and have no deadline.
     if is_watch:
+        watches = sum(state.metrics.watches.values.values())
+        if watches >= state.settings.max_watches:
+            raise TooManyRequestsError("too many watches, please try again later")
         return watch(call)
     in_flight = state.metrics.in_flight
     if in_flight.value() >= state.settings.max_in_flight:

@@ -8,8 +8,8 @@ query are ignored.
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
-from typing import Annotated, Final, Self, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Final, Self
 
 import msgspec
 
@@ -21,12 +21,12 @@ from smp.server.objects.resources import Resource
 from smp.server.objects.selectable_fields import resolved
 from smp.server.objects.selectors import FieldSelector, parse_field_selector
 from smp.server.registry.target import Target
+from smp.server.store import Stored
 from smp.violations import unsupported
 from smp.wire import decode
 
-# Whether an object, as it is stored, is selected.
-Selects: TypeAlias = Callable[[bytes], bool]
-
+_DECODE: Final = 1e-8  # seconds for each byte of an object
+_TERM: Final = 5e-7  # seconds for each term of a selector, and each object
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _MATCH: Final = Path(("resourceVersionMatch",))
 # What the options are called in a Status (Go: metav1.ListOptions).
@@ -76,6 +76,39 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     def has_selector(self) -> bool:
         """Whether there is a label or a field selector."""
         return bool(self.labels.requirements or self.fields.terms)
+
+    def selects(self, value: bytes) -> bool:
+        """Tell whether an object, as it is stored, is selected."""
+        if not self.has_selector:
+            return True
+        obj = decode(value)
+        if not isinstance(obj, dict):
+            return False
+        return self.labels.matches(obj) and self.fields.matches(obj)
+
+    def select(
+        self, items: Iterable[Stored], most: int | None
+    ) -> tuple[list[Stored], int]:
+        """Return the first objects that are selected, and how many were looked at."""
+        selected: list[Stored] = []
+        read = 0
+        for item in items:
+            read += 1
+            if self.selects(item.value):
+                selected.append(item)
+            if len(selected) == most:
+                break
+        return selected, read
+
+    def seconds_to_select(self, items: Sequence[Stored]) -> float:
+        """Estimate how long ``select`` takes."""
+        if not self.has_selector:
+            return 0
+        terms = len(self.fields.terms)
+        for requirement in self.labels.requirements:
+            terms += 1 + len(requirement.values)
+        size = sum(len(item.value) for item in items)
+        return size * _DECODE + len(items) * terms * _TERM
 
     @classmethod
     def parse(cls, query: Mapping[str, str], resource: Resource) -> Self:
@@ -192,17 +225,3 @@ def key_prefix(target: Target, options: ListOptions) -> str:
     if target.resource.namespaced and not namespace:
         return prefix  # the keys of all namespaces: the name is not next
     return prefix + (options.fields.required_value("metadata.name") or "")
-
-
-def object_filter(options: ListOptions) -> Selects:
-    """Return the predicate of the label and the field selector."""
-    if not options.has_selector:
-        return lambda _: True
-
-    def selects(value: bytes) -> bool:
-        obj = decode(value)
-        if not isinstance(obj, dict):
-            return False
-        return options.labels.matches(obj) and options.fields.matches(obj)
-
-    return selects

@@ -13,17 +13,19 @@ from smp.server.endpoints.list_options import (
     Continue,
     ListOptions,
     key_prefix,
-    object_filter,
 )
-from smp.server.endpoints.rendering import encode_as, render_table
+from smp.server.endpoints.rendering import (
+    encode_as,
+    render_table,
+    seconds_to_render,
+)
 from smp.server.endpoints.responses import respond
 from smp.server.registry.envelope import metadata_only, served_list, unpack
 from smp.server.registry.snapshots import lost_revisions, snapshot
-from smp.server.registry.state import offload
-from smp.server.registry.target import Target
-from smp.server.store import Store, Stored, check_reached
+from smp.server.store import Stored, check_reached
 from smp.values import JSON, JSONObject
 
+_COPY: Final = 5e-9  # seconds for each byte
 _METADATA_LIST: Final = {
     "apiVersion": "meta.k8s.io/v1",
     "kind": "PartialObjectMetadataList",
@@ -40,13 +42,20 @@ class Selected(msgspec.Struct, frozen=True):
 async def list_objects(call: Call) -> Response:
     """Answer a list."""
     options = ListOptions.parse(call.query, call.target.resource)
-    selected = await select(call.state.store, call.target, options)
+    selected = await select(call, options)
+    size = sum(len(item.value) for item in selected.items)
     # The usual form is joined from stored bytes.
     if call.format.is_stored_form:
-        body = served_list(selected.items, selected.metadata, call.target.resource)
+        body = await call.work(
+            size * _COPY,
+            served_list,
+            selected.items,
+            selected.metadata,
+            call.target.resource,
+        )
         return respond(body)
-    size = sum(len(item.value) for item in selected.items)
-    body = await offload(size, _render_list, call, selected)
+    seconds = seconds_to_render(call, size)
+    body = await call.work(seconds, _render_list, call, selected)
     return respond(body, content_type=call.format.content_type)
 
 
@@ -69,13 +78,14 @@ def _render_list(call: Call, selected: Selected) -> bytes:
     return encode_as(call.format.content_type, rendered)
 
 
-async def select(store: Store, target: Target, options: ListOptions) -> Selected:
+async def select(call: Call, options: ListOptions) -> Selected:
     """Return the selected objects, all of one snapshot.
 
     Raises Expired and LostRevisionError.
     """
     # A resourceVersion that is not to be matched exactly asks for a list that is not
     # older. The newest always is, so revision 0, the newest, is read.
+    store, target = call.state.store, call.target
     after, revision = "", 0
     if options.after:
         after, revision = options.after.after, options.after.revision
@@ -89,24 +99,28 @@ async def select(store: Store, target: Target, options: ListOptions) -> Selected
         )
     else:
         pages = snapshot(store, prefix, after=after, revision=revision)
-    selects = object_filter(options)
     items: list[Stored] = []
     with lost_revisions():
         async with aclosing(pages):
             async for page in pages:
                 # "Not older than" a revision that this store never had cannot be met.
                 check_reached(options.revision or 0, page.revision)
-                for index, item in enumerate(page.items, 1):
-                    if selects(item.value):
-                        items.append(item)
-                    if options.limit and len(items) == options.limit:
-                        remaining = page.remaining + len(page.items) - index
-                        metadata: JSONObject = {"resourceVersion": str(page.revision)}
-                        if remaining:
-                            rest = Continue(page.revision, item.key)
-                            metadata["continue"] = rest.token
-                        # With a selector the number is not known (API conventions).
-                        if remaining and not options.has_selector:
-                            metadata["remainingItemCount"] = remaining
-                        return Selected(tuple(items), metadata)
+                room = options.limit - len(items) if options.limit else None
+                taken, read = await call.work(
+                    options.seconds_to_select(page.items),
+                    options.select,
+                    page.items,
+                    room,
+                )
+                items += taken
+                if options.limit and len(items) == options.limit:
+                    remaining = page.remaining + len(page.items) - read
+                    metadata: JSONObject = {"resourceVersion": str(page.revision)}
+                    if remaining:
+                        rest = Continue(page.revision, items[-1].key)
+                        metadata["continue"] = rest.token
+                    # With a selector the number is not known (API conventions).
+                    if remaining and not options.has_selector:
+                        metadata["remainingItemCount"] = remaining
+                    return Selected(tuple(items), metadata)
     return Selected(tuple(items), {"resourceVersion": str(page.revision)})

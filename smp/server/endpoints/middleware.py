@@ -84,8 +84,11 @@ class RequestMiddleware:
     def _record(self, scope: Scope, code: int, seconds: float) -> None:
         """Count and log a request."""
         call: Call | None = scope.get(CALL)
-        if call:
+        # Resources that clients define come and go; numbers would stay.
+        if call and self._state.kinds.serves(call.target.resource):
             labels = call.labels
+        elif call:
+            labels = (call.verb, "", "", "", "")
         else:
             labels = (_VERBS.get(scope["method"], "other"), "", "", "", "")
         verb = labels[0]

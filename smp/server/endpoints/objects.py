@@ -33,7 +33,6 @@ from smp.server.registry.objects import (
     pack_within_limit,
     require_parents,
 )
-from smp.server.registry.state import offload
 from smp.server.registry.target import Target
 from smp.server.store import Stored
 from smp.values import JSONObject
@@ -46,7 +45,7 @@ _MAX_ATTEMPTS: Final = 8
 async def get(call: Call) -> Response:
     """Answer an object, or a subresource of it."""
     stored = await find(call.state, call.target)
-    return object_response(call, subresource_body(call, stored))
+    return await object_response(call, subresource_body(call, stored))
 
 
 def subresource_body(call: Call, stored: Stored) -> bytes:
@@ -85,13 +84,13 @@ async def create(call: Call) -> Response:
         return admitted(call, handler.create(body, call.kind.schema, options))
 
     for _ in range(_MAX_ATTEMPTS):
-        new = await offload(len(body), new_object)
+        new = await call.work(call.seconds_to_write(len(body)), new_object)
         if isinstance(new, Refused):
             return status_response(new)
         target = call.target.named(_name(new.object))
         stored = await insert_new(call, target, new)
         if stored:
-            return created(call, stored, new)
+            return await created(call, stored, new)
         # A name that the client chose exists already; only a generated one is tried
         # again, with another suffix.
         if not new.has_generated_name:
@@ -99,10 +98,10 @@ async def create(call: Call) -> Response:
     return error_response(AlreadyExistsError("object already exists"), target)
 
 
-def created(call: Call, stored: Stored, new: NewObject) -> Response:
+async def created(call: Call, stored: Stored, new: NewObject) -> Response:
     """Answer an object that was created."""
     body = served(stored, call.target.resource)
-    return object_response(call, body, code=_CREATED, warnings=new.warnings)
+    return await object_response(call, body, code=_CREATED, warnings=new.warnings)
 
 
 def admitted(call: Call, outcome: Outcome) -> NewObject | Refused:

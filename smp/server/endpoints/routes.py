@@ -26,6 +26,7 @@ from smp.values import JSONObject
 
 Endpoint: TypeAlias = Callable[[ServerState, Request], Awaitable[ASGIApp]]
 
+_BUILD: Final = 1.0  # seconds to build documents of OpenAPI
 # Clients may keep a document whose URL has its hash forever, as with API servers.
 _IMMUTABLE: Final = {
     "cache-control": "public, immutable",
@@ -105,14 +106,17 @@ async def openapi_v2(_state: ServerState, _request: Request) -> Response:
     return respond(openapi.V2_BODY, content_type=openapi.V2_CONTENT_TYPE)
 
 
-async def openapi_index(state: ServerState, _request: Request) -> Response:
+async def openapi_index(state: ServerState, request: Request) -> Response:
     """Answer the paths of the OpenAPI v3 documents."""
-    return respond(state.kinds.openapi.index())
+    openapi = state.kinds.openapi
+    return respond(await state.workers.run(request, _BUILD, openapi.index))
 
 
 async def openapi_document(state: ServerState, request: Request) -> Response:
     """Answer an OpenAPI v3 document."""
-    document = state.kinds.openapi.document(request.path_params["name"])
+    name = request.path_params["name"]
+    openapi = state.kinds.openapi
+    document = await state.workers.run(request, _BUILD, openapi.document, name)
     response = _cacheable(request, document.body, document.hash, JSON_TYPE)
     if request.query_params.get("hash") == document.hash:
         response.headers.update(_IMMUTABLE)

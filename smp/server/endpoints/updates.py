@@ -42,7 +42,6 @@ from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import pack_within_limit, replace, require_parents
-from smp.server.registry.state import offload
 from smp.server.registry.target import Target
 from smp.server.store import Stored, StoreError
 from smp.values import JSONObject, as_object, as_text
@@ -138,10 +137,9 @@ async def _replaced(
     call: Call, transform: Transform, size: int, stored: Stored
 ) -> Response | None:
     """Replace an object, and answer; None where another writer was faster."""
+    seconds = call.seconds_to_write(size + len(stored.value))
     try:
-        pending = await offload(
-            size + len(stored.value), _pending_write, call, stored, transform
-        )
+        pending = await call.work(seconds, _pending_write, call, stored, transform)
         written = await _written(call, stored, pending)
     except StoreError:
         raise
@@ -154,7 +152,7 @@ async def _replaced(
     if isinstance(pending, Refused):
         return status_response(pending)
     body = subresource_body(call, written)
-    return object_response(call, body, warnings=pending.warnings)
+    return await object_response(call, body, warnings=pending.warnings)
 
 
 async def _written(
@@ -185,18 +183,19 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
     Go: k8s.io/apiserver, endpoints/handlers/patch.go, applyPatch, says in which order
     it is refused.
     """
-    outcome = await offload(size, transform, None, call.kind.schema, call.options)
+    seconds = call.seconds_to_write(size)
+    outcome = await call.work(seconds, transform, None, call.kind.schema, call.options)
     if isinstance(outcome, Refused):
         return status_response(outcome)
     _require_identity(outcome.object, call.target)
     await require_parents(
         call.state, call.target, not_older=None if call.options.dry_run else 0
     )
-    new = await offload(size, admitted, call, outcome)
+    new = await call.work(seconds, admitted, call, outcome)
     if isinstance(new, Refused):
         return status_response(new)
     stored = await insert_new(call, call.target, new)
-    return created(call, stored, new) if stored else None
+    return await created(call, stored, new) if stored else None
 
 
 def _require_identity(obj: JSONObject, target: Target) -> None:

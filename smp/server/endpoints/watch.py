@@ -8,7 +8,7 @@ objects and changes, ``Stream`` is the ASGI response that sends them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from typing import Final
 
@@ -17,8 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 from smp.errors import SmpError
 from smp.handler import to_status
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.list_options import ListOptions, key_prefix, object_filter
-from smp.server.endpoints.rendering import render
+from smp.server.endpoints.list_options import ListOptions, key_prefix
+from smp.server.endpoints.rendering import render, seconds_to_render
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.snapshots import lost_revisions, snapshot
 from smp.server.store import Event, Stored, check_reached
@@ -70,14 +70,19 @@ async def _watch_events(
                     async for page in pages:
                         since = page.revision
                         check_reached(options.revision or 0, since)
-                        for line in encoder.existing(page.items):
-                            yield line
+                        for item in await encoder.selected(page.items):
+                            yield await encoder.added(item)
                 if options.initial_events and options.bookmarks:
                     yield encoder.end_of_initial_events(since)
             events = store.watch(prefix, since)
             async with aclosing(events):
                 async for event in events:
-                    for line in encoder.change(event):
+                    # Many watches get a change at one time: they take turns, so that
+                    # requests are answered between them.
+                    async with call.state.turns:
+                        line = await encoder.change(event)
+                        await asyncio.sleep(0)
+                    if line:
                         yield line
     except SmpError as error:
         # The status 200 was sent already, so the error is an event.
@@ -91,22 +96,27 @@ class WatchEncoder:
 
     def __init__(self, call: Call, options: ListOptions) -> None:
         self._call = call
-        self._bookmarks = options.bookmarks
-        self._selects = object_filter(options)
+        self._options = options
         self._send_columns = True
 
-    def existing(self, items: Iterable[Stored]) -> Iterator[bytes]:
-        """Yield the events of objects that exist when the watch begins."""
-        for item in items:
-            if self._selects(item.value):
-                yield self._object_line("ADDED", item)
+    async def selected(self, items: Sequence[Stored]) -> list[Stored]:
+        """Return the objects that are selected."""
+        # A change is selected by all watches at one time.
+        watches = sum(self._call.state.metrics.watches.values.values())
+        seconds = self._options.seconds_to_select(items) * max(watches, 1)
+        selected, _ = await self._call.work(seconds, self._options.select, items, None)
+        return selected
+
+    async def added(self, item: Stored) -> bytes:
+        """Return the event of an object that exists when the watch begins."""
+        return await self._object_line("ADDED", item)
 
     def end_of_initial_events(self, revision: int) -> bytes:
         """Return the bookmark after the events of the objects that exist."""
         return self._bookmark(revision, {"annotations": {_INITIAL_END: "true"}})
 
-    def change(self, event: Event) -> Iterator[bytes]:
-        """Yield the event of a change.
+    async def change(self, event: Event) -> bytes:
+        """Return the event of a change, or nothing where no event is to be sent.
 
         To a client with a selector an object that begins to be selected is added, and
         one that no longer is selected is deleted. A deleted object is sent as it was,
@@ -114,22 +124,25 @@ class WatchEncoder:
         """
         if event.type == "progress":
             # Bookmarks go only to clients that set allowWatchBookmarks.
-            if self._bookmarks:
-                yield self._bookmark(event.revision, {})
-            return
-        before = event.before.value if event.before else None
-        was_selected = before is not None and self._selects(before)
-        is_selected = event.type == "put" and self._selects(event.value)
-        if is_selected:
-            item = Stored(event.key, event.value, event.revision)
-            yield self._object_line("MODIFIED" if was_selected else "ADDED", item)
-        elif before is not None and was_selected:
-            item = Stored(event.key, before, event.revision)
-            yield self._object_line("DELETED", item)
+            return (
+                self._bookmark(event.revision, {}) if self._options.bookmarks else b""
+            )
+        before, after = event.before, None
+        if event.type == "put":
+            after = Stored(event.key, event.value, event.revision)
+        selected = await self.selected([item for item in (before, after) if item])
+        was_selected = before in selected
+        if after and after in selected:
+            event_type = "MODIFIED" if was_selected else "ADDED"
+            return await self._object_line(event_type, after)
+        if before and was_selected:
+            item = Stored(event.key, before.value, event.revision)
+            return await self._object_line("DELETED", item)
+        return b""
 
     def _bookmark(self, revision: int, metadata: JSONObject) -> bytes:
         resource = self._call.target.resource
-        return self._render_line(
+        return self._rendered(
             "BOOKMARK",
             {
                 "kind": resource.kind,
@@ -138,20 +151,26 @@ class WatchEncoder:
             },
         )
 
-    def _object_line(self, event_type: str, item: Stored) -> bytes:
-        resource = self._call.target.resource
-        events = self._call.state.metrics.events
-        events.add(resource.group, resource.version, resource.kind)
-        if self._call.format.form == "object":
+    async def _object_line(self, event_type: str, item: Stored) -> bytes:
+        call, resource = self._call, self._call.target.resource
+        if call.state.kinds.serves(resource):
+            call.state.metrics.events.add(
+                resource.group, resource.version, resource.kind
+            )
+        if call.format.form == "object":
             return _event_line(event_type, served(item, resource))
-        return self._render_line(event_type, unpack(item, resource))
-
-    def _render_line(self, event_type: str, obj: JSONObject) -> bytes:
-        rendered = render(self._call, obj)
+        line = await call.work(
+            seconds_to_render(call, len(item.value)),
+            lambda: self._rendered(event_type, unpack(item, resource)),
+        )
         # Only the first Table of a watch has the definitions of the columns.
+        self._send_columns = False
+        return line
+
+    def _rendered(self, event_type: str, obj: JSONObject) -> bytes:
+        rendered = render(self._call, obj)
         if "columnDefinitions" in rendered and not self._send_columns:
             rendered = {**rendered, "columnDefinitions": None}
-        self._send_columns = False
         return _event_line(event_type, encode(rendered))
 
 

@@ -111,4 +111,5 @@ def parse_field_selector(text: str) -> FieldSelector:
             )
         value = re.sub(r"\\(.)", r"\1", match["value"])
         terms.append(FieldTerm(match["path"], value, match["operator"] != "!="))
-    return FieldSelector(tuple(terms))
+    # Each term once: a repeated one changes nothing but the time.
+    return FieldSelector(tuple(dict.fromkeys(terms)))

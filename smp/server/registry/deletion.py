@@ -168,6 +168,8 @@ async def _sweep(state: ServerState, parent: Target) -> None:
                         removal = await remove(state, collection.at(item.key))
                         if not removal.is_deleted:
                             has_remaining = True
+                    # Requests are answered, even if the store never waits.
+                    await asyncio.sleep(0)
     # What remains waits for its finalizers: the removal of the last one of an object
     # brings the parent here again (see ``replace``).
     if has_remaining or metadata.get("finalizers"):

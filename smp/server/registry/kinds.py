@@ -20,6 +20,7 @@ from smp.errors import SmpError, UnknownKindError
 from smp.schema.catalog import Catalog, published_enums
 from smp.schema.model import Schema
 from smp.server.errors import UnknownResourceError
+from smp.server.metrics import Metrics
 from smp.server.objects.crds import (
     DefinedVersion,
     Definition,
@@ -34,10 +35,12 @@ from smp.server.openapi import OpenAPI
 from smp.server.registry.target import CRDS, Target, locate
 from smp.server.settings import Settings
 from smp.server.store import Expired, FutureRevisionError, Store, StoreError
+from smp.server.work import Workers
 from smp.wire import decode
 
 _LOG: Final = logging.getLogger("smp.server")
 _RETRY: Final = 0.5  # seconds before the store is read again after it failed
+_COMPILE: Final = 1e-6  # seconds to read a byte of a definition
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -54,6 +57,11 @@ class Kind(msgspec.Struct, frozen=True):
     defined: DefinedVersion | None = None
     versions: Mapping[str, Schema] | None = None
 
+    @property
+    def weight(self) -> int:
+        """How many times longer its objects take than those of a simple schema."""
+        return self.defined.weight if self.defined else 1
+
 
 class Kinds:
     """The kinds that are served, with every change of a CRD as soon as it is known.
@@ -62,8 +70,12 @@ class Kinds:
     are evaluated. Raises SchemaError where the overlay does not fit a built-in type.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, metrics: Metrics, workers: Workers
+    ) -> None:
         self._store = store
+        self._metrics = metrics
+        self._workers = workers
         # The built-in kinds, as the settings correct them. The overlay has to fit.
         catalog = accepting_unions(settings.catalog)
         if settings.overlay:
@@ -84,10 +96,13 @@ class Kinds:
         self._builtin = Resources.builtin(self.catalog)
         self.crds = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
         # The established definitions, and the revision of the last change of each CRD,
-        # by name. Revisions of deleted CRDs stay, so that an old event does not bring
-        # one back.
+        # by name. That of a deleted CRD stays until the watch has passed it; after that
+        # everything up to the revision of the watch is known, and what is older and
+        # comes yet, from a read that began earlier, is ignored.
         self._definitions: dict[str, Definition] = {}
         self._revisions: dict[str, int] = {}
+        self._deleted: set[str] = set()
+        self._watched = 0
         # What follows from the definitions; computed again when it is next needed.
         self._is_current = True
         self._resources = self._builtin
@@ -97,12 +112,14 @@ class Kinds:
     async def load(self) -> int:
         """Learn all definitions of the store, and return its revision."""
         page = await self._store.list(self.crds.prefix)
+        self._watched = 0
         for item in page.items:
-            self.learn(item.key, item.value, item.revision)
+            await self.learn(item.key, item.value, item.revision)
         # Definitions that were deleted while this server did not watch.
         names = {self._name(item.key) for item in page.items}
         for deleted in self._definitions.keys() - names:
-            self.learn(self.crds.named(deleted).key, None, page.revision)
+            await self.learn(self.crds.named(deleted).key, None, page.revision)
+        self._pass(page.revision)
         return page.revision
 
     async def follow(self, since: int) -> None:
@@ -113,10 +130,11 @@ class Kinds:
                 async with aclosing(events):
                     async for event in events:
                         if event.type == "put":
-                            self.learn(event.key, event.value, event.revision)
+                            await self.learn(event.key, event.value, event.revision)
                         elif event.type == "delete":
-                            self.learn(event.key, None, event.revision)
+                            await self.learn(event.key, None, event.revision)
                         since = event.revision
+                        self._pass(since)
             except (Expired, FutureRevisionError, StoreError):
                 # Changes may have been missed: read everything again.
                 await asyncio.sleep(_RETRY)
@@ -125,7 +143,7 @@ class Kinds:
             else:
                 return
 
-    def learn(self, key: str, value: bytes | None, revision: int) -> None:
+    async def learn(self, key: str, value: bytes | None, revision: int) -> None:
         """Take over a CRD as of a revision; a value of None is its deletion.
 
         What is older than what is known is ignored.
@@ -133,14 +151,52 @@ class Kinds:
         name = self._name(key)
         # The same change comes more than once: from this server's own write, from the
         # watch, and from reading the store on an unknown resource.
-        if revision <= self._revisions.get(name, 0):
+        if self._is_known(name, revision):
+            return
+        definition = None
+        if value is not None:
+            definition = await self._workers.run(
+                None, len(value) * _COMPILE, self._established, name, value
+            )
+        # Meanwhile a later change may have been learned.
+        if self._is_known(name, revision):
             return
         self._revisions[name] = revision
-        self._definitions.pop(name, None)
-        definition = None if value is None else self._established(name, value)
+        if value is None:
+            self._deleted.add(name)
+        else:
+            self._deleted.discard(name)
+        former = self._definitions.pop(name, None)
         if definition is not None:
             self._definitions[name] = definition
         self._is_current = False
+        # Clients may define resources without end: the numbers of those that are not
+        # served any more do not stay.
+        for resource in former.resources if former else ():
+            if not self.serves(resource):
+                self._metrics.forget(
+                    resource.group, resource.version, resource.plural, resource.kind
+                )
+
+    def _is_known(self, name: str, revision: int) -> bool:
+        return revision <= self._revisions.get(name, self._watched)
+
+    def _pass(self, revision: int) -> None:
+        """Take note that all changes up to a revision are learned."""
+        self._watched = revision
+        for name in [*self._deleted]:
+            if self._revisions[name] <= revision:
+                del self._revisions[name]
+                self._deleted.remove(name)
+
+    def serves(self, resource: Resource) -> bool:
+        """Tell whether a resource is served in its version."""
+        if not resource.custom:
+            return True
+        definition = self._definitions.get(resource.qualified)
+        if definition is None:
+            return False
+        return any(other.version == resource.version for other in definition.resources)
 
     @property
     def resources(self) -> Resources:
@@ -188,7 +244,7 @@ class Kinds:
         for plural in {segments[0], *segments[2:3]}:
             stored = await self._store.get(self.crds.named(f"{plural}.{group}").key)
             if stored:
-                self.learn(stored.key, stored.value, stored.revision)
+                await self.learn(stored.key, stored.value, stored.revision)
         return revisions != self._revisions
 
     def of(self, resource: Resource) -> Kind:

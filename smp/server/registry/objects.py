@@ -57,7 +57,7 @@ async def insert(state: ServerState, target: Target, obj: JSONObject) -> Stored 
     revision = await state.store.create(target.key, value)
     if revision is None:
         return None
-    _learn_definition(state, target, value, revision)
+    await _learn_definition(state, target, value, revision)
     return Stored(target.key, value, revision)
 
 
@@ -86,7 +86,7 @@ async def replace(
     # The deletion began, or a finalizer of the parent was removed.
     if target.is_parent and "deletionTimestamp" in metadata_of(obj):
         state.terminating.put_nowait(target)
-    _learn_definition(state, target, value, revision)
+    await _learn_definition(state, target, value, revision)
     return Stored(target.key, value, revision)
 
 
@@ -99,21 +99,22 @@ async def delete(state: ServerState, target: Target, old: Stored) -> Stored | No
     if revision is None:
         _count_conflict(state, target)
         return None
-    _learn_definition(state, target, None, revision)
+    await _learn_definition(state, target, None, revision)
     return Stored(target.key, old.value, revision)
 
 
-def _learn_definition(
+async def _learn_definition(
     state: ServerState, target: Target, value: bytes | None, revision: int
 ) -> None:
     """Serve what a written CustomResourceDefinition defines, before the answer."""
     if target.resource.key == CRDS:
-        state.kinds.learn(target.key, value, revision)
+        await state.kinds.learn(target.key, value, revision)
 
 
 def _count_conflict(state: ServerState, target: Target) -> None:
     resource = target.resource
-    state.metrics.conflicts.add(resource.group, resource.version, resource.plural)
+    if state.kinds.serves(resource):
+        state.metrics.conflicts.add(resource.group, resource.version, resource.plural)
 
 
 async def require_parents(

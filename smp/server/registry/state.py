@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Final, ParamSpec, TypeVar
+from typing import Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -19,12 +19,12 @@ from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
 from smp.server.settings import Settings
 from smp.server.store import Store
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from smp.server.work import Workers
 
 _LOG: Final = logging.getLogger("smp.server")
-_SMALL: Final = 32 * 1024  # bytes that take some milliseconds at most
+
+
+_TURNS: Final = 32  # watches that get a change at one time
 
 
 class ServerState:
@@ -32,19 +32,22 @@ class ServerState:
 
     ``stopping`` is set when the server shuts down. ``terminating`` has the namespaces
     and definitions that are being deleted, whose contents are to be deleted first.
-    ``randomness`` is the source of uids, of names and of what else is allocated.
+    ``randomness`` is the source of uids, of names and of what else is allocated;
+    ``turns`` are those of the watches.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.kinds = Kinds(store, settings)
         self.metrics = Metrics()
         self.stopping = asyncio.Event()
+        self.workers = Workers(self.stopping)
+        self.kinds = Kinds(store, settings, self.metrics, self.workers)
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
         self.key_locks = KeyLocks()
         # Without a seed it begins with randomness of the operating system.
         self.randomness = random.Random(settings.seed)  # noqa: S311  # no secrets
+        self.turns = asyncio.Semaphore(_TURNS)
 
     def admission_context(self) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""
@@ -71,19 +74,6 @@ class KeyLocks:
     def lock(self, key: str) -> asyncio.Lock:
         """Return the lock of a key."""
         return self._locks.setdefault(key, asyncio.Lock())
-
-
-async def offload(
-    size: int, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs
-) -> R:
-    """Do work on so many bytes; in a thread where they are many.
-
-    Meanwhile the event loop answers other requests.
-    """
-    # A thread costs more than small work.
-    if size <= _SMALL:
-        return work(*args, **kwargs)
-    return await asyncio.to_thread(work, *args, **kwargs)
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import re2
 from jsonschema import ValidationError
 
+from smp.server.objects.crds._work import EnumValues, encoded
 from smp.values import JSON, JSONObject, as_list, same
 
 Errors: TypeAlias = Iterator[ValidationError]
@@ -58,8 +59,43 @@ def enum(
     _validator: Any, allowed: list[JSON], value: JSON, _schema: JSONObject
 ) -> Errors:
     """Check that a value is one of those listed; true is not 1, as it is in Python."""
-    if not any(same(value, candidate) for candidate in allowed):
+    if isinstance(allowed, EnumValues):
+        is_allowed = encoded(value) in allowed.encoded
+    else:
+        is_allowed = any(same(value, candidate) for candidate in allowed)
+    if not is_allowed:
         yield ValidationError("")
+
+
+def any_of(
+    validator: Any, schemas: list[JSONObject], value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that a value is valid in one of the schemas."""
+    # The first error of a schema decides. jsonschema would collect all of them, and
+    # print the value for each.
+    if not any(_is_valid(validator, schema, value) for schema in schemas):
+        yield ValidationError("")
+
+
+def one_of(
+    validator: Any, schemas: list[JSONObject], value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that a value is valid in exactly one of the schemas."""
+    valid = [schema for schema in schemas if _is_valid(validator, schema, value)]
+    if len(valid) != 1:
+        yield ValidationError("")
+
+
+def not_(
+    validator: Any, schema: JSONObject, value: JSON, _schema: JSONObject
+) -> Errors:
+    """Check that a value is not valid in a schema."""
+    if _is_valid(validator, schema, value):
+        yield ValidationError("")
+
+
+def _is_valid(validator: Any, schema: JSONObject, value: JSON) -> bool:
+    return bool(validator.evolve(schema=schema).is_valid(value))
 
 
 def multiple_of(
@@ -141,8 +177,11 @@ def list_type(
 
 
 KEYWORDS: Final[dict[str, Callable[..., Errors]]] = {
+    "anyOf": any_of,
     "enum": enum,
     "multipleOf": multiple_of,
+    "not": not_,
+    "oneOf": one_of,
     "pattern": pattern,
     "required": required,
     "type": json_type,

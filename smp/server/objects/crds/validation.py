@@ -29,6 +29,9 @@ _TIME: Final = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 
+_MOST: Final = 1000
+_MOST_CHARACTERS: Final = 1_000_000  # of the messages
+
 # Keywords whose violation is a value that is missing.
 _MISSING: Final = ("required", "x-kubernetes-embedded-resource")
 # What is wrong, by keyword; the messages of jsonschema would print the whole value.
@@ -66,9 +69,13 @@ _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]  # its stubs l
 
 @bounded("the value")
 def violations(value: JSON, schema: JSONObject) -> tuple[Violation, ...]:
-    """Return what a schema does not allow in a value. Raises DepthError."""
+    """Return what a schema does not allow in a value; not more than 1,000 violations.
+
+    Raises DepthError.
+    """
     validator = _Validator(schema, format_checker=_FORMATS)
     violations: list[Violation] = []
+    length = 0
     for error in validator.iter_errors(value):
         keyword = str(error.validator)
         path = Path(tuple(error.path))
@@ -80,4 +87,8 @@ def violations(value: JSON, schema: JSONObject) -> tuple[Violation, ...]:
         else:
             detail = _DETAILS.get(keyword, "{0.message}").format(error)
             violations.append(invalid(path, error.instance, detail))
+        # A message may print a large value or a long enum: a few of these are enough.
+        length += len(violations[-1].message)
+        if length > _MOST_CHARACTERS or len(violations) == _MOST:
+            break
     return tuple(violations)

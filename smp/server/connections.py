@@ -1,0 +1,249 @@
+"""The connections of the server: how many there are, and how long each may take.
+
+uvicorn knows the requests of a connection. What it lacks is here: a time for the head
+of a request, a time in which a client has to read its answer, and a number of
+connections that leaves descriptors for the rest of the process. At that number the
+connection that has waited longest for a request is closed for a new one; where all have
+requests, no more are accepted until one is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Final
+
+_LOG: Final = logging.getLogger("smp.server")
+# Seconds for the TLS handshake, and for the head of a request: for the first one from
+# the connection on, for the others from their first byte on. As of an API server (Go:
+# ReadHeaderTimeout in k8s.io/apiserver, pkg/server/secure_serving.go).
+_HEAD_TIMEOUT: Final = 32
+_MOST_HEAD: Final = 64 << 10  # bytes
+_PROGRESS: Final = 256 << 10  # bytes that a client reads at least in the send timeout
+_MOST: Final = 10_000
+_RESERVED: Final = 64  # descriptors for the store, logs and the like
+_FEWEST: Final = 16
+# What accept() fails with where resources of the machine are used up.
+_EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE: Final = 1.0  # seconds before the next attempt
+_LOG_INTERVAL: Final = 60.0  # seconds between two lines about it
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process have as many descriptors as it may have at all."""
+    if sys.platform == "win32":  # it has no such limit
+        return
+    import resource  # noqa: PLC0415 - not on Windows
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # macOS refuses the infinity that it answers.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def most_connections() -> int:
+    """Return how many connections there may be at one time."""
+    if sys.platform == "win32":
+        return _MOST
+    import resource  # noqa: PLC0415 - not on Windows
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return _MOST
+    return max(_FEWEST, min(_MOST, soft - _RESERVED))
+
+
+class Connections:
+    """The open connections, none of which may stop the others.
+
+    A client that reads nothing of an answer for ``send_timeout`` seconds is cut off.
+    """
+
+    def __init__(self, most: int, send_timeout: float) -> None:
+        self.send_timeout = send_timeout
+        self._most = most
+        self._open: set[asyncio.Protocol] = set()
+        # How to close those that wait for a request; the first one waits longest.
+        self._waiting: dict[asyncio.Protocol, Callable[[], object]] = {}
+        self._changed = asyncio.Event()
+        self._opening: set[asyncio.Task[object]] = set()
+
+    async def accept(
+        self,
+        listening: socket.socket,
+        protocol: Callable[[], asyncio.Protocol],
+        context: ssl.SSLContext | None,
+    ) -> None:
+        """Accept connections until cancelled."""
+        listening.settimeout(0)
+        loop = asyncio.get_running_loop()
+        logged = -_LOG_INTERVAL
+        while True:
+            # One place is free before the next connection comes.
+            while len(self._open) >= self._most:
+                self._changed.clear()
+                if self._waiting:
+                    self._waiting.pop(next(iter(self._waiting)))()
+                await self._changed.wait()
+            try:
+                accepted, _ = await loop.sock_accept(listening)
+            except OSError as error:
+                # Others are of one connection, which the client gave up.
+                if error.errno in _EXHAUSTED:
+                    fields = {"error": str(error)}
+                    if monotonic() - logged >= _LOG_INTERVAL:
+                        logged = monotonic()
+                        _LOG.warning(
+                            "cannot accept connections", extra={"fields": fields}
+                        )
+                    await asyncio.sleep(_PAUSE)
+                continue
+            self._begin(accepted, protocol(), context)
+
+    def _begin(
+        self,
+        accepted: socket.socket,
+        connection: asyncio.Protocol,
+        context: ssl.SSLContext | None,
+    ) -> None:
+        """Make a connection, after the TLS handshake if there is one."""
+        loop = asyncio.get_running_loop()
+        opening = loop.connect_accepted_socket(
+            lambda: connection,
+            accepted,
+            ssl=context,
+            ssl_handshake_timeout=_HEAD_TIMEOUT if context else None,
+        )
+        task: asyncio.Task[object] = loop.create_task(opening)
+        self._opening.add(task)
+        self._open.add(connection)
+        self.wait(connection, task.cancel)
+
+        def end(task: asyncio.Task[object]) -> None:
+            self._opening.discard(task)
+            # Without a handshake there is no connection that could be lost.
+            if task.cancelled() or task.exception():
+                self.closed(connection)
+
+        task.add_done_callback(end)
+
+    def wait(self, connection: asyncio.Protocol, close: Callable[[], object]) -> None:
+        """Note that a connection waits for a request from now on."""
+        self._waiting[connection] = close
+        self._changed.set()
+
+    def answer(self, connection: asyncio.Protocol) -> None:
+        """Note that a connection has a request."""
+        self._waiting.pop(connection, None)
+
+    def closed(self, connection: asyncio.Protocol) -> None:
+        """Note that a connection is closed."""
+        self._waiting.pop(connection, None)
+        self._open.discard(connection)
+        self._changed.set()
+
+
+def timed(http: type[Any], connections: Connections) -> type[Any]:
+    """Return a protocol of uvicorn, for HTTP/1.1, whose clients have to be in time."""
+    return type("TimedProtocol", (_Timed, http), {"room": connections})
+
+
+class _Timed(asyncio.Protocol):
+    """What is added to a protocol of uvicorn, of which this is made a subclass."""
+
+    room: Connections
+    # Attributes and methods of uvicorn's protocols.
+    cycle: Any
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    send_400_response: Callable[[str], None]
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._head_size = 0
+        self._send_timer: asyncio.TimerHandle | None = None
+        self._unsent = 0
+        self._has_resumed = False
+
+    @property
+    def _has_request(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End all timers."""
+        for timer in (self._head_timer, self._send_timer):
+            if timer:
+                timer.cancel()
+        self.room.closed(self)
+        super().connection_lost(error)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request."""
+        super().data_received(data)
+        if self._has_request:
+            self.room.answer(self)
+            self._head_size = 0
+            if self._head_timer:
+                self._head_timer.cancel()
+                self._head_timer = None
+            return
+        # The first bytes of a head after the former request of the connection, or more
+        # of it.
+        if self._head_timer is None:
+            self._wait_for_head()
+        self._head_size += len(data)
+        if self._head_size > _MOST_HEAD and not self.transport.is_closing():
+            self.send_400_response("the head of the request is too long")
+
+    def _wait_for_head(self) -> None:
+        self.room.wait(self, self.transport.abort)
+        self._head_timer = self.loop.call_later(_HEAD_TIMEOUT, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, and for the client to read the answer."""
+        super().on_response_complete()  # type: ignore[misc]
+        # The next request of the connection may be there already.
+        if not self._has_request:
+            self.room.wait(self, self.transport.abort)
+        self._begin_sending()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read what it was sent."""
+        super().pause_writing()
+        self._begin_sending()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read most of what it was sent."""
+        super().resume_writing()
+        self._has_resumed = True
+
+    def _begin_sending(self) -> None:
+        if self._send_timer:
+            return
+        self._unsent = self.transport.get_write_buffer_size()
+        self._has_resumed = False
+        if self._unsent:
+            timeout = self.room.send_timeout
+            self._send_timer = self.loop.call_later(timeout, self._check_sending)
+
+    def _check_sending(self) -> None:
+        self._send_timer = None
+        unsent = self.transport.get_write_buffer_size()
+        # A client that had read most of it may have been sent more since.
+        if self._has_resumed or self._unsent - unsent >= _PROGRESS:
+            self._begin_sending()
+        elif unsent:
+            self.transport.abort()
