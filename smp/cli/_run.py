@@ -1,11 +1,12 @@
 """One run of a command over many objects: each is computed and printed by itself.
 
-Theory of operation. The inputs were listed and paired before, by the names of the
-objects alone (``_inputs``, ``_identity``); one that needs no pairing is listed while it
-is computed. Here the objects are parsed, computed and printed one after the other, so
-that the first is printed at once, memory does not grow with their number, and one that
-fails leaves the others alone. A large input is divided among processes, which return
-text; it is printed in the order of the input, as if there were one process.
+Theory of operation. The inputs are listed and paired by the names of the objects alone
+(``_inputs``, ``_identity``, ``_objects``), one row after the other while others are
+computed; the other inputs only as far as partners are looked for. Here the objects are
+parsed, computed and printed one after the other, so that the first is printed at once,
+memory does not grow with their number, and one that fails leaves the others alone. A
+large input is divided among processes, which return text; it is printed in the order of
+the input, as if there were one process.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from smp.values import JSON
 _START: Final = rb'\s*[{\[]\s*(?:["{}\[\]0-9-]|true\b|false\b|null\b|$)'
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _SPACE_OR_BRACKET: Final = b" \t\r\n\f\v{["
+_USUAL_STARTS: Final = frozenset((b'{"', b"{}", b"[]", b"[{"))
 
 
 def _float(text: str) -> int | float:
@@ -55,6 +56,8 @@ def looks_like_json(data: bytes, start: int = 0) -> bool:
     """Tell whether a text begins as a JSON object or list does."""
     if data[start : start + 1] not in _SPACE_OR_BRACKET:
         return False
+    if data[start : start + 2] in _USUAL_STARTS:
+        return True
     return re.compile(_START).match(data, start) is not None
 
 
