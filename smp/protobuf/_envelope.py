@@ -8,15 +8,13 @@ import msgspec
 
 from smp.errors import bounded
 from smp.protobuf._decoding import decoded
-from smp.protobuf._errors import ProtobufError
+from smp.protobuf._errors import ProtobufError, summarized
 from smp.protobuf._messages import MESSAGE, PLACE, STRING, Field, Message
-from smp.protobuf._table import message_of
+from smp.protobuf._table import message_of, required_message
 from smp.values import JSONObject, as_object
 
 MEDIA_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"
-# What a Status shows of a body at most (Go: handlers/rest.go, summarizeData).
-_SHOWN: Final = 30
 # The envelope has no lists: what is read of it is not longer than the body.
 _UNLIMITED: Final = 2**62
 
@@ -35,25 +33,18 @@ class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
     raw: tuple[int, int]
 
 
-def _unknown() -> Message:
-    """Return the message runtime.Unknown."""
-    identity = Message()
-    identity.add(1, Field("apiVersion", STRING))
-    identity.add(2, Field("kind", STRING))
-    identity.always_print({"apiVersion": "", "kind": ""})
-    type_meta = Field("typeMeta", MESSAGE)
-    type_meta.message = identity
-    unknown = Message()
-    unknown.add(1, type_meta)
-    unknown.add(2, Field("raw", PLACE))
-    # A server looks at neither.
-    unknown.add(3, Field("contentEncoding", STRING))
-    unknown.add(4, Field("contentType", STRING))
-    unknown.always_print({"typeMeta": identity.zero, "raw": [0, 0]})
-    return unknown
-
-
-_UNKNOWN: Final = _unknown()
+# The message TypeMeta, and runtime.Unknown with it.
+_IDENTITY: Final = Message()
+_IDENTITY.add(1, Field("apiVersion", STRING))
+_IDENTITY.add(2, Field("kind", STRING))
+_IDENTITY.always_print({"apiVersion": "", "kind": ""})
+_UNKNOWN: Final = Message()
+_UNKNOWN.add(1, Field("typeMeta", MESSAGE, message=_IDENTITY))
+_UNKNOWN.add(2, Field("raw", PLACE))
+# A server looks at neither.
+_UNKNOWN.add(3, Field("contentEncoding", STRING))
+_UNKNOWN.add(4, Field("contentType", STRING))
+_UNKNOWN.always_print({"typeMeta": _IDENTITY.zero, "raw": [0, 0]})
 
 
 def has_message(api_version: str, kind: str) -> bool:
@@ -74,16 +65,14 @@ def decode(body: bytes, api_version: str, kind: str, limit: int) -> JSONObject:
     except ProtobufError as error:
         raise ProtobufError(
             f"the object provided is unrecognized (must be of type {kind}):"
-            f" {error.problem} ({_summary(body)})"
+            f" {error.problem} ({summarized(body)})"
         ) from None
     # Go: copyKindDefaults.
     found_version = envelope.type_meta.api_version or api_version
     found_kind = envelope.type_meta.kind or kind
-    message = message_of(found_version, found_kind)
     start, end = envelope.raw
     try:
-        if message is None:
-            raise _unregistered(found_version, found_kind)
+        message = required_message(found_version, found_kind)
         value = decoded(body, start, end, message, limit)
     except ProtobufError as error:
         version = found_version.rpartition("/")[2]
@@ -92,10 +81,6 @@ def decode(body: bytes, api_version: str, kind: str, limit: int) -> JSONObject:
             f" {error.problem}"
         ) from None
     return {"apiVersion": found_version, "kind": found_kind, **as_object(value)}
-
-
-def _unregistered(api_version: str, kind: str) -> ProtobufError:
-    return ProtobufError(f'no kind "{kind}" is registered for version "{api_version}"')
 
 
 def _opened(body: bytes) -> _Envelope:
@@ -111,12 +96,3 @@ def _opened(body: bytes) -> _Envelope:
         raise ProtobufError("empty body")
     found = decoded(body, len(_MAGIC), len(body), _UNKNOWN, _UNLIMITED)
     return msgspec.convert(found, _Envelope)
-
-
-def _summary(body: bytes) -> str:
-    """Return how a Status shows a body that is no object (Go: summarizeData)."""
-    if not body:
-        return "<empty>"
-    begin = body[:_SHOWN]
-    text = begin.decode(errors="replace") if body.startswith(b"{") else begin.hex()
-    return text if len(body) <= _SHOWN else f"{text} ..."

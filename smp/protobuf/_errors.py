@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from smp.errors import SmpError
+
+# What a Status shows of a body at most (Go: handlers/rest.go, summarizeData).
+_SHOWN: Final = 30
 
 
 class ProtobufError(SmpError):
@@ -21,3 +26,12 @@ class ProtobufTooLargeError(SmpError):
 def truncated() -> ProtobufError:
     """Make the error about a message that ends too early (Go: io.ErrUnexpectedEOF)."""
     return ProtobufError("unexpected EOF")
+
+
+def summarized(body: bytes) -> str:
+    """Return how a Status shows a body that is no object (Go: summarizeData)."""
+    if not body:
+        return "<empty>"
+    begin = body[:_SHOWN]
+    text = begin.decode(errors="replace") if body.startswith(b"{") else begin.hex()
+    return text if len(body) <= _SHOWN else f"{text} ..."

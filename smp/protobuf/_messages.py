@@ -61,12 +61,14 @@ class Field:
     that of a MESSAGE; that of a MAP has the key and the value of an entry.
     """
 
-    def __init__(self, name: str, form: int, count: int = SINGLE) -> None:
+    def __init__(
+        self, name: str, form: int, count: int = SINGLE, message: Message | None = None
+    ) -> None:
         self.name = name
         self.form = form
         self.count = count
         self.drops_zero = False
-        self.message: Message | None = None
+        self.message = message
 
     def zero(self) -> JSON:
         """Return what Go prints of the zero value, of one that is always there."""
@@ -97,6 +99,7 @@ class Message:
 
     def add(self, number: int, field: Field) -> None:
         """Add a field."""
+        # Strings, bytes and messages begin with their length.
         wire_type = LENGTH
         if field.form <= INT_64:
             wire_type = VARINT

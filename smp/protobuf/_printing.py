@@ -32,7 +32,7 @@ def printed(form: int, parts: JSONObject) -> JSON:
     Raises ProtobufError for what cannot be printed (Go: MarshalJSON of its type).
     """
     if form in (TIME, MICRO_TIME):
-        return _time(form, parts)
+        return printed_time(form, parts)
     if form == INT_OR_STRING:
         chosen = parts.get("type", _INT)
         if chosen not in (_INT, _STRING):
@@ -51,8 +51,8 @@ def printed(form: int, parts: JSONObject) -> JSON:
         raise ProtobufError(error.problem) from None
 
 
-def _time(form: int, parts: JSONObject) -> JSON:
-    """Go: Time and MicroTime have the fields of a Timestamp.
+def printed_time(form: int, parts: JSONObject) -> JSON:
+    """Return a time in UTC (Go: Time and MicroTime have the fields of a Timestamp).
 
     The years of four digits that a Timestamp has are those of Python.
     """

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 import smp.schema
+from smp.protobuf._errors import ProtobufError
 from smp.protobuf._messages import (
     BOOLEAN,
     BYTES,
@@ -75,6 +76,17 @@ def names() -> dict[str, dict[str, str]]:
                 kinds[kind] = f"{package}.{kind}"
         found[api_version] = kinds
     return found
+
+
+def required_message(api_version: str, kind: str) -> Message:
+    """Return the message of a kind. Raises ProtobufError for an unknown one."""
+    message = message_of(api_version, kind)
+    if message is None:
+        # Go: runtime.notRegisteredErr.
+        raise ProtobufError(
+            f'no kind "{kind}" is registered for version "{api_version}"'
+        )
+    return message
 
 
 def message_of(api_version: str, kind: str) -> Message | None:
@@ -149,24 +161,16 @@ def _message(name: str) -> Message:
 
 
 def _field(name: str, type_: str, count: int) -> Field:
-    if count == MAP:
-        field = Field(name, MESSAGE, MAP)
-        field.message = _entry(_field("value", type_, SINGLE))
-        return field
-    field = Field(name, _SCALARS.get(type_, MESSAGE), count)
-    if field.form == MESSAGE:
-        field.message = _message(type_)
-    return field
-
-
-def _entry(value: Field) -> Message:
-    """Return the message of the entries of a map: key and value."""
+    if count != MAP:
+        form = _SCALARS.get(type_, MESSAGE)
+        return Field(name, form, count, _message(type_) if form == MESSAGE else None)
+    # The message of the entries of a map: a key and a value.
     entry = Message()
-    key = Field("key", STRING)
+    key, value = Field("key", STRING), _field("value", type_, SINGLE)
     # Go reads them whatever wire type they claim to have.
     for wire_type in range(_WIRE_TYPES):
         entry.tags[1 << 3 | wire_type] = key
         entry.tags[2 << 3 | wire_type] = value
     entry.numbers = {1: key, 2: value}
     entry.always_print({"key": ""})
-    return entry
+    return Field(name, MESSAGE, MAP, entry)

@@ -107,22 +107,16 @@ async def _as_json(
     call: Call, body: bytes, content_type: str, api_version: str, kind: str
 ) -> bytes:
     """Return a body as JSON."""
-    if content_type == YAML_TYPE:
-        return await call.work(len(body) * _DECODE, _yaml_to_json, body)
-    if content_type == protobuf.MEDIA_TYPE:
-        limit = call.state.settings.limits.body
-        return await call.work(
-            len(body) * _DECODE, _protobuf_to_json, body, api_version, kind, limit
-        )
-    return body
+    limit = call.state.settings.limits.body
 
+    def converted() -> bytes:
+        if content_type == YAML_TYPE:
+            return codec.encode(read_one(body, source="the body").value)
+        try:
+            return codec.encode(protobuf.decode(body, api_version, kind, limit))
+        except protobuf.ProtobufTooLargeError:
+            raise TooLargeError(f"limit is {limit}") from None
 
-def _yaml_to_json(body: bytes) -> bytes:
-    return codec.encode(read_one(body, source="the body").value)
-
-
-def _protobuf_to_json(body: bytes, api_version: str, kind: str, limit: int) -> bytes:
-    try:
-        return codec.encode(protobuf.decode(body, api_version, kind, limit))
-    except protobuf.ProtobufTooLargeError:
-        raise TooLargeError(f"limit is {limit}") from None
+    if content_type == JSON_TYPE:
+        return body
+    return await call.work(len(body) * _DECODE, converted)
