@@ -139,6 +139,8 @@ def uvicorn_config(
         app,
         log_config=None,
         access_log=False,
+        # No header of a request says who sent it.
+        proxy_headers=False,
         server_header=False,
         lifespan="off",
         ws="none",

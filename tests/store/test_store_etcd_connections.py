@@ -30,7 +30,7 @@ from tests.support.stores import (
     take_changes,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 needs_openssl = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="no openssl to make certificates"
 )
@@ -87,16 +87,15 @@ async def test_a_member_that_does_not_answer_is_passed_over(etcd: Etcd) -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         _, port = hanging.getsockname()
         url = f"etcd://127.0.0.1:{nobody},127.0.0.1:{port},{etcd.address}/passed-over"
-        async with opened_etcd_store(url, limit=0.5) as store:
+        async with opened_etcd_store(url, limit=2) as store:
             assert await store.create("a", b"1")
             # The member that answered stays in use.
             started = time.monotonic()
             assert await store.get("a")
-            assert time.monotonic() - started < 0.4
+            assert time.monotonic() - started < 1.5
 
 
 @needs_etcd
-@pytest.mark.slow
 async def test_a_store_survives_the_loss_of_any_one_member() -> None:
     with running_cluster(3) as members:
         addresses = ",".join(member.address for member in members)

@@ -229,8 +229,17 @@ class Client:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._timeout):
                     is_connected = await _is_ready(channel)
-            if is_connected:
-                await self._log_in(channel)
+            if is_connected and self._endpoints.user:
+                password = self._endpoints.password()
+                request = messages.AuthenticateRequest(self._endpoints.user, password)
+                self._token = ""
+                data = messages.encode(request)
+                answer = await self._sent(channel, _AUTHENTICATE, data)
+                response = messages.decode(messages.AuthenticateResponse, answer)
+                self._token = response.token
+        except (grpc.aio.AioRpcError, ValueError) as error:
+            await channel.close()
+            raise StoreError(_described(error)) from None
         except BaseException:
             await channel.close()
             raise
@@ -238,21 +247,6 @@ class Client:
             return channel
         await channel.close()
         return None
-
-    async def _log_in(self, channel: Any) -> None:
-        """Get the token of the user. Raises StoreError."""
-        if not self._endpoints.user:
-            return
-        request = messages.AuthenticateRequest(
-            self._endpoints.user, self._endpoints.password()
-        )
-        self._token = ""
-        try:
-            answer = await self._sent(channel, _AUTHENTICATE, messages.encode(request))
-            response = messages.decode(messages.AuthenticateResponse, answer)
-        except (grpc.aio.AioRpcError, ValueError) as error:
-            raise StoreError(_described(error)) from None
-        self._token = response.token
 
 
 async def _is_ready(channel: Any) -> bool:

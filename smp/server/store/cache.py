@@ -230,7 +230,12 @@ class Cache:
                         await self._load(contents)
                         is_loaded = True
                     try:
-                        await self._extend(contents)
+                        changes = self._source.changes(contents.log.revision)
+                        async with aclosing(changes):
+                            self._is_following = True
+                            async for events, revision in changes:
+                                contents.extend(events, revision)
+                                self._forget_written(revision)
                     except Expired:
                         # The source was compacted beyond the contents. Watchers within
                         # the gap read the source, and get Expired from it.
@@ -261,15 +266,6 @@ class Cache:
         contents.restart(items, revision)
         self._forget_written(revision)
         self._loaded.set()
-
-    async def _extend(self, contents: Contents) -> None:
-        """Take over the changes of the source, until it fails."""
-        changes = self._source.changes(contents.log.revision)
-        async with aclosing(changes):
-            self._is_following = True
-            async for events, revision in changes:
-                contents.extend(events, revision)
-                self._forget_written(revision)
 
     def _forget_written(self, revision: int) -> None:
         """Forget the writes that the contents have now."""

@@ -235,7 +235,10 @@ class SQLiteStore(Writes):
             is_large = self._growth > self._size // 10
             if is_large or revision % max(1, self._history // 10) == 0:
                 self._growth = 0
-                self._compact(connection, revision)
+                (old,) = connection.execute(_TOO_OLD, (self._size,)).fetchone()
+                start = max(old, revision - self._history)
+                for statement in _COMPACT:
+                    connection.execute(statement, (start,))
             return revision
 
         revision = await self._writer.run(write)
@@ -243,13 +246,6 @@ class SQLiteStore(Writes):
             self._cache.add(key, value, revision)
             self._wake()
         return revision
-
-    def _compact(self, connection: sqlite3.Connection, revision: int) -> None:
-        """Shorten the history to its bounds."""
-        (too_old,) = connection.execute(_TOO_OLD, (self._size,)).fetchone()
-        start = max(too_old, revision - self._history)
-        for statement in _COMPACT:
-            connection.execute(statement, (start,))
 
     def _wake(self) -> None:
         """Let ``changes`` look at once."""
