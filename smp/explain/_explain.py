@@ -120,7 +120,7 @@ class _Explanation:
             yield from self._below(below)
 
     def _leaf(self, sides: Sides) -> Iterator[Cause]:
-        """Yield the cause of a value that is not merged, or that one thing is said of."""
+        """Yield the cause of a value of which there is one thing to say."""
         code = _judgement.code_of(sides, self._schema.kind)
         if code == "live-only" and self._owners_at(sides):
             code = "owned-by-others"
