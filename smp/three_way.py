@@ -11,21 +11,18 @@ from typing import Final
 import msgspec
 
 from smp import strategic
-from smp.defaults import with_defaults
 from smp.errors import ApplyWarning
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
 from smp.plain import over_json
 from smp.schema.model import Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
-from smp.typed_storage import stored
 from smp.unions import (
     Change,
     profile_named,
     stock_server_warnings,
-    without_unchosen_defaults,
 )
-from smp.update import updated
+from smp.update import as_stored, updated
 from smp.values import JSONObject
 from smp.violations import Violation
 
@@ -122,13 +119,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         lenient,
     )
     if defaults:
-        decoded = stored(result, schema, live)
-        result = without_unchosen_defaults(
-            decoded,
-            with_defaults(decoded, schema, old=live),
-            schema,
-            profile=profile,
-        )
+        result = as_stored(result, live, schema, profile=profile)
     # In the order of servers: an update first has to lead to a valid object.
     violations = (
         *update.violations,

@@ -9,11 +9,13 @@ from typing import Final
 
 import msgspec
 
+from smp.defaults import with_defaults
 from smp.enums import ENUM_INTEREST, EnumRule
 from smp.errors import ApplyWarning, UnionError
 from smp.schema.model import Schema
 from smp.schema.plan import Interests, plan_of
 from smp.schema.walk import Rule, Walk
+from smp.typed_storage import stored
 from smp.unions import (
     CONTRADICTION_INTEREST,
     NORMALIZATION_INTERESTS,
@@ -28,6 +30,7 @@ from smp.unions import (
     contradictions,
     profile_named,
     raise_problems,
+    without_unchosen_defaults,
 )
 from smp.values import ABSENT, JSONObject, as_object
 from smp.violations import Violation
@@ -137,6 +140,19 @@ def updated(  # noqa: PLR0913  # what led to the object, and what to judge it by
         tuple(normalization.warnings),
         (*validation.violations, *others),
     )
+
+
+def as_stored(
+    obj: JSONObject, old: JSONObject | None, schema: Schema, *, profile: str
+) -> JSONObject:
+    """Return an object as a server decodes it, and with the defaults that it fills in.
+
+    What it shares with ``old``, the stored object, is not visited. Where a profile of
+    unions is in force, no default is a member that is not chosen. Raises DepthError.
+    """
+    decoded = stored(obj, schema, old)
+    defaulted = with_defaults(decoded, schema, old=old)
+    return without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
 
 
 def _raise_contradictions(violations: tuple[Violation, ...]) -> None:

@@ -57,13 +57,17 @@ class Ignored:
             patterns += _patterns_in(file, inputs)
         return cls(patterns, all_fields=settings.all_fields)
 
+    def is_dump_beside_manifest(self, before: JSONObject, after: JSONObject) -> bool:
+        """Tell whether one of two objects, and not both, was stored by a server."""
+        return not self._all_fields and is_stored(before) != is_stored(after)
+
     def left_out(
         self, before: JSONObject, after: JSONObject, type_: Type
     ) -> JSONObject:
         """Return the object after with what is left out as it was before."""
         patterns = self._patterns
         # A dump of a live object beside a manifest: only the server sets these.
-        if not self._all_fields and _is_stored(before) != _is_stored(after):
+        if self.is_dump_beside_manifest(before, after):
             patterns += _SERVER_FIELDS
             # kubectl gives an object without a namespace that of its context.
             if not _namespace(before) or not _namespace(after):
@@ -95,7 +99,8 @@ def _patterns_in(file: str, inputs: Inputs) -> list[Pattern]:
     return patterns
 
 
-def _is_stored(obj: JSONObject) -> bool:
+def is_stored(obj: JSONObject) -> bool:
+    """Tell whether an object was stored by a server."""
     metadata = as_object(obj.get("metadata"))
     return any(metadata.get(name) is not None for name in _STORED)
 

@@ -62,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     ignore_file: tuple[str, ...] = ()
     all_fields: bool = False
+    defaults: bool = False
     server_side: bool = False
     field_manager: str = ""
     force_conflicts: bool = False

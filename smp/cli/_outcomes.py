@@ -17,7 +17,7 @@ from smp.schema.model import Schema
 from smp.strategic import apply_patch
 from smp.three_way import three_way_apply
 from smp.unions import Change
-from smp.update import updated
+from smp.update import as_stored, updated
 from smp.values import JSONObject, as_object, same
 
 _UNMET: Final = "the result is not what the new configuration asks for"
@@ -203,6 +203,8 @@ def _decoded(
     """
     # A server that knows more fields is not known here.
     keeps_unknown = settings.unknown_fields == "merge"
+    if settings.defaults:
+        new = as_stored(new, old, schema, profile=settings.profile)
     if settings.validate == "ignore" and keeps_unknown:
         return _Decoded(new, [])
     rule = ConformanceRule(prunes=not keeps_unknown, keeps_nulls=True)

@@ -171,6 +171,12 @@ COMMAND: Final[Command] = declared(
             "Take over the fields that other managers own.",
             is_flag=True,
         ),
+        Option(
+            ("--defaults",),
+            "Print what a server stores of built-in kinds: with defaults, without zero "
+            "values. A server-side apply always does.",
+            is_flag=True,
+        ),
         profile_option(),
         VALIDATE_OPTION,
         output_option("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS),

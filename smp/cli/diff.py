@@ -9,9 +9,10 @@ from typing import Final
 import msgspec
 
 from smp.cli._commands import Argument, Command, Option
+from smp.cli._default_values import without_defaults
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_format
-from smp.cli._ignored import Ignored
+from smp.cli._ignored import Ignored, is_stored
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
 from smp.cli._objects import Entry, Listing, Pairing
@@ -128,8 +129,8 @@ COMMAND: Final[Command] = declared(
         ),
         Option(
             ("--all-fields",),
-            "Compare the fields that a server sets, too, where one side is a dump of "
-            "live objects.",
+            "Compare the fields that a server sets, and its defaults, too, where one "
+            "side is a dump of live objects.",
             is_flag=True,
         ),
         profile_option(),
@@ -245,6 +246,14 @@ def _outcome(
             )
         else:
             lenient = schema.with_unknown_fields(settings.unknown_fields)
+            if ignored.is_dump_beside_manifest(original, modified):
+                modified = without_defaults(
+                    original,
+                    modified,
+                    schema,
+                    profile=settings.profile,
+                    is_stored_first=is_stored(original),
+                )
             modified = ignored.left_out(original, modified, lenient.type)
             patch = two_way_patch(original, modified, lenient)
             outcome = ObjectOutcome(

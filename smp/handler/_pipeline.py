@@ -14,7 +14,6 @@ from typing import Literal
 from msgspec.structs import replace
 
 from smp.conformance import ConformanceRule, Misfit, conforming
-from smp.defaults import with_defaults
 from smp.errors import SmpError, bounded
 from smp.handler._apply import applied
 from smp.handler._body import MAX_REPORTED
@@ -41,9 +40,8 @@ from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
 from smp.sharing import share_object
-from smp.typed_storage import stored as as_typed
 from smp.unions import acts_unasked, without_unchosen_defaults
-from smp.update import updated
+from smp.update import as_stored, updated
 from smp.validation import in_order, violations_of
 from smp.values import ABSENT, JSONObject, NotPlainError, as_text, same
 from smp.violations import Violation
@@ -187,11 +185,7 @@ def _typed(
     new: JSONObject, old: JSONObject | None, schema: Schema, options: Options
 ) -> JSONObject:
     """Return the new object as a typed server has it, with the defaults of its kind."""
-    decoded_object = as_typed(new, schema, old)
-    defaulted = with_defaults(decoded_object, schema, old=old)
-    typed = without_unchosen_defaults(
-        decoded_object, defaulted, schema, profile=options.profile
-    )
+    typed = as_stored(new, old, schema, profile=options.profile)
     # An empty list is not stored; as managedFields it means to reset them.
     if metadata_of(new).get("managedFields") == []:
         return {**typed, "metadata": {**metadata_of(typed), "managedFields": []}}

@@ -64,7 +64,7 @@ from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
 from smp.typed_storage import decoding_problem, is_typed, stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
-from smp.update import Update, updated
+from smp.update import Update, as_stored, updated
 from smp.values import JSONObject, as_object, as_text, same
 from smp.violations import Violation
 
@@ -264,9 +264,7 @@ def _decoded(
             f"unable to convert unstructured object to {kind}: "
         )
         raise type_error(message, applied, [problem])
-    decoded = stored(new, schema, old)
-    defaulted = with_defaults(decoded, schema, old=old)
-    chosen = without_unchosen_defaults(decoded, defaulted, schema, profile=profile)
+    chosen = as_stored(new, old, schema, profile=profile)
     return stored(chosen, schema, old, at_rest=True)
 
 

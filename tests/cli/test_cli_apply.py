@@ -317,3 +317,26 @@ def test_an_object_without_a_name_is_one_that_kubectl_refuses() -> None:
     assert ran.exit_code == 1
     assert "v1 ConfigMap: resource name may not be empty" in ran.stderr
     assert run("apply", "-f", "generated.yaml", "--strict").exit_code == 0
+
+
+def test_defaults_make_the_object_what_a_server_stores() -> None:
+    Path("service.yaml").write_text(
+        "{apiVersion: v1, kind: Service, metadata: {name: web},"
+        " spec: {ports: [{port: 80}]}}"
+    )
+    ran = run("apply", "-f", "service.yaml", "--defaults")
+    # kube-apiserver 1.36.3, but for the addresses that it allocates.
+    assert values(ran.stdout) == [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web"},
+            "spec": {
+                "ports": [{"port": 80, "targetPort": 80, "protocol": "TCP"}],
+                "sessionAffinity": "None",
+                "type": "ClusterIP",
+                "internalTrafficPolicy": "Cluster",
+            },
+            "status": {"loadBalancer": {}},
+        }
+    ]

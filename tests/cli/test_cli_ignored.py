@@ -214,3 +214,34 @@ def test_with_every_member_ignored_nothing_differs(
     before: JSONObject, after: JSONObject
 ) -> None:
     assert aligned(before, after, [pattern_of("*")], OPAQUE) == before
+
+
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec: {ports: [{port: 80}], selector: {app: web}}
+"""
+STORED_SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default, uid: a, resourceVersion: "1"}
+spec:
+  ports: [{port: 80, protocol: TCP, targetPort: 80}]
+  selector: {app: web}
+  sessionAffinity: None
+  type: ClusterIP
+  internalTrafficPolicy: Cluster
+status: {loadBalancer: {}}
+"""
+
+
+@pytest.mark.parametrize("files", [("a.yaml", "b.yaml"), ("b.yaml", "a.yaml")])
+def test_a_default_of_a_server_is_no_difference(files: tuple[str, str]) -> None:
+    Path("a.yaml").write_text(SERVICE)
+    Path("b.yaml").write_text(STORED_SERVICE)
+    assert run("diff", *files).exit_code == 0
+    assert run("diff", *files, "--all-fields").exit_code == 1
+    # A value that is not the default is one.
+    Path("b.yaml").write_text(STORED_SERVICE.replace("Cluster", "Local"))
+    assert "internalTrafficPolicy" in run("diff", *files, "-o", "report").stdout
