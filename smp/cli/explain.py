@@ -409,7 +409,8 @@ def _sentence(union: UnionGroup) -> str:
     # The value of a discriminator says which member may be set, so no number is shown.
     if union.discriminator:
         return f"{union.discriminator}: {listing} [{union.source}]"
-    return f"{listing}; {_how_many(union)} [{union.source}]"
+    within = f" in {union.within}" if union.within else ""
+    return f"{listing}; {_how_many(union)}{within} [{union.source}]"
 
 
 def _text(value: JSON) -> str:

@@ -133,6 +133,8 @@ def _read_union(row: JSONObject, path: Path) -> JSONObject:
 
 def _fields_in(union: JSONObject) -> frozenset[str]:
     """Return the fields that a union of an overlay names."""
+    if union.get("within"):
+        return frozenset([str(union["within"])])
     # A discriminator counts as well: it can belong to one union only.
     fields = [*as_object(union["members"])]
     discriminator = union.get("discriminator")
@@ -209,6 +211,8 @@ def _fitted(union: JSONObject, fields: JSONObject, path: Path) -> JSONObject | N
         raise _invalid(
             f"field {group.discriminator!r} not found", path / "discriminator"
         )
+    if group.within:
+        return union if group.within in fields else None
     present = [member for member in group.members if member.name in fields]
     missing = [member for member in group.members if member.name not in fields]
     if not present:

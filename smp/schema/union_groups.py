@@ -29,7 +29,7 @@ An overlay (smp.schema.overlay)::
                                  "empty_is_unset": BOOL, "not_empty": BOOL,
                                  "uncounted": BOOL}},
      "empty": [VALUE], "none": [VALUE], "default": VALUE,
-     "exactly_one": BOOL, "at_least_one": BOOL, "validated": BOOL,
+     "exactly_one": BOOL, "at_least_one": BOOL, "validated": BOOL, "within": FIELD,
      "answers": {FAILURE: [ANSWER]}, "profile": PROFILE, "source": TEXT}
 
 ``fields-to-discriminator-value``, ``deduce-discriminator`` and
@@ -124,7 +124,9 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     union that is not ``validated`` is normalized only: servers accept its members
     beside each other. ``deduce`` asks for the discriminator to be set from the members
     (structured-merge-diff). ``answers`` are the errors of an API server that validates
-    the union by code of its own. ``generation`` names the shape that the union was
+    the union by code of its own. The members may be fields of the object in a field
+    that they are ``within``, where their rule depends on the type above; such a union
+    is only validated. ``generation`` names the shape that the union was
     published in, ``source`` the document.
     """
 
@@ -142,6 +144,7 @@ class UnionGroup(msgspec.Struct, frozen=True, dict=True):
     profile: str = ""
     generation: str = ""
     source: str = ""
+    within: str = ""
 
     @cached_property
     def by_value(self) -> Mapping[str, Member]:
@@ -196,7 +199,8 @@ def read_unions(
             )
         if fields is None:
             continue
-        unknown = [name for name in group.fields if name not in fields]
+        expected = [group.within] if group.within else group.fields
+        unknown = [name for name in expected if name not in fields]
         problems += [f"field {name!r} not found" for name in dict.fromkeys(unknown)]
         # KEP-1027, Go Markers: "This field MUST be an enum defined as a string". A
         # field that refers to a named type is not followed: reading links no types.
@@ -275,6 +279,7 @@ def _read_union(union: JSON, fields: Mapping[str, JSON]) -> UnionGroup:
         profile=_text(union.get("profile", "")),
         generation=shape,
         source=_text(union.get("source", "")) or _EXTENSION,
+        within=_text(union.get("within", "")),
     )
 
 

@@ -334,8 +334,9 @@ def may_act_unasked(union: UnionGroup, asked: Profile) -> bool:
 
 def never_acts(union: UnionGroup, asked: Profile) -> bool:
     """Tell whether a profile leaves a union alone after every update."""
-    if union.at_least_one:
-        # Its members do not exclude each other.
+    if union.at_least_one or union.within:
+        # Its members do not exclude each other, or exclude one another only where a
+        # type above says so: that is left to validation.
         return True
     profile = profile_of(union, asked)
     if not profile.rules:

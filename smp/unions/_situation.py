@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smp.schema.union_groups import Member, UnionGroup
 from smp.unions._profiles import Choice, Profile, Situation
-from smp.values import JSON, Absent, JSONObject
+from smp.values import JSON, Absent, JSONObject, as_object
 
 
 class UnionFacts:
@@ -26,6 +26,8 @@ class UnionFacts:
 
     def members_set(self, obj: JSONObject) -> list[str]:
         """Return the names of the members that an object sets, in the union's order."""
+        if self.union.within:
+            obj = as_object(obj.get(self.union.within))
         members: list[str] = []
         # The fields of an object are mostly fewer than the members of its union.
         for name, value in obj.items():

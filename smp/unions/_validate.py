@@ -536,6 +536,9 @@ def _is_tolerated(facts: UnionFacts, place: Place, type_: Type) -> bool:
         then = as_text(before.get(facts.discriminator))
         return then == as_text(after.get(facts.discriminator))
     # Where an element was paired by its place, equal values are evidence enough.
+    if facts.union.within:
+        within = facts.union.within
+        return same(old.get(within), new.get(within))
     for name in (facts.discriminator, *facts.names):
         if name and not same(old.get(name), new.get(name)):
             return False

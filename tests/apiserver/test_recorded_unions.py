@@ -17,6 +17,7 @@ import smp
 from smp.enums import validate_enums
 from smp.handler import APPLY, Accepted, Options, patch
 from smp.schema.model import ObjectType
+from smp.three_way import ApplyResult
 from smp.unions import validate_unions
 from smp.values import JSON, as_list, as_object, same
 from tests.record.applies import read
@@ -134,21 +135,25 @@ def test_an_object_is_refused_as_by_the_server(profile: str) -> None:
         )
         ours = causes_of([violation.cause for violation in found])
         theirs = causes_of(line.get("refused", {}).get("causes"))
-        named = difference(line["type"], theirs, ours)
+        # What cannot be decoded is refused without causes.
+        is_decoded = bool(theirs) or "refused" not in line
+        named = "another rule"
+        if is_decoded:
+            named = difference(line["type"], theirs, ours)
         assert named != "unexplained", (line, ours)
         assert bool(ours) == bool(theirs) or named == "another rule"
         verdicts[bool(ours) == bool(theirs)] += 1
         differences[named] += 1
         refused[line["type"]] += "refused" in line
-    assert verdicts == {True: 1943, False: 101}
+    assert verdicts == {True: 2032, False: 107}
     # docs/unions.md has a reason for each.
     assert differences == {
-        "none": 1760,
+        "none": 1811,
         "a printed value": 20,
         "a spelling": 55,
         "the place of an unknown value": 12,
-        "one more cause": 3,
-        "another rule": 194,
+        "one more cause": 17,
+        "another rule": 224,
     }
     # Two are not validated by a server, and each other one refuses some.
     assert [type_name for type_name in ROWS if not refused[type_name]] == [
@@ -171,7 +176,7 @@ def outcome_of(line: dict[str, Any], request: dict[str, Any], profile: str) -> s
     )
     theirs = causes_of(request.get("refused", {}).get("causes"))
     of_union = about_the_union(line["type"], theirs)
-    if theirs and not of_union:
+    if "refused" in request and not of_union:
         return "another rule"
     if isinstance(outcome, Accepted):
         if theirs:
@@ -195,11 +200,11 @@ def test_a_patch_is_judged_as_by_the_server_under_validate_only() -> None:
         for request in line["requests"]:
             outcomes[outcome_of(line, request, "validate-only")] += 1
     assert outcomes == {
-        "accepted": 782,
-        "refused": 572,
+        "accepted": 848,
+        "refused": 694,
         # webhook: {} of a conversion
         "refused here only": 2,
-        "another rule": 169,
+        "another rule": 191,
     }
 
 
@@ -211,15 +216,21 @@ def test_the_default_profile_accepts_what_a_server_refuses() -> None:
         for request in line["requests"]:
             outcomes[outcome_of(line, request, "kep1027")] += 1
     assert outcomes == {
-        "accepted": 777,
-        "refused": 318,
+        "accepted": 843,
+        "refused": 440,
         # Normalized unions, those of a DaemonSet among them.
         "accepted here only": 210,
         "stored otherwise": 5,
         "refused in other words": 44,
         "refused here only": 2,
-        "another rule": 169,
+        "another rule": 191,
     }
+
+
+def is_warned_of(causes: Causes, result: ApplyResult) -> bool:
+    """Tell whether the warnings of an apply have the reason of each cause."""
+    texts = " ".join([warning.message for warning in result.warnings])
+    return all(text.rpartition(": ")[2] in texts for _, _, text in causes)
 
 
 def test_the_patch_of_an_apply_is_accepted_by_the_server() -> None:
@@ -249,17 +260,18 @@ def test_the_patch_of_an_apply_is_accepted_by_the_server() -> None:
                 answers[f"{way}: another rule"] += 1
                 name = line["type"].rpartition(".")[2]
                 assert result.violations or name in UNKNOWN_RULES
+            elif way == "kubectl" and is_warned_of(of_union, result):
+                # What the normalization clears is left in the object by kubectl.
+                answers["kubectl: refused as warned"] += 1
             else:
-                assert way == "kubectl"
-                answers[f"{way}: refused"] += 1
-                texts = [warning.message for warning in result.warnings]
-                for _, _, text in of_union:
-                    detail = text.rpartition(": ")[2]
-                    assert any(detail in warning for warning in texts), (text, texts)
+                assert result.violations
+                answers[f"{way}: refused as predicted"] += 1
     assert answers == {
-        "apply: accepted": 166,
+        "apply: accepted": 178,
+        "apply: refused as predicted": 16,
         "apply: another rule": 28,
-        "kubectl: accepted": 132,
-        "kubectl: refused": 44,
+        "kubectl: accepted": 144,
+        "kubectl: refused as predicted": 16,
+        "kubectl: refused as warned": 44,
         "kubectl: another rule": 18,
     }

@@ -32,6 +32,8 @@ def types_in(row: JSONObject) -> str:
 def union_in(row: JSONObject) -> str:
     # A row that is not validated is normalized.
     suffix = "; normalized only" if row.get("validated") is False else ""
+    if "within" in row:
+        suffix = f" in `{row['within']}`; validated only"
     if "discriminator" not in row:
         amount = "exactly one" if row.get("exactly_one") else "at most one"
         if row.get("at_least_one"):
