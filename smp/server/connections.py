@@ -130,6 +130,7 @@ class Connections:
             self._opening.discard(task)
             # Without a handshake there is no connection that could be lost.
             if task.cancelled() or task.exception():
+                accepted.close()
                 self.closed(connection)
 
         task.add_done_callback(end)

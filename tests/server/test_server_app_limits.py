@@ -18,6 +18,7 @@ from smp.server.app import create_app
 from smp.server.settings import Settings
 from smp.server.store import Page, Stored, StoreError
 from smp.server.store.memory import MemoryStore
+from tests.support import attacks
 from tests.support.server_app import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -80,6 +81,10 @@ def test_with_the_token_everything_is_answered() -> None:
         ({"origin": "http://localhost:3000"}, 200),
         ({"origin": "https://evil.example.com"}, 403),
         ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
     ],
 )
 def test_without_a_token_requests_from_foreign_pages_are_forbidden(
@@ -459,3 +464,49 @@ def test_nothing_that_a_client_sends_is_an_error_of_the_server(
         status = answer.json()
         assert (status["kind"], status["code"]) == ("Status", answer.status_code)
         assert status["reason"] != "Unknown"
+
+
+def test_definitions_that_come_and_go_leave_nothing() -> None:
+    attack = attacks.any_of(1, 1)
+    (define,), (create,) = attack.before, attack.requests
+    path = f"{attacks.DEFINITIONS}/{define.body['metadata']['name']}"
+
+    def come_and_go(server: Served) -> None:
+        server.post(define.path, define.body)
+        server.call("POST", create.path, create.body)
+        server.get(create.path)
+        assert server.call("DELETE", path).status_code == 200
+        server.run(until(lambda: is_gone(server)))
+
+    async def is_gone(server: Served) -> bool:
+        answer = await server.acall("GET", create.path)
+        return answer.status_code == 404
+
+    with serving() as server:
+        come_and_go(server)
+        assert "example.com" not in server.call("GET", "/metrics").text
+        lines = len(server.call("GET", "/metrics").text.splitlines())
+        for _ in range(3):
+            come_and_go(server)
+        assert len(server.call("GET", "/metrics").text.splitlines()) == lines
+
+
+def test_more_watches_than_allowed_are_refused() -> None:
+    async def watch_twice(server: Served) -> int:
+        async with server.watch(CONFIG_MAPS) as watch:
+            await watch.event()
+            answer = await server.acall("GET", f"{CONFIG_MAPS}?watch=1")
+            return answer.status_code
+
+    with serving(Settings(max_watches=1)) as server:
+        server.post(CONFIG_MAPS, config_map("a"))
+        assert server.run(watch_twice(server)) == 429
+
+
+def test_warnings_are_fewer_than_the_headers_that_python_reads(
+    server: Served,
+) -> None:
+    unknown = {f"x{number}": 1 for number in range(300)}
+    answer = server.call("POST", CONFIG_MAPS, {**config_map("w"), **unknown})
+    assert answer.status_code == 201
+    assert 10 < len(answer.headers.get_list("warning")) < 90

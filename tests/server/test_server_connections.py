@@ -1,0 +1,177 @@
+"""Connections that send or read nothing, and more of them than there may be."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from smp.server import connections as module
+from smp.server.connections import Connections, timed
+
+HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-a: "
+WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LARGE = b"x" * 30_000_000
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    body = LARGE if scope["path"] == "/large" else b"ok"
+    await Response(body)(scope, receive, send)
+
+
+@asynccontextmanager
+async def listening(most: int = 100, send_timeout: float = 30) -> AsyncIterator[int]:
+    """Serve the application, and yield the port."""
+    config = Config(app, lifespan="off", ws="none", log_config=None)
+    config.load()
+    room = Connections(most, send_timeout)
+    http, state = timed(config.http_protocol_class, room), ServerState()
+    with socket.create_server(("127.0.0.1", 0), backlog=500) as server:
+        accepting = asyncio.create_task(
+            room.accept(
+                server,
+                lambda: http(config=config, server_state=state, app_state={}),
+                None,
+            )
+        )
+        try:
+            yield server.getsockname()[1]
+        finally:
+            accepting.cancel()
+            await asyncio.wait((accepting,))
+            await asyncio.sleep(0.05)
+            for connection in state.connections:
+                connection.transport.abort()
+            await asyncio.sleep(0.05)
+
+
+async def is_answered(port: int) -> bool:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(WHOLE)
+    async with asyncio.timeout(10):
+        line = await reader.readline()
+    writer.close()
+    return line.startswith(b"HTTP/1.1 200")
+
+
+async def is_closed(reader: asyncio.StreamReader) -> bool:
+    async with asyncio.timeout(10):
+        try:
+            return await reader.read() == b""
+        except ConnectionError:
+            return True
+
+
+def test_half_open_connections_leave_room_for_others() -> None:
+    async def run() -> None:
+        async with listening(most=20) as port:
+            opened = []
+            for _ in range(60):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(HALF)
+                opened.append((reader, writer))
+            assert await is_answered(port)
+            # Those that have waited longest made room.
+            assert await is_closed(opened[0][0])
+            for _, writer in opened:
+                writer.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("sent", [b"", HALF])
+def test_a_head_that_does_not_come_is_not_waited_for(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_HEAD_TIMEOUT", 0.2)
+
+    async def run() -> None:
+        async with listening() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            assert await is_closed(reader)
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_a_head_without_end_is_refused() -> None:
+    async def run() -> None:
+        async with listening() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(HALF + b"x" * 100_000)
+            async with asyncio.timeout(10):
+                assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_is_not_read_is_not_kept() -> None:
+    async def run() -> None:
+        async with listening(most=5, send_timeout=0.3) as port:
+            clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(10)]
+            for client in clients:
+                client.sendall(WHOLE.replace(b"/ ", b"/large "))
+            # All places are taken until the clients are cut off.
+            assert await is_answered(port)
+            for client in clients:
+                client.close()
+
+    asyncio.run(run())
+
+
+def test_a_slow_reader_that_reads_gets_all() -> None:
+    async def run() -> None:
+        async with listening(send_timeout=0.3) as port:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", port, limit=1 << 16
+            )
+            writer.write(WHOLE.replace(b"/ ", b"/large "))
+            size = 0
+            async with asyncio.timeout(20):
+                while size < len(LARGE):
+                    chunk = await reader.read(1 << 16)
+                    assert chunk, f"ended after {size}"
+                    size += len(chunk)
+                    if size % (1 << 22) < len(chunk):
+                        await asyncio.sleep(0.1)
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_without_descriptors_one_line_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+
+    async def run() -> int:
+        attempts = 0
+
+        async def no_descriptor(_listening: socket.socket) -> None:
+            nonlocal attempts
+            attempts += 1
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "sock_accept", no_descriptor)
+        async with listening():
+            await asyncio.sleep(0.3)
+        return attempts
+
+    with caplog.at_level(logging.WARNING, "smp.server"):
+        attempts = asyncio.run(run())
+    assert 2 < attempts < 50
+    assert [record.message for record in caplog.records] == [
+        "cannot accept connections"
+    ]
