@@ -836,3 +836,21 @@ CHECKS: Final[Mapping[str, Check]] = {
     "unique-ports": unique_ports,
     "valid-selector": valid_selector,
 }
+
+# The rules that judge a value that is absent; the others find nothing wrong with it.
+JUDGE_ABSENT: Final = frozenset(
+    {
+        "any-of",
+        "api-group",
+        "expression-values",
+        "ingress-path",
+        "ingress-spec",
+        "missing",
+        "operator",
+        "required",
+        "required-any",
+        "required-capacity",
+        "required-quantity",
+        "selects",
+    }
+)

@@ -11,7 +11,7 @@ from smp.paths import Element, Path, Step
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Interests
 from smp.schema.walk import Place, Rule
-from smp.validation._checks import CHECKS, Check, Judged, at
+from smp.validation._checks import CHECKS, JUDGE_ABSENT, Check, Judged, at, is_missing
 from smp.validation._table import Row, Scalar, rows_by_type
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.violations import Violation
@@ -37,6 +37,10 @@ class _Asked:
             names.append(row.key)
         # Without a field the whole object counts.
         self.names = names if self.steps else []
+        # Most rows are about a value that is absent, or present, in most objects.
+        self.ignores_absent = row.rule not in JUDGE_ABSENT and row.zero != "judged"
+        self.needs_only_presence = row.rule == "required" and not row.key
+        self.is_conditional = bool(row.when or row.unless or row.outside or row.same)
 
     def changed(self, old: JSONObject, new: JSONObject) -> bool:
         """Tell whether a field changed that the row looks at."""
@@ -145,16 +149,22 @@ class ValidationRule(Rule):
         old = as_object(place.old)
         is_update = self._ratchet and isinstance(place.old, dict)
         for asked in facts.asked:
+            judged_value = at(new, asked.steps)
+            if asked.ignores_absent and judged_value is ABSENT:
+                continue
+            if asked.needs_only_presence and not is_missing(judged_value):
+                continue
             if is_update and not asked.changed(old, new):
                 continue
-            if not asked.holds(new) or not asked.is_outside(place):
-                continue
-            # A server drops what depended on the former value (Go: core/service
-            # strategy, dropTypeDependentFields).
-            if is_update and not asked.keeps_same(old, new):
-                continue
+            if asked.is_conditional:
+                if not asked.holds(new) or not asked.is_outside(place):
+                    continue
+                # A server drops what depended on the former value (Go: core/service
+                # strategy, dropTypeDependentFields).
+                if is_update and not asked.keeps_same(old, new):
+                    continue
             judged = Judged(asked.row, asked.reported, new, old)
-            judged.value = at(new, asked.steps)
+            judged.value = judged_value
             asked.check(judged)
             if judged.found and not (self._ratchet and place.shared):
                 path = place.path
