@@ -9,19 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-import re2
 from jsonschema import ValidationError
 
+from smp.server.objects.crds._patterns import compiled_pattern
 from smp.server.objects.crds._work import EnumValues, encoded
 from smp.values import JSON, JSONObject, as_list, same
 
 Errors: TypeAlias = Iterator[ValidationError]
-
-_RE2_OPTIONS: Final = re2.Options()
-_RE2_OPTIONS.log_errors = False
 
 
 def is_integer(_checker: Any, value: JSON) -> bool:
@@ -123,15 +119,6 @@ def pattern(
     compiled = compiled_pattern(expression)
     if isinstance(value, str) and compiled and not compiled.search(value):
         yield ValidationError("")
-
-
-@lru_cache(maxsize=1024)
-def compiled_pattern(expression: str) -> Any:
-    """Compile a regular expression in the dialect of Go; None if it is malformed."""
-    try:
-        return re2.compile(expression, _RE2_OPTIONS)
-    except (re2.error, UnicodeError):
-        return None
 
 
 def required(

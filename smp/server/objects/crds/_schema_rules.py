@@ -28,7 +28,7 @@ from smp.errors import SchemaError
 from smp.paths import Key, Path
 from smp.schema.sources.extensions import facets
 from smp.server.errors import forbidden, invalid, required
-from smp.server.objects.crds._keywords import compiled_pattern
+from smp.server.objects.crds._patterns import compiled_pattern
 from smp.server.objects.crds.validation import violations
 from smp.values import JSON, JSONObject, as_list, as_object
 from smp.violations import Violation, unsupported

@@ -1,33 +1,22 @@
 """Custom resources validated by their schemas.
 
 The keywords of OpenAPI v3 are those of JSON Schema draft 4, so jsonschema does the
-work. What OpenAPI and Kubernetes add to them is in _keywords.py: nullable,
-int-or-string, embedded resources, list types, and patterns in the dialect of Go, which
-RE2 matches in linear time. Not evaluated are rules in the Common Expression Language
-(``x-kubernetes-validations``) and most formats. Source: "Extend the Kubernetes API with
-CustomResourceDefinitions" in the Kubernetes documentation ("Validation").
+work (_validator.py). What OpenAPI and Kubernetes add to them is in _keywords.py:
+nullable, int-or-string, embedded resources, list types, and patterns in the dialect of
+Go, which RE2 matches in linear time. Not evaluated are rules in the Common Expression
+Language (``x-kubernetes-validations``) and most formats. Source: "Extend the Kubernetes
+API with CustomResourceDefinitions" in the Kubernetes documentation ("Validation").
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
-
-from jsonschema import Draft4Validator, FormatChecker
-from jsonschema.validators import extend
+from typing import Final
 
 from smp.errors import bounded
 from smp.paths import Path
 from smp.server.errors import invalid, required
-from smp.server.objects.crds._keywords import KEYWORDS, is_integer
 from smp.values import JSON, JSONObject, as_list
 from smp.violations import Violation, unsupported
-
-# The formats that Kubernetes and jsonschema, without further packages, check alike.
-_FORMATS: Final = FormatChecker(["date", "email", "ipv4", "ipv6", "uuid"])
-_TIME: Final = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-)
 
 _MOST: Final = 1000
 _MOST_CHARACTERS: Final = 1_000_000  # of the messages
@@ -54,26 +43,16 @@ _DETAILS: Final = {
 }
 
 
-@_FORMATS.checks("date-time")
-def _is_time(value: object) -> bool:
-    # A format is a rule for strings only.
-    return not isinstance(value, str) or bool(_TIME.fullmatch(value))
-
-
-_Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]  # its stubs lack it
-    Draft4Validator,
-    KEYWORDS,
-    type_checker=Draft4Validator.TYPE_CHECKER.redefine("integer", is_integer),
-)
-
-
 @bounded("the value")
 def violations(value: JSON, schema: JSONObject) -> tuple[Violation, ...]:
     """Return what a schema does not allow in a value; not more than 1,000 violations.
 
     Raises DepthError.
     """
-    validator = _Validator(schema, format_checker=_FORMATS)
+    # jsonschema takes a tenth of the start of a server, and not all have definitions.
+    from smp.server.objects.crds._validator import validator_of  # noqa: PLC0415
+
+    validator = validator_of(schema)
     violations: list[Violation] = []
     length = 0
     for error in validator.iter_errors(value):
