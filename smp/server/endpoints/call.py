@@ -13,6 +13,7 @@ from smp import protobuf
 from smp.handler import Options, manager_of, requested
 from smp.managed_fields import Serving
 from smp.schema.structural import with_schema_defaults
+from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
 from smp.server.objects import subresources
@@ -101,6 +102,11 @@ class Call:
         if old is None:
             return subresources.on_create(new, self.target.resource)
         return subresources.on_update(old, new, self.target.resource)
+
+    @cached_property
+    def list_options(self) -> ListOptions:
+        """The options of a list or a watch. Raises what ListOptions.parse raises."""
+        return ListOptions.parse(self.query, self.target.resource)
 
     async def work(
         self, seconds: float, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs

@@ -11,7 +11,6 @@ from smp import codec
 from smp.handler import NotFoundError
 from smp.server.endpoints.bodies import read_delete_options
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.lists import select
 from smp.server.endpoints.rendering import object_response
 from smp.server.endpoints.responses import respond
@@ -60,8 +59,7 @@ async def delete_collection(call: Call) -> Response:
     """Delete the objects that are selected, and answer them as a list."""
     options = await _delete_options(call)
     # limit and continue hold here, too: clients may delete page by page.
-    list_options = ListOptions.parse(call.query, call.target.resource)
-    selected = await select(call, list_options)
+    selected = await select(call, call.list_options)
     removed: list[Stored] = []
     for item in selected.items:
         # One that was deleted meanwhile is left out.

@@ -14,7 +14,6 @@ from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.deletes import delete, delete_collection
-from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.lists import list_objects
 from smp.server.endpoints.objects import create, get
 from smp.server.endpoints.responses import error_response
@@ -78,10 +77,10 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
         raise MethodNotAllowedError(
             "the server does not allow this method on the requested resource"
         )
-    is_watch = False
-    if verb == "list":
-        is_watch = ListOptions.parse(request.query_params, target.resource).watch
-    call = Call(state, request, target, "watch" if is_watch else verb)
+    call = Call(state, request, target, verb)
+    is_watch = verb == "list" and call.list_options.watch
+    if is_watch:
+        call.verb = "watch"
     request.scope[CALL] = call  # for the log and the metrics
     # Watches take long, and have no deadline.
     if is_watch:

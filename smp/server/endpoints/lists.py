@@ -41,7 +41,7 @@ class Selected(msgspec.Struct, frozen=True):
 
 async def list_objects(call: Call) -> Response:
     """Answer a list."""
-    options = ListOptions.parse(call.query, call.target.resource)
+    options = call.list_options
     selected = await select(call, options)
     size = sum(len(item.value) for item in selected.items)
     # The usual form is joined from stored bytes.

@@ -39,7 +39,7 @@ _START: Final[Message] = {
 def watch(call: Call) -> Stream:
     """Answer a watch."""
     settings = call.state.settings
-    options = ListOptions.parse(call.query, call.target.resource)
+    options = call.list_options
     return Stream(
         _watch_events(call, options),
         call.state.stopping,
