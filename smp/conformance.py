@@ -87,14 +87,18 @@ class ConformanceRule(Rule):
     """Collects the paths of ``unknown`` fields, and ``misfits``.
 
     Without ``prunes`` unknown fields and nulls stay; with ``keeps_nulls`` only nulls
-    do. Paths have the index of an element, as those of a Go decoder.
+    do. With ``null_elements`` a list of scalars may have them. Paths have the index of
+    an element, as those of a Go decoder.
     """
 
-    def __init__(self, *, prunes: bool, keeps_nulls: bool) -> None:
+    def __init__(
+        self, *, prunes: bool, keeps_nulls: bool, null_elements: bool = False
+    ) -> None:
         self.unknown_fields: list[Path] = []
         self.misfits: list[Misfit] = []
         self._prunes = prunes
         self._keeps_nulls = keeps_nulls
+        self._null_elements = null_elements
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Go into everything but free-form values."""
@@ -121,6 +125,8 @@ class ConformanceRule(Rule):
     ) -> None:
         """Compare a value with the scalar type of its field."""
         if not isinstance(facts, ScalarType) or _fits(facts.name, value):
+            return
+        if value is None and self._null_elements:
             return
         if isinstance(value, float) and isinstance(step, str):
             field = place.node.type.field(step)

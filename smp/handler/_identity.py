@@ -150,12 +150,6 @@ def with_server_metadata(
         return new
     before, after = metadata_of(old), metadata_of(new)
     merged = dict(after)
-    violations = [*_deletion_violations(after, before)]
-    has_version = after.get("resourceVersion") not in (None, "")
-    if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
-        violations.append(_VERSION_REQUIRED)
-    if violations:
-        raise InvalidError(violations)
     # What a client adds of these is not stored.
     for name in ("namespace", *_KEPT):
         if name not in before:
@@ -170,23 +164,23 @@ def with_server_metadata(
         if name in before:
             merged[name] = before[name]
     _check(merged, before, partial=partial)
+    violations: list[Violation] = []
+    # Only a deletion says that an object is to be deleted (Go:
+    # ValidateObjectMetaAccessorUpdate, behind rest.BeforeUpdate).
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        value = after.get(name)
+        if value is not None and name not in before:
+            message = f"Invalid value: {shown(value)}: field is immutable"
+            path = Path(("metadata", name))
+            violations.append(Violation("immutable", path, _INVALID, message, value))
+    has_version = after.get("resourceVersion") not in (None, "")
+    if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
+        violations.append(_VERSION_REQUIRED)
+    if violations:
+        raise InvalidError(violations)
     if same(merged, after):
         return new
     return {**new, "metadata": merged}
-
-
-def _deletion_violations(new: JSONObject, old: JSONObject) -> Iterator[Violation]:
-    """Yield when an object is to be deleted, which only a deletion says.
-
-    Go: ValidateObjectMetaAccessorUpdate, behind rest.BeforeUpdate, which keeps what was
-    there before.
-    """
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        value = new.get(name)
-        if value is not None and name not in old:
-            message = f"Invalid value: {shown(value)}: field is immutable"
-            path = Path(("metadata", name))
-            yield Violation("immutable", path, _INVALID, message, value)
 
 
 def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:

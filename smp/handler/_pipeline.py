@@ -258,7 +258,12 @@ def _decoded(
             # A whole object that leaves out apiVersion or kind means the stored ones.
             new = of_kind(new, old.get("apiVersion", ABSENT), old.get("kind", ABSENT))
         new = share_object(new, old)
-    rule = ConformanceRule(prunes=options.prune, keeps_nulls=options.custom)
+    # Typed storage makes zero values of nulls.
+    rule = ConformanceRule(
+        prunes=options.prune,
+        keeps_nulls=options.custom or options.typed,
+        null_elements=options.typed and not options.custom,
+    )
     if new is not old:
         new = conforming(new, old, schema, rule)
     if rule.misfits:

@@ -42,7 +42,7 @@ DIFFERENCES: Final = {
     ("fields that only a server sets", 0): "deletionTimestamp of a new object",
     ("fields that only a server sets", 1): "deletionTimestamp of a new object",
     ("malformed YAML", 6): "a list as a key in YAML",
-    ("managedFields that a client writes", 8): "a wrong type is 400",
+    ("managedFields that a client writes", 8): "the message quotes the object",
     ("managedFields that a client writes", 9): "apiVersion of an entry",
     ("managedFields that a client writes", 10): "apiVersion of an entry",
     ("preconditions of an apply", 4): "a resourceVersion that is no number",

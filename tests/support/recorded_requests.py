@@ -35,6 +35,7 @@ _NOW: Final = re.compile(r"\b202[5-9]-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _ADDRESS: Final = re.compile(r"\b10\.(0|9|96)\.\d+\.\d+\b")
 _LEAST_PORT: Final = 30000
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _PATIENCE: Final = 0.3  # seconds
 _TURNS: Final = 20
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -130,6 +131,10 @@ def _comparable(value: JSON) -> JSON:
     if isinstance(metadata, dict) and "generateName" in metadata:
         # The end of the name is random.
         name = str(metadata.get("name"))
+        labels = {**as_object(metadata.get("labels"))}
+        if labels.get(_NAME_LABEL) == name:
+            labels[_NAME_LABEL] = name[:-5]
+            metadata = {**metadata, "labels": labels}
         result["metadata"] = {**metadata, "name": name[:-5]}
     if result.get("kind") == "CustomResourceDefinition":
         # Controllers write it while others read it.

@@ -17,6 +17,7 @@ from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
 from smp.server.objects import subresources
+from smp.server.objects.daemon_sets import DAEMON_SETS, counted
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
@@ -100,7 +101,10 @@ class Call:
         if self.target.subresource == "status":
             return subresources.on_status_update(old or {}, new, self.target.resource)
         if old is None:
-            return subresources.on_create(new, self.target.resource)
+            new = subresources.on_create(new, self.target.resource)
+            if self.target.resource.key == DAEMON_SETS:
+                new = counted(None, new)
+            return new
         return subresources.on_update(old, new, self.target.resource)
 
     @cached_property

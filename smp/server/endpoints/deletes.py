@@ -35,7 +35,7 @@ async def delete(call: Call) -> Response:
         check=options.check_preconditions,
         dry_run=options.is_dry_run,
     )
-    if not removal.is_deleted:
+    if not removal.is_deleted or resource.answers_deleted:
         return await object_response(call, served(removal.stored, resource))
     # The object is gone: the answer is a Status with its uid, as of an API server.
     details: JSONObject = {"name": call.target.name}

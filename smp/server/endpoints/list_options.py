@@ -125,14 +125,14 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
                 parse_field_selector(query.get("fieldSelector", "")), resource
             ),
             # Go: a negative limit is none.
-            limit=max(0, _number(query, "limit", signed=True)),
+            limit=max(0, number(query, "limit", signed=True)),
             after=Continue.parse(after) if after else None,
-            revision=_number(query, "resourceVersion") if revision else None,
+            revision=number(query, "resourceVersion") if revision else None,
             exact=query.get("resourceVersionMatch") == "Exact",
             watch=_flag(query, "watch"),
             bookmarks=_flag(query, "allowWatchBookmarks"),
             initial_events=_flag(query, "sendInitialEvents"),
-            timeout=_number(query, "timeoutSeconds"),
+            timeout=number(query, "timeoutSeconds"),
         )
         _check(
             options,
@@ -195,7 +195,8 @@ def _forbidden(path: Path, detail: str) -> InvalidOptionsError:
     return InvalidOptionsError([forbidden(path, detail)], _KIND)
 
 
-def _number(query: Mapping[str, str], name: str, *, signed: bool = False) -> int:
+def number(query: Mapping[str, str], name: str, *, signed: bool = False) -> int:
+    """Read a parameter of a query; 0 where it is absent. Raises StatusError."""
     text = query.get(name) or "0"
     digits = text.removeprefix("-") if signed else text
     # isdigit alone accepts digits of other scripts as well.

@@ -19,6 +19,7 @@ from smp.handler import (
 )
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
+from smp.server.endpoints.list_options import number
 from smp.server.endpoints.rendering import object_response
 from smp.server.endpoints.responses import error_response, status_response
 from smp.server.errors import InvalidError
@@ -44,6 +45,8 @@ _MAX_ATTEMPTS: Final = 8
 
 async def get(call: Call) -> Response:
     """Answer an object, or a subresource of it."""
+    # Any version of the object is answered with the newest, but it is a number.
+    number(call.query, "resourceVersion")
     stored = await find(call.state, call.target)
     return await object_response(call, subresource_body(call, stored))
 

@@ -58,6 +58,11 @@ _FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 _UNQUALIFIED: Final = (
     "name is neither a standard finalizer name nor is it fully qualified"
 )
+_COUNTED_METADATA: Final = {
+    ("apps", "deployments"): "annotations",
+    ("discovery.k8s.io", "endpointslices"): "labels",
+}
+_NEVER_COUNTED: Final = ("scheduling.k8s.io", "priorityclasses")
 _NOT_A_STRING: Final = "must be a string"
 
 # The built-in resources whose objects have a generation (Go: PrepareForCreate of the
@@ -232,7 +237,12 @@ def next_generation(obj: JSONObject) -> int:
 def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
     # Without a status subresource, the client writes the status as well.
     excluded = {"metadata", "status"} if resource.status else {"metadata"}
-    return {name: value for name, value in obj.items() if name not in excluded}
+    state = {name: value for name, value in obj.items() if name not in excluded}
+    # Go: PrepareForUpdate of the strategies, where they differ.
+    counted = _COUNTED_METADATA.get(resource.key)
+    if counted:
+        state["metadata"] = metadata_of(obj).get(counted)
+    return {} if resource.key == _NEVER_COUNTED else state
 
 
 def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
@@ -257,7 +267,15 @@ def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
     yield from _map_problems(metadata, "labels", names.label_key, names.label_value)
     yield from _map_problems(metadata, "annotations", names.annotation_key)
 
-    yield from _annotation_size_problems(metadata)
+    # Go: ValidateAnnotations.
+    size = 0
+    for key, value in as_object(metadata.get("annotations")).items():
+        size += len(key.encode("utf-8", "replace"))
+        size += len(as_text(value).encode("utf-8", "replace"))
+    if size > _MOST_ANNOTATIONS:
+        message = f"Too long: may not be more than {_MOST_ANNOTATIONS} bytes"
+        path = METADATA / "annotations"
+        yield Violation("too-long", path, "FieldValueTooLong", message)
     yield from _owner_problems(as_list(metadata.get("ownerReferences")))
 
     # A finalizer is named like a label, by a domain and a word. Go: core validation,
@@ -269,18 +287,6 @@ def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
             yield invalid(path, finalizer, problem)
         elif has_core_rules and "/" not in finalizer and finalizer not in _FINALIZERS:
             yield invalid(path / index, finalizer, _UNQUALIFIED)
-
-
-def _annotation_size_problems(metadata: JSONObject) -> Iterator[Violation]:
-    """Yield that the annotations are too long (Go: ValidateAnnotations)."""
-    size = 0
-    for key, value in as_object(metadata.get("annotations")).items():
-        size += len(key.encode("utf-8", "replace"))
-        size += len(as_text(value).encode("utf-8", "replace"))
-    if size > _MOST_ANNOTATIONS:
-        path = METADATA / "annotations"
-        message = f"Too long: may not be more than {_MOST_ANNOTATIONS} bytes"
-        yield Violation("too-long", path, "FieldValueTooLong", message)
 
 
 def _owner_problems(owners: JSONArray) -> Iterator[Violation]:

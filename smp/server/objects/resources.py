@@ -75,6 +75,34 @@ _CONDITIONAL: Final = {
 }
 
 
+# Go: ReturnDeletedObject of the stores in k8s.io/kubernetes/pkg/registry.
+_ANSWERED_WHEN_DELETED: Final = {
+    "": {
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+    },
+    "resource.k8s.io": {
+        "deviceclasses",
+        "devicetaintrules",
+        "resourceclaims",
+        "resourceclaimtemplates",
+        "resourcepoolstatusrequests",
+        "resourceslices",
+    },
+    "storage.k8s.io": {
+        "csidrivers",
+        "csinodes",
+        "storageclasses",
+        "volumeattachments",
+        "volumeattributesclasses",
+    },
+}
 # Go: AllowCreateOnUpdate of the strategies.
 _CREATED_BY_UPDATES: Final = {
     "": {"endpoints", "events", "limitranges", "services"},
@@ -156,6 +184,11 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     def unconditional_update(self) -> bool:
         """Whether an update may leave out the resourceVersion."""
         return not self.custom and self.plural not in _CONDITIONAL.get(self.group, ())
+
+    @property
+    def answers_deleted(self) -> bool:
+        """Whether a deletion is answered with the object, and not with a Status."""
+        return self.plural in _ANSWERED_WHEN_DELETED.get(self.group, ())
 
     @property
     def creates_on_update(self) -> bool:

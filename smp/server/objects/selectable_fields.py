@@ -99,17 +99,14 @@ def resolved(selector: FieldSelector, resource: Resource) -> FieldSelector:
     terms = []
     for term in selector.terms:
         if term.path not in known:
-            raise StatusError(_unknown(term.path, resource))
+            problem = f"field label not supported: {term.path}"
+            if known is _METADATA:
+                problem = (
+                    f'"{term.path}" is not a known field selector: only'
+                    ' "metadata.name", "metadata.namespace"'
+                )
+            raise StatusError(problem)
         place = _PLACES.get(term.path, term.path)
         absent = _ABSENT.get(term.path, "")
         terms.append(msgspec.structs.replace(term, path=place, absent=absent))
     return FieldSelector(tuple(terms))
-
-
-def _unknown(path: str, resource: Resource) -> str:
-    if resource.custom or resource.key in _FIELDS:
-        return f"field label not supported: {path}"
-    return (
-        f'"{path}" is not a known field selector: only "metadata.name",'
-        ' "metadata.namespace"'
-    )

@@ -46,6 +46,7 @@ _STATUS_KEEPS: Final = {
     ("scheduling.k8s.io", "podgroups"): _ALL,
     ("storage.k8s.io", "volumeattachments"): _ALL,
 }
+_PODS: Final = ("", "pods")
 _MAX_REPLICAS: Final = 2**31 - 1
 
 
@@ -91,7 +92,12 @@ def on_status_update(
     changes to anything except the status stanza." Go: PrepareForUpdate of the status
     strategies in k8s.io/kubernetes/pkg/registry.
     """
-    changed = with_status(old, new.get("status", ABSENT))
+    status = new.get("status", ABSENT)
+    former_class = value_at(old, ("status", "qosClass"))
+    if resource.key == _PODS and former_class is not None:
+        # Go: podStatusStrategy.PrepareForUpdate.
+        status = {"qosClass": former_class, **as_object(new.get("status"))}
+    changed = with_status(old, status)
     kept = _STATUS_KEEPS.get(resource.key, ())
     if resource.custom or kept is _ALL:
         return changed

@@ -16,9 +16,11 @@ from smp.paths import Path
 from smp.server.errors import invalid, raise_invalid
 from smp.server.objects import crds, metadata
 from smp.server.objects.crds.validation import violations
+from smp.server.objects.daemon_sets import DAEMON_SETS, counted
 from smp.server.objects.fields import value_at
 from smp.server.objects.metadata import metadata_of, with_metadata
 from smp.server.objects.resources import Resource, Resources
+from smp.server.objects.services import SERVICES, without_fields_of_type
 from smp.server.registry.kinds import Kind
 from smp.server.registry.target import CRDS, NAMESPACES
 from smp.typed_storage import stored
@@ -77,11 +79,9 @@ def admit_new(
     # A typed server always answers a status, even an empty one.
     if resource.status and not resource.custom and "status" not in obj:
         obj = {**obj, "status": _INITIAL_STATUS.get(resource.key, {})}
-        if kind.schema is not None:
-            obj = stored(obj, kind.schema)
     admitted = _with_server_state({}, obj, resource, context)
     _check_custom(admitted.object, kind)
-    return admitted
+    return Admitted(_at_rest(admitted.object, kind), admitted.warnings)
 
 
 def admit_change(
@@ -102,14 +102,21 @@ def admit_change(
         warnings: tuple[str, ...] = ()
         if resource.key == CRDS:
             warnings = crds.Definition.read(new, context.schema_settings).warnings
-        admitted = Admitted(metadata.prepare_for_update(old, new, resource), warnings)
-        _check_custom(admitted.object, kind)
-        return admitted
+        new = _at_rest(metadata.prepare_for_update(old, new, resource), kind, old)
+        _check_custom(new, kind)
+        return Admitted(new, warnings)
     admitted = _with_server_state(old, new, resource, context)
     _check_custom(admitted.object, kind)
     # Last, as the generation grows only where something is different in the end.
     obj = metadata.prepare_for_update(old, admitted.object, resource)
-    return Admitted(obj, admitted.warnings)
+    return Admitted(_at_rest(obj, kind, old), admitted.warnings)
+
+
+def _at_rest(obj: JSONObject, kind: Kind, old: JSONObject | None = None) -> JSONObject:
+    """Return an object as it is read from the storage of a server."""
+    if kind.defined or kind.schema is None:
+        return obj
+    return stored(obj, kind.schema, old, at_rest=True)
 
 
 def _check_custom(obj: JSONObject, kind: Kind) -> None:
@@ -124,6 +131,10 @@ def _with_server_state(
     """Set the state that the server keeps; ``old`` is {} for a new object."""
     if resource.key == NAMESPACES:
         return Admitted(_with_namespace_state(old, new))
+    if resource.key == DAEMON_SETS and old:
+        return Admitted(counted(old, new))
+    if resource.key == SERVICES and old:
+        return Admitted(without_fields_of_type(old, new))
     if resource.key != CRDS:
         return Admitted(new)
     # Before the state: reading validates the definition, and raises InvalidError.
