@@ -194,10 +194,12 @@ def _rows(
 ) -> Iterator[Row]:
     """Pair the objects as far as they are listed."""
     yield from rows_of(entries, live, last)
+    only_live, only_last = live.unpaired(), last.unpaired()
+    # Now all inputs are listed to their ends.
     inputs.end_listings()
     # Without --prune kubectl apply leaves alone what is not in the configuration.
-    inputs.skip(live.unpaired(), "live, but not in the new configuration")
-    inputs.skip(last.unpaired(), "applied last, but not in the new configuration")
+    inputs.skip(only_live, "live, but not in the new configuration")
+    inputs.skip(only_last, "applied last, but not in the new configuration")
 
 
 def _outcome(

@@ -170,13 +170,15 @@ def _rows(
                 yield _with_former(other, renamed.get(other.entry.number))
         else:
             yield row
+    removed, only_live = originals.unpaired(), lives.unpaired()
+    # Now all inputs are listed to their ends.
     inputs.end_listings()
     # A three-way patch never removes an object: kubectl apply leaves that to --prune.
     if is_three_way:
-        inputs.skip(originals.unpaired(), "only in ORIGINAL")
-    inputs.skip(lives.unpaired(), "live, but not in MODIFIED")
+        inputs.skip(removed, "only in ORIGINAL")
+    inputs.skip(only_live, "live, but not in MODIFIED")
     if not is_three_way:
-        for entry in originals.unpaired():
+        for entry in removed:
             if entry.number not in former_numbers:
                 yield Row(entry, notes=entry.notes, is_removed=True)
 

@@ -134,3 +134,16 @@ def test_the_order_of_the_live_objects_does_not_matter() -> None:
             assert "5 objects: 1 new, 4 changed, 1 skipped" in ran.stderr
             outputs.add(ran.stdout)
     assert len(outputs) == 1
+
+
+def test_what_is_skipped_behind_the_last_partner_is_counted() -> None:
+    Path("new.yaml").write_text(config_map(x="2"))
+    Path("old.yaml").write_text(config_map(x="1") + config_map("b") + "---\na: 1\n")
+    for command, skipped in (
+        (("diff", "old.yaml", "new.yaml"), 1),
+        (("diff", "old.yaml", "new.yaml", "--live", "old.yaml"), 4),
+        (("apply", "-f", "new.yaml", "--live", "old.yaml"), 2),
+        (("apply", "-f", "new.yaml", "--last-applied", "old.yaml"), 2),
+    ):
+        ran = run(*command)
+        assert f"smp: skipped {skipped} document" in ran.stderr
