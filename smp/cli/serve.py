@@ -185,15 +185,15 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
         catalog.with_overlay(overlay)
     gates = settings.FeatureGates.parse(options["feature_gates"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""
+    if token and not options["tls_cert"]:
+        click.echo(
+            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)",
+            err=True,
+        )
     if token and os.name == "posix" and options["token_file"].stat().st_mode & 0o077:
         click.echo(
             f"smp: note: {options['token_file']} has the token, and is not only for its"
             " owner (chmod 600)",
-            err=True,
-        )
-    if token and not options["tls_cert"]:
-        click.echo(
-            "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)",
             err=True,
         )
 

@@ -7,6 +7,7 @@ import errno
 import os
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from smp.server.store import open_store
 
 _GRACE: Final = 30  # seconds that requests in flight have to finish
 _KEEP_ALIVE: Final = 75  # seconds that an idle connection stays open
+_SWITCH: Final = 0.001  # seconds; the default of Python is 0.005
 _BACKLOG: Final = 1024
 
 
@@ -49,6 +51,8 @@ def serve(
     """
     listener.check(settings)
     raise_descriptor_limit()
+    # The event loop waits for each thread that works (smp.server.work) so long.
+    sys.setswitchinterval(_SWITCH)
     # What would fail when everything else is ready.
     if kubeconfig_path:
         check_kubeconfig(kubeconfig_path)

@@ -248,15 +248,20 @@ def test_another_version_of_kubernetes_and_an_overlay(tmp_path: Path) -> None:
 def test_logs_are_lines_of_json_and_hold_no_secrets(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("s3cret\n")
+    token.chmod(0o644)
     with serving(tmp_path, "--token-file", str(token), "--log-level", "info") as server:
         headers = {"authorization": "Bearer s3cret", "user-agent": "test"}
         secret = config_map("a", password="hunter2")
         httpx.post(server.url + CONFIG_MAPS, json=secret, headers=headers)
         assert httpx.get(server.url + CONFIG_MAPS).status_code == 401
         assert server.stop() == 0
-        note, *_ = server.log.read_text().splitlines()
+        note, readable, *_ = server.log.read_text().splitlines()
         assert note == (
             "smp: note: kubectl sends a token over HTTPS only (--tls-cert, --tls-key)"
+        )
+        assert readable == (
+            f"smp: note: {token} has the token, and is not only for its owner"
+            " (chmod 600)"
         )
         (created,) = [line for line in server.logged() if line.get("verb") == "create"]
         assert (created["code"], created["path"]) == (201, CONFIG_MAPS)
