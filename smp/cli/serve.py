@@ -115,6 +115,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Make uids and other random values the same in each run.",
 )
 @click.option(
+    "--runtime-config",
+    metavar="NAME[=BOOL],...",
+    default="",
+    help="Switch versions of built-in groups on or off: api/beta, api/alpha, api/all,"
+    " or GROUP/VERSION. [default: those that are stable are on]",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
@@ -184,6 +191,7 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
         # Raises for what is not an overlay.
         catalog.with_overlay(overlay)
     gates = settings.FeatureGates.parse(options["feature_gates"])
+    runtime_config = settings.RuntimeConfig.parse(options["runtime_config"])
     token = _read_token(options["token_file"]) if options["token_file"] else ""
     if token and not options["tls_cert"]:
         click.echo(
@@ -206,6 +214,7 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
             catalog=catalog,
             overlay=overlay,
             feature_gates=gates,
+            runtime_config=runtime_config,
             profile=options["profile"],
             on_conflict=options["on_conflict"],
             ratchet=options["ratchet"],

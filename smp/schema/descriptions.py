@@ -123,6 +123,12 @@ class Descriptions:
             yield from self._all_of(as_object(part), followed)
 
 
+def described(name: str) -> JSONObject:
+    """Return what is bundled of the schema of a built-in type, or an empty object."""
+    text = _bundled().get(name)
+    return msgspec.json.decode(text) if text else {}
+
+
 @cache
 def _bundled() -> dict[str, str]:
     lines = zlib.decompress(bundled_file(FILE)).decode().split("\n")

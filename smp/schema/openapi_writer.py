@@ -3,8 +3,8 @@
 ``smp.Catalog.from_openapi`` compiles OpenAPI schemas to type documents
 (smp.schema.model); this module writes type documents as schemas that compile to the
 same documents. A server publishes them at ``/openapi/v3``, where kubectl reads how
-lists merge and ``kubectl explain`` reads the fields. Descriptions and constraints are
-not written, because type documents have none.
+lists merge and ``kubectl explain`` reads the fields. Constraints are not written,
+because type documents have none; descriptions are added by ``with_description``.
 
 For example, the field ``{"is": {"items": "#Port", "list_type": "map", "map_keys":
 ["port"]}, "strategy": "merge", "key": "port"}`` becomes::
@@ -25,6 +25,7 @@ from smp.values import JSON, JSONObject, as_list, as_object
 
 REFERENCE_PREFIX: Final = "#/components/schemas/"
 
+_UNIONS: Final = "x-kubernetes-unions"
 # The facets of a type or a field, and the keywords of a schema for them.
 _FACETS: Final = {
     "default": "default",
@@ -36,7 +37,7 @@ _FACETS: Final = {
     "map_type": "x-kubernetes-map-type",
     "required": "required",
     "strategy": "x-kubernetes-patch-strategy",
-    "unions": "x-kubernetes-unions",
+    "unions": _UNIONS,
 }
 _FREE_FORM: Final = "x-kubernetes-preserve-unknown-fields"
 
@@ -97,6 +98,50 @@ def _with_enum(schema: JSONObject, steps: str, values: list[JSON]) -> JSONObject
     if not isinstance(inner, dict):
         return schema
     return {**schema, word: _with_enum(inner, steps[2:], values)}
+
+
+def with_description(schema: JSONObject, described: JSONObject) -> JSONObject:
+    """Return the schema of a type with what another schema says to readers.
+
+    That is its description, those of its fields, and which fields are required. The
+    description of a field with an enum, which lists what the values mean, comes after.
+    """
+    merged = {**schema}
+    # What the values of an enum mean comes after what the field is for.
+    if "description" in described:
+        texts = [described["description"], schema.get("description")]
+        merged["description"] = "\n\n".join(str(text) for text in texts if text)
+    if "required" in described and "properties" in schema:
+        # A union whose discriminator is required is required itself (KEP-1027): that
+        # is for the union to say.
+        unions = [as_object(union) for union in as_list(schema.get(_UNIONS))]
+        discriminators = [union.get("discriminator") for union in unions]
+        merged["required"] = [
+            name
+            for name in as_list(described["required"])
+            if name not in discriminators
+        ]
+    fields = as_object(schema.get("properties"))
+    if fields:
+        others = as_object(described.get("properties"))
+        merged["properties"] = {
+            name: _described_field(as_object(field), as_object(others.get(name)))
+            for name, field in fields.items()
+        }
+    for word in ("items", "additionalProperties"):
+        inner = schema.get(word)
+        if isinstance(inner, dict):
+            merged[word] = _described_field(inner, as_object(described.get(word)))
+    return merged
+
+
+def _described_field(schema: JSONObject, described: JSONObject) -> JSONObject:
+    if not described.keys() & {"description", "properties", "items"}:
+        return schema
+    if "$ref" in schema and "description" in described:
+        # OpenAPI v3 ignores what stands beside a $ref (Go: builder3/util.WrapRefs).
+        schema = {"allOf": [schema]}
+    return with_description(schema, described)
 
 
 def write_schema(document: JSON) -> JSONObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -76,11 +77,62 @@ class FeatureGates(msgspec.Struct, frozen=True):
         return cls(**states)
 
 
+# What versions of a group are called that are not stable: v1alpha1, v2beta3.
+_UNSTABLE: Final = re.compile(r"v\d+(?P<level>alpha|beta)\d+")
+
+
+class RuntimeConfig(msgspec.Struct, frozen=True):
+    """Which versions of the built-in groups are served, as by a kube-apiserver.
+
+    Stable versions are, others have to be switched on: all of a level, ``alpha`` or
+    ``beta``, or one by its group and version (API conventions, KEP-3136).
+    """
+
+    switches: dict[str, bool] = {}
+
+    def serves(self, group: str, version: str) -> bool:
+        """Tell whether a version is served; what names it most exactly counts."""
+        # "v1" and "v2" are stable.
+        unstable = _UNSTABLE.fullmatch(version)
+        level = unstable["level"] if unstable else "ga"
+        group_version = f"{group}/{version}" if group else version
+        for name in (group_version, f"api/{level}", "api/all"):
+            if name in self.switches:
+                return self.switches[name]
+        return level == "ga"
+
+    @classmethod
+    def parse(cls, text: str) -> RuntimeConfig:
+        """Read switches as ``api/beta=true,resource.k8s.io/v1alpha3=true``.
+
+        A name alone switches on. Raises SettingsError. Go: k8s.io/apiserver,
+        pkg/server/options/api_enablement.go.
+        """
+        switches: dict[str, bool] = {}
+        for entry in filter(None, text.split(",")):
+            name, equals, value = entry.partition("=")
+            name, value = name.strip(), value.strip() if equals else "true"
+            if value not in _BOOLEANS:
+                raise SettingsError(
+                    f"invalid value {name}={value}",
+                    hint=f"{name}=true or {name}=false",
+                )
+            # The core group has no name: its version stands alone.
+            if "/" not in name and name != "v1":
+                raise SettingsError(
+                    f"unknown api groups {name}",
+                    hint="api/all, api/ga, api/beta, api/alpha, or GROUP/VERSION",
+                )
+            switches[name] = _BOOLEANS[value]
+        return cls(switches)
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server behaves; times are in seconds.
 
     ``catalog`` has the built-in kinds; ``overlay`` corrects them and the custom
-    resources (smp.schema.overlay). Without a ``token`` there is no authentication, and
+    resources (smp.schema.overlay). ``runtime_config`` says which versions of the
+    built-in groups are served. Without a ``token`` there is no authentication, and
     only requests addressed to this machine are answered. ``profile``, ``on_conflict``
     and ``ratchet`` are those of the handler's options. ``max_in_flight`` bounds the
     requests answered at one time, watches excepted; of these there are ``max_watches``.
@@ -93,6 +145,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     catalog: Catalog = msgspec.field(default_factory=kubernetes)
     overlay: JSONObject = msgspec.field(default_factory=dict)
     feature_gates: FeatureGates = FeatureGates()
+    runtime_config: RuntimeConfig = msgspec.field(default_factory=RuntimeConfig)
     profile: str = "kep1027"
     on_conflict: OnConflict = "clear"
     ratchet: bool = True

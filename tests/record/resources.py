@@ -3,8 +3,7 @@ publishes.
 
 ``python -m tests.record.resources`` writes smp/schema/bundled/resources.json again from
 the Go module k8s.io/kubernetes, which ``go mod download k8s.io/kubernetes@VERSION``
-brings. What cannot be stored (reviews, bindings) is left out, and so are subresources
-other than status and scale."""
+brings."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 import pytest
 
-from smp.values import JSONObject
+from smp.values import JSON, JSONObject
 from tests.support.paths import ROOT
 
 VERSION: Final = "v1.37.1"
@@ -61,30 +60,33 @@ def compiled(discovery: Path) -> str:
 
 def _core(document: dict[str, Any]) -> Iterator[JSONObject]:
     """Read the core group, which is published in the older form."""
-    names = {resource["name"] for resource in document["resources"]}
+    subresources: dict[str, list[dict[str, Any]]] = {}
     for resource in document["resources"]:
-        subresources = [
-            word
-            for word in ("scale", "status")
-            if f"{resource['name']}/{word}" in names
-        ]
-        if "/" not in resource["name"] and _is_stored(resource):
+        plural, _, name = resource["name"].partition("/")
+        if name:
+            kind = {
+                "group": resource.get("group", ""),
+                "version": resource.get("version", "v1"),
+                "kind": resource["kind"],
+            }
+            published = {**resource, "subresource": name, "responseKind": kind}
+            subresources.setdefault(plural, []).append(published)
+    for resource in document["resources"]:
+        if "/" not in resource["name"]:
             identity = (
                 resource["kind"],
                 resource["name"],
                 resource["singularName"],
                 resource["namespaced"],
             )
-            yield _row(("", "v1"), identity, resource, subresources)
+            own = subresources.get(resource["name"], [])
+            yield _row(("", "v1"), identity, resource, own)
 
 
 def _groups(document: dict[str, Any]) -> Iterator[JSONObject]:
     for group in document["items"]:
         for version in group["versions"]:
-            for resource in filter(_is_stored, version["resources"]):
-                subresources = [
-                    each["subresource"] for each in resource.get("subresources", ())
-                ]
+            for resource in version["resources"]:
                 identity = (
                     resource["responseKind"]["kind"],
                     resource["resource"],
@@ -95,19 +97,15 @@ def _groups(document: dict[str, Any]) -> Iterator[JSONObject]:
                     (group["metadata"]["name"], version["version"]),
                     identity,
                     resource,
-                    subresources,
+                    resource.get("subresources", []),
                 )
-
-
-def _is_stored(resource: dict[str, Any]) -> bool:
-    return {"create", "get", "update"} <= set(resource["verbs"])
 
 
 def _row(
     place: tuple[str, str],
     identity: tuple[str, str, str, bool],
     published: dict[str, Any],
-    subresources: list[str],
+    subresources: list[dict[str, Any]],
 ) -> JSONObject:
     group, version = place
     kind, plural, singular, namespaced = identity
@@ -127,11 +125,27 @@ def _row(
     }
     if len(published["verbs"]) < 8:
         row["verbs"] = published["verbs"]
-    if "status" in subresources:
-        row["status"] = True
-    if "scale" in subresources:
-        # as the API documents each of them
-        row["scale"] = {"selector": ["spec", "selector"], "default_replicas": 1}
+    others: list[JSON] = []
+    for subresource in subresources:
+        name = subresource["subresource"]
+        if name == "status":
+            row["status"] = True
+        elif name == "scale":
+            # as the API documents each of them
+            row["scale"] = {"selector": ["spec", "selector"], "default_replicas": 1}
+        else:
+            answered = subresource["responseKind"]
+            others.append(
+                {
+                    "name": name,
+                    "group": answered["group"],
+                    "version": answered["version"],
+                    "kind": answered["kind"],
+                    "verbs": subresource["verbs"],
+                }
+            )
+    if others:
+        row["other_subresources"] = others
     return row
 
 

@@ -51,7 +51,7 @@ def test_a_definition_becomes_a_resource() -> None:
     assert (resource.plural, resource.singular) == ("crontabs", "crontab")
     assert (resource.short_names, resource.categories) == (("ct",), ("all",))
     assert (resource.namespaced, resource.custom) == (True, True)
-    assert resource.subresources == ("scale", "status")
+    assert [*resource.subresources] == ["scale", "status"]
     assert resource.scale == ScalePaths(selector=("status", "labelSelector"))
 
 
@@ -59,7 +59,7 @@ def test_names_have_defaults() -> None:
     (resource,) = Definition.read(with_schema({"type": "object"})).resources
     assert (resource.singular, resource.list_kind) == ("thing", "ThingList")
     assert resource.namespaced is False
-    assert resource.subresources == ()
+    assert not resource.subresources
 
 
 def test_served_versions_are_resources_that_are_stored_in_one_version() -> None:

@@ -65,7 +65,8 @@ def test_the_documents_read_back_are_the_catalog() -> None:
     served = set()
     for resource in BUILTIN:
         served.add((resource.api_version, resource.kind))
-        served.add((resource.api_version, resource.list_kind))
+        if "list" in resource.verbs:
+            served.add((resource.api_version, resource.list_kind))
     assert served <= {*read.kinds()} <= {*bundled.kinds()}
     for kind in read.kinds():
         assert read.schema(*kind).document == bundled.schema(*kind).document
@@ -74,7 +75,12 @@ def test_the_documents_read_back_are_the_catalog() -> None:
         types.update(document(name)["components"]["schemas"])
     assert len(types) > 600
     for name in types - {"io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}:
-        assert read.load(name) == bundled.load(name), name
+        loaded, own = read.load(name), bundled.load(name)
+        # Required fields are published with the descriptions, and a catalog reads them
+        # where there are unions.
+        if isinstance(loaded, dict) and "required" not in as_object(own):
+            loaded = {word: loaded[word] for word in loaded if word != "required"}
+        assert loaded == own, name
 
 
 @pytest.mark.parametrize("minor", ["1.25", "1.33"])

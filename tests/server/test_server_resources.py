@@ -20,6 +20,7 @@ from smp.server.objects.resources import (
     Resources,
     ScalePaths,
 )
+from smp.server.settings import RuntimeConfig, SettingsError
 from tests.record.resources import TABLE, compiled, module, needs_kubernetes
 
 # In a module of the client: method='GET', and
@@ -88,7 +89,7 @@ def test_the_client_knows_every_resource_and_verb() -> None:
             assert (*name, "", verb, namespaced) in requests
             if verb != "list":  # the objects of all namespaces can be listed, too
                 assert (*name, "", verb, not namespaced) not in requests
-        for subresource in resource.subresources:
+        for subresource in {"scale", "status"} & {*resource.subresources}:
             for verb in ("get", "patch", "update"):
                 assert (*name, subresource, verb, namespaced) in requests
         for subresource in {"scale", "status"} - {*resource.subresources}:
@@ -115,7 +116,8 @@ def test_the_catalog_knows_every_kind_and_list() -> None:
         kinds = {*catalog.kinds()}
         for resource in Resources.builtin(catalog):
             assert (resource.api_version, resource.kind) in kinds
-            assert (resource.api_version, resource.list_kind) in kinds
+            if resource.is_stored:
+                assert (resource.api_version, resource.list_kind) in kinds
 
 
 def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
@@ -123,7 +125,8 @@ def test_an_older_catalog_has_the_versions_that_it_knows() -> None:
     new = Resources.builtin()
     assert old.find("", "v1", "pods") == new.find("", "v1", "pods")
     assert old.versions("resource.k8s.io") == ()
-    middle = Resources.builtin(smp.kubernetes("1.33"))
+    everything = RuntimeConfig.parse("api/all=true")
+    middle = Resources.builtin(smp.kubernetes("1.33"), everything)
     assert middle.versions("resource.k8s.io") == ("v1beta2", "v1alpha3")
     assert new.find("resource.k8s.io", "v1", "resourceclaims").storage_version == "v1"
 
@@ -151,13 +154,14 @@ def test_a_resource_is_found_by_name_and_by_kind() -> None:
     assert deployments.list_kind == "DeploymentList"
     assert deployments.verbs == VERBS
     assert (deployments.short_names, deployments.categories) == (("deploy",), ("all",))
-    assert deployments.subresources == ("scale", "status")
+    assert [*deployments.subresources] == ["scale", "status"]
     assert deployments.scale == ScalePaths(
         selector=("spec", "selector"), default_replicas=1
     )
     pods = resources.of_kind("v1", "Pod")
     assert (pods.api_version, pods.prefix) == ("v1", "/api/v1")
-    assert (pods.qualified, pods.subresources) == ("pods", ("status",))
+    assert pods.qualified == "pods"
+    assert pods.subresources["eviction"].verbs == ("create",)
     assert "deletecollection" not in resources.of_kind("v1", "Namespace").verbs
 
 
@@ -220,3 +224,43 @@ def test_versions_are_preferred_as_documented() -> None:
         "foo10",
     ]
     assert sorted(documented, key=version_sort_key) == documented
+
+
+def versions(text: str) -> tuple[str, ...]:
+    """Return the versions of a group that are served in 1.33 with a setting."""
+    config = RuntimeConfig.parse(text)
+    return Resources.builtin(smp.kubernetes("1.33"), config).versions("resource.k8s.io")
+
+
+@pytest.mark.parametrize(
+    ("text", "served"),
+    [
+        ("", ()),
+        ("api/beta=true", ("v1beta2",)),
+        ("api/beta", ("v1beta2",)),
+        ("api/all=true,api/alpha=false", ("v1beta2",)),
+        ("api/all=true,resource.k8s.io/v1beta2=false", ("v1beta1", "v1alpha3")),
+        ("resource.k8s.io/v1beta1=true", ("v1beta1",)),
+    ],
+)
+def test_what_names_a_version_most_exactly_counts(
+    text: str, served: tuple[str, ...]
+) -> None:
+    assert versions(text) == served
+
+
+def test_a_stable_version_can_be_switched_off() -> None:
+    config = RuntimeConfig.parse("apps/v1=false")
+    assert Resources.builtin(runtime_config=config).versions("apps") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("api/beta=maybe", "invalid value api/beta=maybe"),
+        ("beta=true", "unknown api groups beta"),
+    ],
+)
+def test_another_runtime_config_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        RuntimeConfig.parse(text)

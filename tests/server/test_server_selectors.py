@@ -5,13 +5,16 @@ The answers are recorded by tests.record.facts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.label_selectors import LabelSelector, SelectorError, parse_label_selector
+from smp.server.errors import StatusError
+from smp.server.objects.resources import Resources
+from smp.server.objects.selectable_fields import resolved
 from smp.server.objects.selectors import (
     FieldSelector,
     parse_field_selector,
@@ -176,3 +179,28 @@ def test_any_selector_matches_any_object_or_is_refused(text: str, value: JSON) -
             obj: JSONObject = {"metadata": {"labels": value}, "a": value}
             assert selector.matches(obj) in (True, False)
     assert isinstance(selector_text(value), str)
+
+
+# The texts are those of kube-apiserver 1.36.3.
+UNKNOWN: Final = {
+    ("", "v1", "pods"): "field label not supported: spec.foo",
+    ("", "v1", "serviceaccounts"): (
+        '"spec.foo" is not a known field selector: only "metadata.name",'
+        ' "metadata.namespace"'
+    ),
+    ("batch", "v1", "jobs"): 'field label "spec.foo" not supported for Job',
+    ("resource.k8s.io", "v1", "resourceslices"): (
+        "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.foo"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_field_that_a_kind_cannot_be_selected_by_is_refused(
+    name: tuple[str, str, str],
+) -> None:
+    resource = Resources.builtin().find(*name)
+    with pytest.raises(StatusError) as caught:
+        resolved(parse_field_selector("metadata.name=a,spec.foo=1"), resource)
+    assert str(caught.value) == UNKNOWN[name]
+    assert resolved(parse_field_selector("metadata.name!=a"), resource).terms

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smp.schema.catalog import kubernetes
 from smp.server.errors import StatusError
 from smp.server.objects.crds import Definition
 from smp.server.objects.crds.json_path import JSONPathError, member_names, value_finder
@@ -17,6 +18,8 @@ from smp.server.objects.resources import Resources
 from smp.server.objects.tables import columns_of, parse_include, table
 from smp.server.objects.tables.columns import human_duration, time_since
 from smp.values import ABSENT, JSON, JSONObject, same
+from tests.record.answered_tables import FILE as ANSWERED
+from tests.record.applies import read
 from tests.record.facts import facts
 from tests.record.tables import NOW, printed
 from tests.support.kubectl import needs_kubectl
@@ -25,6 +28,8 @@ from tests.support.server_definitions import CRON_TABS, cron_tab
 from tests.support.strategies import json_values
 
 BUILTIN: Final = Resources.builtin()
+# Columns whose cells are times.
+TIMES: Final = ("Age", "Last Seen", "First Seen", "Duration", "Last Schedule")
 CRON_TAB_DEFINITION: Final = Definition.read(CRON_TABS)
 
 
@@ -55,12 +60,42 @@ def test_cells_are_as_kubernetes_prints_them(
     assert same(printed_table["rows"][0]["cells"], cells)
 
 
+def answered() -> list[dict[str, Any]]:
+    _, lines = read(ANSWERED)
+    return lines
+
+
+@pytest.mark.parametrize("line", answered(), ids=lambda line: name_of(line["object"]))
+def test_tables_are_as_a_kube_apiserver_answers_them(line: dict[str, Any]) -> None:
+    obj = line["object"]
+    printed_table = table_of(obj, obj["apiVersion"], obj["kind"])
+    definitions = [
+        [column["name"], column["type"], column["format"], column["priority"]]
+        for column in printed_table["columnDefinitions"]
+    ]
+    assert definitions == line["columns"]
+    for column, cell, expected in zip(
+        line["columns"],
+        printed_table["rows"][0]["cells"],
+        # An IPAddress has a cell without a column.
+        line["cells"][: len(definitions)],
+        strict=True,
+    ):
+        # Ages are those of the recording.
+        if column[0] not in TIMES:
+            assert same(cell, expected), column[0]
+
+
 def test_the_recorded_tables_cover_each_kind_with_columns_of_its_own() -> None:
     """All other kinds have the two columns of kinds without a printer."""
     recorded = {(obj["apiVersion"], obj["kind"]) for obj, _, _ in printed()}
-    for resource in BUILTIN:
+    recorded |= {
+        (line["object"]["apiVersion"], line["object"]["kind"]) for line in answered()
+    }
+    for resource in Resources.builtin(kubernetes("1.36")):
         # A second version has the columns of the one that is stored.
-        if (resource.storage_api_version, resource.kind) not in recorded:
+        kind = (resource.storage_api_version, resource.kind)
+        if resource.is_stored and kind not in recorded:
             assert len(columns_of(resource)) == 2
 
 

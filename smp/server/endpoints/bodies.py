@@ -12,7 +12,6 @@ from smp.documents import read_one
 from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
-from smp.server.objects import subresources
 from smp.server.settings import Settings
 from smp.values import JSON
 
@@ -59,12 +58,11 @@ async def read_object(call: Call) -> bytes:
     ``read_body`` raises.
     """
     resource = call.target.resource
-    api_version, kind = resource.api_version, resource.kind
-    is_custom = call.kind.defined is not None
+    # A Scale and an Eviction are of kinds of their own.
+    sent = resource.subresources.get(call.target.subresource, resource)
+    api_version, kind = sent.api_version, sent.kind
     # A Scale is of a built-in kind, also that of a custom resource.
-    if call.target.subresource == "scale":
-        api_version, kind = subresources.SCALE_API_VERSION, "Scale"
-        is_custom = False
+    is_custom = call.kind.defined is not None and kind == resource.kind
     has_message = not is_custom and protobuf.has_message(api_version, kind)
     content_type = _accepted_type(call.request, has_message=has_message)
     body = await read_body(call.request, call.state.settings)

@@ -16,7 +16,7 @@ from smp.schema.structural import with_schema_defaults
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
-from smp.server.objects import subresources
+from smp.server.objects import addresses, subresources
 from smp.server.objects.daemon_sets import DAEMON_SETS, counted
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
@@ -74,6 +74,8 @@ class Call:
             prepare=self._prepared,
             manager=manager_of(self.request.headers.get("user-agent", "")),
             subresource=self.target.subresource,
+            # A subresource writes what an update of the object may not.
+            immutable_fields=not self.target.subresource,
             serving=Serving(
                 has_status=self.target.resource.status or defined is None,
                 versions=self.kind.versions,
@@ -98,13 +100,17 @@ class Call:
 
     def _prepared(self, old: JSONObject | None, new: JSONObject) -> JSONObject:
         """Return a new object with what this endpoint does not write as it was."""
-        if self.target.subresource == "status":
-            return subresources.on_status_update(old or {}, new, self.target.resource)
+        if self.target.subresource:
+            return subresources.on_subresource_update(
+                self.target.subresource, old or {}, new, self.target.resource
+            )
         if old is None:
             new = subresources.on_create(new, self.target.resource)
             if self.target.resource.key == DAEMON_SETS:
                 new = counted(None, new)
             return new
+        if self.target.resource.key == ("", "services"):
+            new = addresses.kept(old, new)
         return subresources.on_update(old, new, self.target.resource)
 
     @cached_property

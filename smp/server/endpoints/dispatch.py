@@ -11,7 +11,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from smp.errors import SmpError
-from smp.handler import MethodNotAllowedError
+from smp.handler import MethodNotAllowedError, warning_headers
+from smp.server.endpoints import pods, reviews
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.deletes import delete, delete_collection
 from smp.server.endpoints.lists import list_objects
@@ -31,6 +32,39 @@ _OPERATIONS: Final[dict[str, Callable[[Call], Awaitable[Response]]]] = {
     "list": list_objects,
     "patch": patch,
     "update": update,
+}
+
+
+# What is done with a resource, or a subresource, that is not written as an object is.
+_ACTIONS: Final[dict[tuple[str, str, str], Callable[[Call], Awaitable[Response]]]] = {
+    ("", "bindings", ""): pods.bind,
+    ("", "nodes", "proxy"): pods.proxy,
+    ("", "pods", "attach"): pods.connect,
+    ("", "pods", "binding"): pods.bind,
+    ("", "pods", "eviction"): pods.evict,
+    ("", "pods", "exec"): pods.connect,
+    ("", "pods", "log"): pods.log,
+    ("", "pods", "portforward"): pods.connect,
+    ("", "pods", "proxy"): pods.connect,
+    ("", "serviceaccounts", "token"): reviews.service_account_token,
+    ("", "services", "proxy"): pods.proxy,
+    ("authentication.k8s.io", "selfsubjectreviews", ""): reviews.self_subject,
+    ("authentication.k8s.io", "tokenreviews", ""): reviews.token,
+    ("authorization.k8s.io", "localsubjectaccessreviews", ""): reviews.access,
+    ("authorization.k8s.io", "selfsubjectaccessreviews", ""): reviews.access,
+    ("authorization.k8s.io", "selfsubjectrulesreviews", ""): reviews.rules,
+    ("authorization.k8s.io", "subjectaccessreviews", ""): reviews.access,
+}
+
+
+# Since which minor version resources are deprecated. Go: APILifecycleDeprecated, in
+# zz_generated.prerelease-lifecycle.go of k8s.io/api.
+_DEPRECATED: Final = {
+    ("", "componentstatuses"): (19, "v1 ComponentStatus is deprecated in v1.19+"),
+    ("", "endpoints"): (
+        33,
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
 }
 
 
@@ -84,6 +118,10 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
     request.scope[CALL] = call  # for the log and the metrics
     # Watches take long, and have no deadline.
     if is_watch:
+        if not target.resource.is_stored:
+            raise MethodNotAllowedError(
+                "the server does not allow this method on the requested resource"
+            )
         watches = sum(state.metrics.watches.values.values())
         if watches >= state.settings.max_watches:
             raise TooManyRequestsError("too many watches, please try again later")
@@ -94,10 +132,33 @@ async def _execute(state: ServerState, request: Request, target: Target) -> ASGI
     in_flight.add(by=1)
     try:
         async with asyncio.timeout(state.settings.request_timeout):
-            return await _OPERATIONS[verb](call)
+            return _with_deprecation(call, await _operation(call)(call))
     except TimeoutError:
         raise DeadlineError(
             "the request did not complete within the allotted time"
         ) from None
     finally:
         in_flight.add(by=-1)
+
+
+def _operation(call: Call) -> Callable[[Call], Awaitable[Response]]:
+    target = call.target
+    resource = target.resource
+    # Lists of components are made as other lists are.
+    if resource.key == ("", "componentstatuses") and call.verb == "get":
+        return reviews.component_status
+    action = _ACTIONS.get((*resource.key, target.subresource))
+    return action or _OPERATIONS[call.verb]
+
+
+def _with_deprecation(call: Call, response: Response) -> Response:
+    """Add the warning that a resource is deprecated, in versions where it is."""
+    deprecated = _DEPRECATED.get(call.target.resource.key)
+    if deprecated:
+        minor, text = deprecated
+        digits = call.state.kinds.catalog.version.partition(".")[2]
+        # A catalog of another version is as the newest one.
+        if not digits.isdecimal() or int(digits) >= minor:
+            for value in warning_headers([text]):
+                response.raw_headers.append((b"warning", value))
+    return response

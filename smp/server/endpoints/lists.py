@@ -20,6 +20,7 @@ from smp.server.endpoints.rendering import (
     seconds_to_render,
 )
 from smp.server.endpoints.responses import respond
+from smp.server.endpoints.reviews import components
 from smp.server.registry.envelope import metadata_only, served_list, unpack
 from smp.server.registry.snapshots import lost_revisions, snapshot
 from smp.server.store import Stored, check_reached
@@ -41,8 +42,11 @@ class Selected(msgspec.Struct, frozen=True):
 
 async def list_objects(call: Call) -> Response:
     """Answer a list."""
-    options = call.list_options
-    selected = await select(call, options)
+    if call.target.resource.is_stored:
+        options = call.list_options
+        selected = await select(call, options)
+    else:
+        selected = Selected(await components(call), {})
     size = sum(len(item.value) for item in selected.items)
     # The usual form is joined from stored bytes.
     if call.format.is_stored_form:

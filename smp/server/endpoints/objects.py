@@ -26,6 +26,7 @@ from smp.server.errors import InvalidError
 from smp.server.objects import subresources
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
+from smp.server.registry.allocation import completed
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.objects import (
@@ -90,6 +91,9 @@ async def create(call: Call) -> Response:
         new = await call.work(call.seconds_to_write(len(body)), new_object)
         if isinstance(new, Refused):
             return status_response(new)
+        new = await complete(call, new)
+        if isinstance(new, Refused):
+            return status_response(new)
         target = call.target.named(_name(new.object))
         stored = await insert_new(call, target, new)
         if stored:
@@ -123,6 +127,22 @@ def admitted(call: Call, outcome: Outcome) -> NewObject | Refused:
         has_generated_name=not name,
         warnings=(*outcome.warnings, *new.warnings),
     )
+
+
+async def complete(call: Call, new: NewObject) -> NewObject | Refused:
+    """Return a new object with what only the server knows."""
+    try:
+        obj = await completed(call.state, call.target, new.object, is_new=True)
+    except SmpError as error:
+        resource = call.target.resource
+        return to_status(
+            error,
+            name=_name(new.object),
+            group=resource.group,
+            kind=resource.kind,
+            resource=resource.plural,
+        )
+    return msgspec.structs.replace(new, object=obj)
 
 
 async def insert_new(call: Call, target: Target, new: NewObject) -> Stored | None:

@@ -13,7 +13,7 @@ from smp.documents import dump_yaml
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.negotiation import YAML_TYPE
 from smp.server.endpoints.responses import respond
-from smp.server.objects.tables import parse_include, table
+from smp.server.objects.tables import SCALE_COLUMNS, parse_include, table
 from smp.server.registry.envelope import metadata_only
 from smp.values import JSONObject, as_object
 
@@ -64,9 +64,10 @@ def render_table(
     call: Call, objects: Iterable[JSONObject], metadata: JSONObject
 ) -> JSONObject:
     """Return objects as a Table; ``metadata`` is that of the Table itself."""
+    is_scale = call.target.subresource == "scale"
     return table(
         objects,
-        call.kind.columns,
+        SCALE_COLUMNS if is_scale else call.kind.columns,
         now=datetime.now(UTC),
         include=parse_include(call.query.get("includeObject", "")),
         metadata=metadata,

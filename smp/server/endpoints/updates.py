@@ -32,6 +32,7 @@ from smp.server.endpoints.bodies import read_body, read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.objects import (
     admitted,
+    complete,
     created,
     insert_new,
     subresource_body,
@@ -40,6 +41,7 @@ from smp.server.endpoints.rendering import object_response
 from smp.server.endpoints.responses import status_response
 from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
+from smp.server.registry.allocation import completed
 from smp.server.registry.envelope import unpack
 from smp.server.registry.objects import pack_within_limit, replace, require_parents
 from smp.server.registry.target import Target
@@ -160,9 +162,12 @@ async def _written(
 ) -> Stored | None:
     """Return the object after the request; None where another writer was faster."""
     if isinstance(pending, _PendingWrite) and pending.object is not None:
+        obj = pending.object
+        if not call.target.subresource:
+            obj = await completed(call.state, call.target, obj, is_new=False)
         if not call.options.dry_run:
-            return await replace(call.state, call.target, stored, pending.object)
-        value = pack_within_limit(call.state, call.target, pending.object, stored.value)
+            return await replace(call.state, call.target, stored, obj)
+        value = pack_within_limit(call.state, call.target, obj, stored.value)
         written = Stored(stored.key, value, stored.revision)
     else:
         # Nothing changes: it is not written, and the resourceVersion stays.
@@ -192,6 +197,9 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
         call.state, call.target, not_older=None if call.options.dry_run else 0
     )
     new = await call.work(seconds, admitted, call, outcome)
+    if isinstance(new, Refused):
+        return status_response(new)
+    new = await complete(call, new)
     if isinstance(new, Refused):
         return status_response(new)
     stored = await insert_new(call, call.target, new)

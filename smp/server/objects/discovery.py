@@ -11,9 +11,9 @@ from typing import Final
 
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.resources import (
-    SUBRESOURCE_VERBS,
     Resource,
     Resources,
+    Subresource,
     api_version,
 )
 from smp.values import JSON, JSONObject
@@ -88,10 +88,10 @@ def _aggregated_resource(resource: Resource) -> JSONObject:
         document["subresources"] = [
             {
                 "subresource": name,
-                "responseKind": _kind(resource, name),
-                "verbs": [*SUBRESOURCE_VERBS],
+                "responseKind": _kind(subresource),
+                "verbs": [*subresource.verbs],
             }
-            for name in resource.subresources
+            for name, subresource in resource.subresources.items()
         ]
     return document
 
@@ -154,21 +154,21 @@ def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
                 **_alternative_names(resource),
             }
         )
-        for name in resource.subresources:
-            kind = _kind(resource, name)
-            subresource: JSONObject = {
+        for name, subresource in resource.subresources.items():
+            document: JSONObject = {
                 "name": f"{resource.plural}/{name}",
                 "singularName": "",
                 "namespaced": resource.namespaced,
             }
             # "Empty implies the group of the containing resource list"
-            # (APIResource.Group): only a Scale is of another group.
-            if name == "scale":
-                subresource["group"] = kind["group"]
-                subresource["version"] = kind["version"]
-            subresource["kind"] = kind["kind"]
-            subresource["verbs"] = [*SUBRESOURCE_VERBS]
-            listed.append(subresource)
+            # (APIResource.Group): a Scale or an Eviction is of another group.
+            owner = (subresource.group, subresource.version)
+            if owner != (resource.group, resource.version):
+                document["group"] = subresource.group
+                document["version"] = subresource.version
+            document["kind"] = subresource.kind
+            document["verbs"] = [*subresource.verbs]
+            listed.append(document)
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -180,13 +180,8 @@ def api_resources(resources: Resources, group: str, version: str) -> JSONObject:
 # Common to both forms
 
 
-def _kind(resource: Resource, subresource: str = "") -> JSONObject:
-    """Return the kind of the objects of a resource or of a subresource.
-
-    A status is an object of its resource, a Scale is a kind of its own.
-    """
-    if subresource == "scale":
-        return {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+def _kind(resource: Resource | Subresource) -> JSONObject:
+    """Return the kind of the objects of a resource or of a subresource."""
     return {
         "group": resource.group,
         "version": resource.version,

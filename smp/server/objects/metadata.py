@@ -223,7 +223,14 @@ def prepare_for_update(
     # and, where status is a subresource, outside of status.
     if "generation" not in old_metadata:
         return merged
-    if same(_desired_state(old, resource), _desired_state(merged, resource)):
+    is_same = same(_desired_state(old, resource), _desired_state(merged, resource))
+    # Of a Deployment annotations count as well (Go: deploymentStrategy).
+    if resource.key == ("apps", "deployments"):
+        annotations = [
+            each.get("annotations") or {} for each in (metadata, old_metadata)
+        ]
+        is_same = is_same and same(*annotations)
+    if is_same:
         return merged
     return with_metadata(merged, generation=next_generation(old))
 

@@ -8,7 +8,8 @@ has to convert it. It does so for autoscaling/v1, the only other version that is
 The events of ``events.k8s.io`` and those of the core group are separate objects here,
 while a Kubernetes API server shows every event in both groups.
 
-The subresources are ``status`` and ``scale``.
+Reviews, bindings and component statuses are resources whose objects are not stored:
+what can be done with them is among their verbs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from msgspec.structs import force_setattr, replace
 from smp.schema.catalog import Catalog, bundled_file, kubernetes
 from smp.schema.resource_names import version_sort_key
 from smp.server.errors import UnknownResourceError
+from smp.server.settings import RuntimeConfig
 
 FieldPath: TypeAlias = tuple[str, ...]
 
@@ -132,6 +134,21 @@ class ScalePaths(msgspec.Struct, frozen=True):
     default_replicas: int | None = None
 
 
+class Subresource(msgspec.Struct, frozen=True, cache_hash=True):
+    """A subresource other than status and scale: its kind, and what can be done."""
+
+    name: str
+    group: str
+    version: str
+    kind: str
+    verbs: tuple[str, ...]
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of what it reads and answers."""
+        return api_version(self.group, self.version)
+
+
 class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     """One resource in one version.
 
@@ -151,6 +168,7 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
     verbs: tuple[str, ...] = VERBS
     status: bool = False
     scale: ScalePaths | None = None
+    other_subresources: tuple[Subresource, ...] = ()
     storage_version: str = ""
     custom: bool = False
     selectable_fields: tuple[str, ...] = ()
@@ -196,15 +214,25 @@ class Resource(msgspec.Struct, frozen=True, cache_hash=True):
         return self.plural in _CREATED_BY_UPDATES.get(self.group, ())
 
     @property
-    def subresources(self) -> tuple[str, ...]:
-        """The names of its subresources, sorted."""
-        names = []
+    def is_stored(self) -> bool:
+        """Whether its objects are stored; those of a review are only answered."""
+        return "update" in self.verbs
+
+    @property
+    def subresources(self) -> dict[str, Subresource]:
+        """Its subresources by name, sorted."""
+        found = {other.name: other for other in self.other_subresources}
         # A resource with replicas has a scale.
         if self.scale is not None:
-            names.append("scale")
+            found["scale"] = Subresource(
+                "scale", "autoscaling", "v1", "Scale", SUBRESOURCE_VERBS
+            )
+        # A status shows the whole object.
         if self.status:
-            names.append("status")
-        return tuple(names)
+            found["status"] = Subresource(
+                "status", self.group, self.version, self.kind, SUBRESOURCE_VERBS
+            )
+        return dict(sorted(found.items()))
 
     @property
     def qualified(self) -> str:
@@ -231,16 +259,24 @@ class Resources:
             self._by_kind[resource.api_version, resource.kind] = resource
 
     @classmethod
-    def builtin(cls, catalog: Catalog | None = None) -> Resources:
+    def builtin(
+        cls,
+        catalog: Catalog | None = None,
+        runtime_config: RuntimeConfig | None = None,
+    ) -> Resources:
         """Return the built-in resources whose kinds a catalog describes.
 
-        The default catalog is the newest bundled Kubernetes.
+        The default catalog is the newest bundled Kubernetes. ``runtime_config`` says
+        which versions are served, by default those that are stable.
         """
+        runtime_config = runtime_config or RuntimeConfig()
         described = set((catalog or kubernetes()).kinds())
         preferred: dict[tuple[str, str], Resource] = {}
         converted: list[Resource] = []
         for resource in _published():
             if (resource.api_version, resource.kind) not in described:
+                continue
+            if not runtime_config.serves(resource.group, resource.version):
                 continue
             # Versions come in order of preference: the first one that is described.
             first = preferred.setdefault(resource.key, resource)

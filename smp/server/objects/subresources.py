@@ -1,4 +1,4 @@
-"""The subresources ``status`` and ``scale``: what each shows and may change.
+"""Subresources: what each shows and may change.
 
 Source: "Custom Resources" in the Kubernetes documentation ("Status subresource", "Scale
 subresource"), which states for custom resources what is true of built-in ones too.
@@ -10,12 +10,19 @@ from typing import Final
 
 from smp.errors import SmpError
 from smp.paths import Path
-from smp.server.errors import InvalidError, StatusError, UnknownResourceError, invalid
-from smp.server.objects.fields import value_at
+from smp.server.errors import (
+    InvalidError,
+    StatusError,
+    UnknownResourceError,
+    forbidden,
+    invalid,
+)
+from smp.server.objects.fields import objects_in, value_at
 from smp.server.objects.metadata import metadata_of, with_metadata
+from smp.server.objects.pods import quality
 from smp.server.objects.resources import FieldPath, Resource, ScalePaths
 from smp.server.objects.selectors import selector_text
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, as_text, same
 
 SCALE_API_VERSION: Final = "autoscaling/v1"
 # The metadata that a Scale has in common with its object.
@@ -103,6 +110,83 @@ def on_status_update(
         return changed
     former = {name: metadata_of(old).get(name, ABSENT) for name in kept}
     return {**changed, "metadata": metadata_of(with_metadata(new, **former))}
+
+
+def on_subresource_update(
+    subresource: str, old: JSONObject, new: JSONObject, resource: Resource
+) -> JSONObject:
+    """Return the old object with what a subresource writes of the new one.
+
+    Go: the strategies in pkg/registry whose names end so: podEphemeralContainers,
+    podResize, csrApproval, namespaceFinalize.
+    """
+    old_spec, new_spec = as_object(old.get("spec")), as_object(new.get("spec"))
+    match subresource:
+        case "ephemeralcontainers":
+            containers = new_spec.get("ephemeralContainers", ABSENT)
+            _check_kept(old_spec.get("ephemeralContainers"), containers)
+            return {**old, "spec": _with(old_spec, ephemeralContainers=containers)}
+        case "resize":
+            spec = {**old_spec}
+            for name in ("containers", "initContainers"):
+                if name in spec:
+                    spec[name] = _resized(spec[name], new_spec.get(name))
+            resized = {**old, "spec": spec}
+            if quality(resized) != quality(old):
+                detail = "Pod QOS Class may not change as a result of resizing"
+                raise InvalidError([invalid(Path(("spec",)), quality(old), detail)])
+            return resized
+        case "approval":
+            conditions = as_object(new.get("status")).get("conditions", ABSENT)
+            status = as_object(old.get("status"))
+            return {**old, "status": _with(status, conditions=conditions)}
+        case "finalize":
+            finalizers = new_spec.get("finalizers", ABSENT)
+            return {**old, "spec": _with(old_spec, finalizers=finalizers)}
+        case _:
+            return on_status_update(old, new, resource)
+
+
+def _check_kept(old: JSON, new: JSON | Absent) -> None:
+    """Raise InvalidError unless all ephemeral containers stay as they are.
+
+    Go: ValidatePodEphemeralContainersUpdate.
+    """
+    remaining = {as_text(each.get("name")): each for each in objects_in(new)}
+    for container in objects_in(old):
+        name = as_text(container.get("name"))
+        if name not in remaining:
+            detail = f'existing ephemeral containers "{name}" may not be removed\n'
+        elif not same(remaining[name], container):
+            detail = f'existing ephemeral containers "{name}" may not be changed\n'
+        else:
+            continue
+        raise InvalidError([forbidden(Path(("spec", "ephemeralContainers")), detail)])
+
+
+def _resized(old: JSON, new: JSON) -> JSON:
+    """Return containers with the new resources of those of the same names."""
+    # Containers that are added or removed here are ignored.
+    changed = {
+        as_text(container.get("name")): container for container in objects_in(new)
+    }
+    resized: list[JSON] = []
+    for container in objects_in(old):
+        other = changed.get(as_text(container.get("name")), container)
+        members = {
+            name: other.get(name, ABSENT) for name in ("resources", "resizePolicy")
+        }
+        resized.append(_with(container, **members))
+    return resized
+
+
+def _with(obj: JSONObject, **members: JSON | Absent) -> JSONObject:
+    """Return an object with other members; those that are ABSENT are removed."""
+    return {
+        name: value
+        for name, value in {**obj, **members}.items()
+        if not isinstance(value, Absent)
+    }
 
 
 def with_status(obj: JSONObject, status: JSON | Absent) -> JSONObject:

@@ -10,7 +10,13 @@ import msgspec
 
 from smp import codec
 from smp.schema.catalog import Catalog
-from smp.schema.openapi_writer import REFERENCE_PREFIX, with_enums, write_schemas
+from smp.schema.descriptions import described
+from smp.schema.openapi_writer import (
+    REFERENCE_PREFIX,
+    with_description,
+    with_enums,
+    write_schemas,
+)
 from smp.schema.sources.openapi import Kind
 from smp.server.errors import UnknownResourceError
 from smp.server.objects.crds import Definition
@@ -171,6 +177,10 @@ class OpenAPI:
             )
         schemas = write_schemas(names, self._catalog.load)
         schemas = with_enums(schemas, self._enums)
+        schemas = {
+            name: with_description(schema, described(name))
+            for name, schema in schemas.items()
+        }
         for name in schemas.keys() & kinds.keys():
             schemas[name] = {**schemas[name], _KINDS: kinds[name]}
         return schemas

@@ -201,15 +201,20 @@ def _path_items(resource: Resource) -> Iterator[tuple[str, _PathItem]]:
     parameters: tuple[str, ...] = ()
     if resource.namespaced:
         # Without a namespace, the objects of all namespaces can be listed.
-        yield collection, _PathItem(resource, (_LIST,), (), "ForAllNamespaces")
+        if "list" in resource.verbs:
+            yield collection, _PathItem(resource, (_LIST,), (), "ForAllNamespaces")
         collection = f"{resource.prefix}/namespaces/{{namespace}}/{resource.plural}"
         parameters = ("namespace",)
     yield collection, _PathItem(resource, _COLLECTION, parameters)
 
+    if "get" not in resource.verbs:
+        return
     item = f"{collection}/{{name}}"
     parameters = ("name", *parameters)
     yield item, _PathItem(resource, _ITEM, parameters)
-    for name in resource.subresources:
+    for name in ("scale", "status"):
+        if name not in resource.subresources:
+            continue
         subresource = _PathItem(resource, _SUBRESOURCE, parameters, name.title())
         yield f"{item}/{name}", subresource
 

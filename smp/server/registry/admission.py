@@ -96,7 +96,7 @@ def admit_change(
     Raises StatusError and InvalidError.
     """
     resource = kind.resource
-    if subresource == "status":
+    if subresource in {"status", "finalize"}:
         # Here a client sets the status itself, as controllers do in a cluster: the
         # state that the server keeps is not computed again.
         warnings: tuple[str, ...] = ()

@@ -23,16 +23,15 @@ from smp.server.objects.deletion import begin_deletion
 from smp.server.objects.metadata import metadata_of, timestamp, with_metadata
 from smp.server.registry.admission import admit_new
 from smp.server.registry.envelope import unpack
+from smp.server.registry.initial import INITIAL, PERMANENT_NAMESPACES
 from smp.server.registry.objects import contents, delete, find, insert, replace
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import NAMESPACES, Target
 from smp.server.store import Stored
-from smp.values import JSONObject, as_object
+from smp.values import JSONObject, as_list, as_object, as_text
 
 _LOG: Final = logging.getLogger("smp.server")
-_PERMANENT: Final = ("default", "kube-system", "kube-public")
-_INITIAL: Final = (*_PERMANENT, "kube-node-lease")
 _RETRY: Final = 1.0  # seconds before another try
 
 
@@ -67,7 +66,7 @@ async def remove(
     NotFoundError, ForbiddenError, ModifiedError, and what ``check`` raises.
     """
     # The text and the namespaces of an API server (its plugin NamespaceLifecycle).
-    if target.resource.key == NAMESPACES and target.name in _PERMANENT:
+    if target.resource.key == NAMESPACES and target.name in PERMANENT_NAMESPACES:
         raise ForbiddenError("this namespace may not be deleted")
 
     async def read() -> Stored:
@@ -111,18 +110,18 @@ def _begin_termination(obj: JSONObject, now: datetime) -> JSONObject:
 
 
 async def prepare(state: ServerState) -> None:
-    """Create the namespaces of every cluster, and resume unfinished deletions."""
-    namespaces = Target(state.kinds.resources.find("", "v1", "namespaces"))
-    kind = state.kinds.of(namespaces.resource)
+    """Create what every cluster has at its start, and resume unfinished deletions."""
+    resources = state.kinds.resources
     # ``insert`` leaves those that exist already as they are.
-    for name in _INITIAL:
-        namespace: JSONObject = {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name},
-        }
-        admitted = admit_new(namespace, kind, "", state.admission_context())
-        await insert(state, namespaces.named(name), admitted.object)
+    for obj in INITIAL:
+        resource = resources.of_kind(str(obj["apiVersion"]), str(obj["kind"]))
+        metadata = metadata_of(obj)
+        namespace = as_text(metadata.get("namespace"))
+        target = Target(resource, namespace, as_text(metadata.get("name")))
+        context = state.admission_context()
+        admitted = admit_new(obj, state.kinds.of(resource), namespace, context)
+        await insert(state, target, admitted.object)
+    namespaces = Target(resources.find("", "v1", "namespaces"))
     # Another process may have stopped while it deleted contents. ``sweep`` skips those
     # that are not being deleted.
     for collection in (namespaces, state.kinds.crds):
@@ -172,7 +171,11 @@ async def _sweep(state: ServerState, parent: Target) -> None:
                     await asyncio.sleep(0)
     # What remains waits for its finalizers: the removal of the last one of an object
     # brings the parent here again (see ``replace``).
-    if has_remaining or metadata.get("finalizers"):
+    # A namespace has finalizers in its spec as well; "kubernetes" stands for its
+    # contents, which are gone now.
+    spec = as_object(unpack(stored, parent.resource).get("spec"))
+    others = [name for name in as_list(spec.get("finalizers")) if name != "kubernetes"]
+    if has_remaining or metadata.get("finalizers") or others:
         return
     if not await delete(state, parent, stored):
         # Another request wrote the parent: ``sweep`` tries again.

@@ -93,7 +93,7 @@ class Kinds:
             overlay=settings.overlay,
             version=self.catalog.version,
         )
-        self._builtin = Resources.builtin(self.catalog)
+        self._builtin = Resources.builtin(self.catalog, settings.runtime_config)
         self.crds = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
         # The established definitions, and the revision of the last change of each CRD,
         # by name. That of a deleted CRD stays until the watch has passed it; after that

@@ -33,7 +33,8 @@ class ServerState:
     ``stopping`` is set when the server shuts down. ``terminating`` has the namespaces
     and definitions that are being deleted, whose contents are to be deleted first.
     ``randomness`` is the source of uids, of names and of what else is allocated;
-    ``turns`` are those of the watches.
+    ``turns`` are those of the watches. ``service_values`` says which Service has which
+    address and node port; what is in the store counts.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -45,6 +46,7 @@ class ServerState:
         self.kinds = Kinds(store, settings, self.metrics, self.workers)
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
         self.key_locks = KeyLocks()
+        self.service_values: dict[str, str] = {}
         # Without a seed it begins with randomness of the operating system.
         self.randomness = random.Random(settings.seed)  # noqa: S311  # no secrets
         self.turns = asyncio.Semaphore(_TURNS)

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from smp.server.errors import UnknownResourceError
-from smp.server.objects.resources import SUBRESOURCE_VERBS, Resource, Resources
+from smp.server.objects.resources import Resource, Resources
 
 CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES: Final = ("", "namespaces")
@@ -75,11 +75,12 @@ class Target(msgspec.Struct, frozen=True):
 
     def verb(self, method: str) -> str | None:
         """Return the verb of an HTTP method here, or None where it is not allowed."""
+        if self.subresource:
+            verb = {**_OBJECT_VERBS, "POST": "create"}.get(method)
+            subresource = self.resource.subresources[self.subresource]
+            return verb if verb in subresource.verbs else None
         verbs = _OBJECT_VERBS if self.name else _COLLECTION_VERBS
         verb = verbs.get(method)
-        # A subresource can be read and changed, but not created or deleted.
-        if self.subresource:
-            return verb if verb in SUBRESOURCE_VERBS else None
         if verb not in self.resource.verbs:
             return None
         # An object cannot be created in all namespaces.

@@ -18,6 +18,7 @@ from smp.server.objects import autoscalers
 from smp.server.objects.resources import Resource
 from smp.server.objects.selectors import selector_text
 from smp.server.objects.tables import _cluster as cluster
+from smp.server.objects.tables import _infrastructure as infrastructure
 from smp.server.objects.tables import _network as network
 from smp.server.objects.tables import _pods as pods
 from smp.server.objects.tables import _workloads as workloads
@@ -30,6 +31,7 @@ from smp.server.objects.tables._cells import (
     boolean_of,
     count_of,
     integer_of,
+    list_of,
     text_of,
 )
 from smp.server.objects.tables.columns import AGE, NAME, Cell, Column
@@ -40,6 +42,9 @@ Columns: TypeAlias = tuple[Column, ...]
 
 def columns_of(resource: Resource) -> Columns:
     """Return the columns of a built-in resource, by default the name and the age."""
+    if resource.key == ("events.k8s.io", "events"):
+        columns = _COLUMNS["", "events"]
+        return tuple(replace(column, cell=_of_core(column.cell)) for column in columns)
     columns = _COLUMNS.get(resource.key, (NAME, AGE))
     if resource.version == resource.storage_version:
         return columns
@@ -54,16 +59,26 @@ def _of_v2(show: Cell) -> Cell:
     return cell
 
 
+def _of_core(show: Cell) -> Cell:
+    def cell(obj: JSONObject, now: datetime) -> JSON:
+        return show(cluster.as_core_event(obj), now)
+
+    return cell
+
+
 # How columns are made, by what their cells show.
+
+
+def _timeless(show: Show) -> Cell:
+    def cell(obj: JSONObject, _now: datetime) -> JSON:
+        return show(obj)
+
+    return cell
 
 
 def _column(name: str, show: Show, json_type: str = "string") -> Column:
     """Make a column whose cells do not depend on the time."""
-
-    def cell(obj: JSONObject, _now: datetime) -> JSON:
-        return show(obj)
-
-    return Column(name, cell, json_type)
+    return Column(name, _timeless(show), json_type)
 
 
 def _text(name: str, path: str, absent: str = "") -> Column:
@@ -120,6 +135,13 @@ _BINDING: Final = (
         _column("ServiceAccounts", cluster.subjects_of("ServiceAccount")),
     ),
 )
+_WEBHOOKS: Final = (NAME, _column("Webhooks", count_of("webhooks"), "integer"), AGE)
+_POLICY_BINDING: Final = (
+    NAME,
+    _text("PolicyName", "spec.policyName"),
+    _column("ParamRef", infrastructure.param_ref),
+    AGE,
+)
 _VOLUME_MODE: Final = _wide(_text("VolumeMode", "spec.volumeMode", UNSET))
 _VOLUME_ATTRIBUTES: Final = _text(
     "VolumeAttributesClass", "spec.volumeAttributesClassName", UNSET
@@ -144,6 +166,12 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
             _column("Count", cluster.event_count),
             NAME,
         ),
+    ),
+    ("", "componentstatuses"): (
+        NAME,
+        _column("Status", infrastructure.health("status")),
+        _column("Message", infrastructure.health("message")),
+        _column("Error", infrastructure.health("error")),
     ),
     ("", "limitranges"): _CREATED_AT,
     ("", "namespaces"): (NAME, _text("Status", "status.phase"), AGE),
@@ -217,6 +245,12 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         _selector("template.metadata.labels", "Pod Labels"),
     ),
     ("", "replicationcontrollers"): _REPLICAS,
+    ("", "resourcequotas"): (
+        NAME,
+        _column("Request", infrastructure.quota_of(limits=False)),
+        _column("Limit", infrastructure.quota_of(limits=True)),
+        AGE,
+    ),
     # An API server sets the type of a secret, and that of a service below.
     ("", "secrets"): (NAME, _text("Type", "type", "Opaque"), _DATA, AGE),
     ("", "services"): (
@@ -228,7 +262,40 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         AGE,
         *_wide(_selector("spec.selector")),
     ),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): (
+        NAME,
+        _column("Mutations", count_of("spec.mutations"), "integer"),
+        _column("ParamKind", infrastructure.param_kind),
+        AGE,
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings",
+    ): _POLICY_BINDING,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): _WEBHOOKS,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): (
+        NAME,
+        _column("Validations", count_of("spec.validations"), "integer"),
+        _column("ParamKind", infrastructure.param_kind),
+        AGE,
+    ),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): (
+        _POLICY_BINDING
+    ),
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): _WEBHOOKS,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _CREATED_AT,
+    ("apiregistration.k8s.io", "apiservices"): (
+        NAME,
+        _column("Service", infrastructure.api_service),
+        _column("Available", infrastructure.api_service_available),
+        AGE,
+    ),
+    ("apps", "controllerrevisions"): (
+        NAME,
+        _column("Controller", infrastructure.controller_of),
+        _column("Revision", integer_of("revision")),
+        AGE,
+    ),
     ("apps", "daemonsets"): (
         NAME,
         _integer("Desired", "status.desiredNumberScheduled"),
@@ -289,9 +356,84 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         AGE,
         *_wide(*_containers("spec.template"), _selector("spec.selector")),
     ),
+    ("certificates.k8s.io", "certificatesigningrequests"): (
+        NAME,
+        AGE,
+        _text("SignerName", "spec.signerName", NONE),
+        _text("Requestor", "spec.username"),
+        _column("RequestedDuration", infrastructure.requested_duration),
+        _column("Condition", infrastructure.request_state),
+    ),
+    ("certificates.k8s.io", "clustertrustbundles"): (
+        NAME,
+        _text("SignerName", "spec.signerName", NONE),
+    ),
+    ("certificates.k8s.io", "podcertificaterequests"): (
+        NAME,
+        _text("PodName", "spec.podName"),
+        _text("ServiceAccountName", "spec.serviceAccountName"),
+        _text("NodeName", "spec.nodeName"),
+        _text("SignerName", "spec.signerName"),
+        _column("State", infrastructure.pod_request_state),
+        *_wide(
+            _selector("spec.unverifiedUserAnnotations", "UnverifiedUserAnnotations"),
+        ),
+    ),
+    ("coordination.k8s.io", "leasecandidates"): (
+        NAME,
+        _text("LeaseName", "spec.leaseName"),
+        _text("BinaryVersion", "spec.binaryVersion"),
+        _text("EmulationVersion", "spec.emulationVersion"),
+        AGE,
+    ),
     ("coordination.k8s.io", "leases"): (
         NAME,
         _text("Holder", "spec.holderIdentity"),
+        AGE,
+    ),
+    ("discovery.k8s.io", "endpointslices"): (
+        NAME,
+        _text("AddressType", "addressType"),
+        _column("Ports", infrastructure.slice_ports),
+        _column("Endpoints", infrastructure.slice_endpoints),
+        AGE,
+    ),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): (
+        NAME,
+        _text("PriorityLevel", "spec.priorityLevelConfiguration.name"),
+        _column("MatchingPrecedence", integer_of("spec.matchingPrecedence")),
+        _column("DistinguisherMethod", infrastructure.distinguisher),
+        AGE,
+        _column("MissingPL", infrastructure.missing_level),
+    ),
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): (
+        NAME,
+        _text("Type", "spec.type"),
+        _column(
+            "NominalConcurrencyShares",
+            infrastructure.limited(".nominalConcurrencyShares"),
+        ),
+        _column("Queues", infrastructure.limited(".limitResponse.queuing.queues")),
+        _column("HandSize", infrastructure.limited(".limitResponse.queuing.handSize")),
+        _column(
+            "QueueLengthLimit",
+            infrastructure.limited(".limitResponse.queuing.queueLengthLimit"),
+        ),
+        AGE,
+    ),
+    ("networking.k8s.io", "ingressclasses"): (
+        replace(NAME, cell=_timeless(infrastructure.default_class_name)),
+        _text("Controller", "spec.controller"),
+        _column("Parameters", infrastructure.class_parameters),
+        AGE,
+    ),
+    ("networking.k8s.io", "ipaddresses"): (
+        NAME,
+        _column("ParentRef", infrastructure.parent_of_address),
+    ),
+    ("networking.k8s.io", "servicecidrs"): (
+        NAME,
+        _column("CIDRs", list_of("spec.cidrs")),
         AGE,
     ),
     # An ingress declares no ports: they follow from TLS.
@@ -308,6 +450,7 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         _selector("spec.podSelector", "Pod-Selector"),
         AGE,
     ),
+    ("node.k8s.io", "runtimeclasses"): (NAME, _text("Handler", "handler"), AGE),
     ("policy", "poddisruptionbudgets"): (
         NAME,
         _text("Min Available", "spec.minAvailable", "N/A"),
@@ -319,6 +462,26 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
     ("rbac.authorization.k8s.io", "clusterroles"): _CREATED_AT,
     ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
     ("rbac.authorization.k8s.io", "roles"): _CREATED_AT,
+    ("resource.k8s.io", "devicetaintrules"): (
+        NAME,
+        _text("Key", "spec.taint.key"),
+        _text("Value", "spec.taint.value"),
+        _text("Effect", "spec.taint.effect"),
+        Column("TimeAdded", infrastructure.taint_added),
+        AGE,
+    ),
+    ("resource.k8s.io", "resourceclaims"): (
+        NAME,
+        _column("State", infrastructure.claim_state),
+        AGE,
+    ),
+    ("resource.k8s.io", "resourceslices"): (
+        NAME,
+        _text("Node", "spec.nodeName"),
+        _text("Driver", "spec.driver"),
+        _text("Pool", "spec.pool.name"),
+        AGE,
+    ),
     ("scheduling.k8s.io", "priorityclasses"): (
         NAME,
         _integer("Value", "value"),
@@ -335,4 +498,46 @@ _COLUMNS: Final[dict[tuple[str, str], Columns]] = {
         _column("AllowVolumeExpansion", boolean_of("allowVolumeExpansion")),
         AGE,
     ),
+    ("storage.k8s.io", "csidrivers"): (
+        NAME,
+        _column("AttachRequired", boolean_of("spec.attachRequired"), "boolean"),
+        _column("PodInfoOnMount", boolean_of("spec.podInfoOnMount"), "boolean"),
+        _column("StorageCapacity", boolean_of("spec.storageCapacity"), "boolean"),
+        _column("TokenRequests", infrastructure.csi_tokens),
+        _column("RequiresRepublish", boolean_of("spec.requiresRepublish"), "boolean"),
+        _column("Modes", infrastructure.csi_modes),
+        AGE,
+    ),
+    ("storage.k8s.io", "csinodes"): (
+        NAME,
+        _column("Drivers", count_of("spec.drivers"), "integer"),
+        AGE,
+    ),
+    ("storage.k8s.io", "csistoragecapacities"): _CREATED_AT,
+    ("storage.k8s.io", "volumeattachments"): (
+        NAME,
+        replace(_text("Attacher", "spec.attacher"), format="name"),
+        _text("PV", "spec.source.persistentVolumeName"),
+        _text("Node", "spec.nodeName"),
+        _column("Attached", boolean_of("status.attached"), "boolean"),
+        AGE,
+    ),
+    ("storage.k8s.io", "volumeattributesclasses"): (
+        NAME,
+        _text("DriverName", "driverName"),
+        AGE,
+    ),
+    ("storagemigration.k8s.io", "storageversionmigrations"): (
+        replace(NAME, format=""),
+        _column("Resource", infrastructure.migrated_resource),
+        _column("Status", infrastructure.migration_state),
+    ),
 }
+
+# What shows a Scale, of whichever resource. Go: printScale.
+SCALE_COLUMNS: Final[Columns] = (
+    replace(NAME, format=""),
+    _integer("Desired", "spec.replicas"),
+    _integer("Available", "status.replicas"),
+    AGE,
+)

@@ -115,3 +115,12 @@ def count_of(*paths: str) -> Show:
         return count
 
     return show
+
+
+def list_of(path: str) -> Show:
+    """Make a cell of the strings in a list."""
+
+    def show(obj: JSONObject) -> JSON:
+        return ",".join(strings_at(obj, path))
+
+    return show

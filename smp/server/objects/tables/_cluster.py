@@ -206,3 +206,24 @@ def event_first_seen(obj: JSONObject, now: datetime) -> JSON:
 def event_count(obj: JSONObject) -> JSON:
     """Show how often an event was seen; a new reporter leaves out a count of 1."""
     return integer_at(obj, "series.count") or integer_at(obj, "count") or 1
+
+
+# The fields of an Event of events.k8s.io, by what the core group calls them.
+_CORE_EVENT: Final = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+
+
+def as_core_event(obj: JSONObject) -> JSONObject:
+    """Return an Event of events.k8s.io as the core group has it.
+
+    Go: Convert_v1_Event_To_core_Event in pkg/apis/events/v1.
+    """
+    renamed = {name: obj[other] for name, other in _CORE_EVENT.items() if other in obj}
+    return {**obj, **renamed}

@@ -1,0 +1,213 @@
+"""Resources whose objects are answered and not stored: reviews, component statuses.
+
+Every client that is answered at all may do everything: it is one user, with the rights
+of the group system:masters.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from datetime import UTC, datetime, timedelta
+from hmac import compare_digest
+from typing import Final
+
+from starlette.responses import Response
+
+from smp import codec, handler
+from smp.errors import SmpError
+from smp.handler import NotFoundError, Refused
+from smp.paths import Path
+from smp.server.endpoints.bodies import read_object
+from smp.server.endpoints.call import Call
+from smp.server.endpoints.rendering import object_response
+from smp.server.endpoints.responses import status_response
+from smp.server.errors import InvalidError, invalid
+from smp.server.objects.fields import value_at
+from smp.server.objects.metadata import metadata_of, timestamp
+from smp.server.registry.envelope import unpack
+from smp.server.registry.objects import find
+from smp.server.store import Stored
+from smp.values import JSONObject, as_object, as_text
+
+_CREATED: Final = 201
+# As a token file of a kube-apiserver gives it to an administrator.
+USER: Final[JSONObject] = {
+    "username": "admin",
+    "uid": "1",
+    "groups": ["system:masters", "system:authenticated"],
+}
+_AUDIENCE: Final = "https://kubernetes.default.svc"
+_EVERYTHING: Final[JSONObject] = {
+    "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    "incomplete": False,
+}
+# What a kube-apiserver calls its first store.
+_COMPONENT: Final = "etcd-0"
+_DEFAULT_SECONDS: Final = 3600
+_MIN_SECONDS: Final = 600
+
+
+async def self_subject(call: Call) -> Response:
+    """Answer who the client is."""
+    now = timestamp(datetime.now(UTC))
+    status: JSONObject = {"userInfo": USER}
+    return await _reviewed(call, status, {"creationTimestamp": now})
+
+
+async def access(call: Call) -> Response:
+    """Answer that something may be done."""
+    return await _reviewed(call, {"allowed": True})
+
+
+async def rules(call: Call) -> Response:
+    """Answer what may be done: everything."""
+    return await _reviewed(call, _EVERYTHING)
+
+
+async def token(call: Call) -> Response:
+    """Answer whose token something is."""
+    review = await _read(call)
+    if isinstance(review, Refused):
+        return status_response(review)
+    # compare_digest takes the same time for every wrong token.
+    asked = as_text(value_at(review, ("spec", "token")))
+    known = call.state.settings.token
+    status: JSONObject = {"user": {}, "error": "invalid bearer token"}
+    if known and compare_digest(asked.encode(), known.encode()):
+        status = {"authenticated": True, "user": USER, "audiences": [_AUDIENCE]}
+    return await _answer(call, {**review, "status": status})
+
+
+async def service_account_token(call: Call) -> Response:
+    """Answer a token of a service account.
+
+    Its form is that of an API server's; it is signed with a key that lasts as long as
+    the process, and opens nothing here.
+    """
+    account = unpack(await find(call.state, call.target), call.target.resource)
+    review = await _read(call)
+    if isinstance(review, Refused):
+        return status_response(review)
+    spec = as_object(review.get("spec"))
+    seconds = spec.get("expirationSeconds") or _DEFAULT_SECONDS
+    # Go: pkg/apis/authentication/validation, ValidateTokenRequest.
+    if not isinstance(seconds, int) or seconds < _MIN_SECONDS:
+        path = Path(("spec", "expirationSeconds"))
+        detail = "may not specify a duration less than 10 minutes"
+        raise InvalidError([invalid(path, seconds, detail)])
+    metadata = metadata_of(account)
+    now = datetime.now(UTC)
+    expires = now + timedelta(seconds=seconds)
+    audiences = spec.get("audiences") or [_AUDIENCE]
+    claims: JSONObject = {
+        "aud": audiences,
+        "exp": int(expires.timestamp()),
+        "iat": int(now.timestamp()),
+        "iss": _AUDIENCE,
+        "kubernetes.io": {
+            "namespace": call.target.namespace,
+            "serviceaccount": {"name": call.target.name, "uid": metadata.get("uid")},
+        },
+        "nbf": int(now.timestamp()),
+        "sub": f"system:serviceaccount:{call.target.namespace}:{call.target.name}",
+    }
+    # The metadata of the answer are those of the account (Go: TokenREST.Create).
+    names = ("name", "namespace", "uid")
+    answer: JSONObject = {
+        **review,
+        "metadata": {
+            **{name: metadata[name] for name in names if name in metadata},
+            "creationTimestamp": timestamp(now),
+        },
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+            "boundObjectRef": spec.get("boundObjectRef"),
+        },
+        "status": {"token": _signed(claims), "expirationTimestamp": timestamp(expires)},
+    }
+    return await _answer(call, answer)
+
+
+async def component_status(call: Call) -> Response:
+    """Answer whether the store can be read."""
+    if call.target.name != _COMPONENT:
+        raise NotFoundError("object not found")
+    return await object_response(call, codec.encode(await _component(call)))
+
+
+async def components(call: Call) -> tuple[Stored, ...]:
+    """Return the states of the components, of which this server has one."""
+    return (Stored(_COMPONENT, codec.encode(await _component(call)), 0),)
+
+
+async def _component(call: Call) -> JSONObject:
+    condition: JSONObject = {"type": "Healthy", "status": "True", "message": "ok"}
+    # The revision is read from the store itself, as for /readyz.
+    try:
+        await call.state.store.revision()
+    except SmpError as error:
+        condition = {"type": "Healthy", "status": "False", "message": str(error)}
+    return {
+        "apiVersion": "v1",
+        "kind": "ComponentStatus",
+        "metadata": {"name": _COMPONENT},
+        "conditions": [condition],
+    }
+
+
+async def _reviewed(
+    call: Call, status: JSONObject, metadata: JSONObject | None = None
+) -> Response:
+    review = await _read(call)
+    if isinstance(review, Refused):
+        return status_response(review)
+    # A review of access keeps the metadata that was sent.
+    if metadata is not None:
+        review = {**review, "metadata": metadata}
+    return await _answer(call, {**review, "status": status})
+
+
+async def _read(call: Call) -> JSONObject | Refused:
+    """Read what is asked; unions of the request are checked, as in any object."""
+    body = await read_object(call)
+    # A TokenRequest is a kind of its own, below a ServiceAccount.
+    subresource = call.target.resource.subresources.get(call.target.subresource)
+    reviewed = subresource or call.target.resource
+    schema = call.state.kinds.catalog.schema(reviewed.api_version, reviewed.kind)
+    # Nobody owns the fields of what is not stored, and it has no defaults.
+    options = handler.Options(
+        profile=call.options.profile,
+        field_validation=call.options.field_validation,
+        limits=call.options.limits,
+    )
+    seconds = call.seconds_to_write(len(body))
+    outcome = await call.work(seconds, handler.create, body, schema, options)
+    return outcome if isinstance(outcome, Refused) else outcome.object
+
+
+async def _answer(call: Call, review: JSONObject) -> Response:
+    review = {"metadata": {}, **review}
+    return await object_response(call, codec.encode(review), code=_CREATED)
+
+
+# Tokens of another process are signed with another key.
+_KEY: Final = secrets.token_bytes(32)
+
+
+def _signed(claims: JSONObject) -> str:
+    """Return claims as a JSON Web Token (RFC 7519), signed with HMAC and SHA-256."""
+    header = {"alg": "HS256", "typ": "JWT"}
+    parts = [_base64(json.dumps(part).encode()) for part in (header, claims)]
+    content = ".".join(parts)
+    signature = hmac.new(_KEY, content.encode(), hashlib.sha256).digest()
+    return f"{content}.{_base64(signature)}"
+
+
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

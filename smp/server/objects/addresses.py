@@ -1,0 +1,132 @@
+"""What a Service has that a client leaves to the server: addresses and node ports.
+
+Go: pkg/registry/core/service/storage (alloc.go, storage.go) and pkg/registry/core/
+service/strategy.go. The network of the server has IPv4 addresses only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from smp.server.objects.fields import objects_in, strings_in
+from smp.values import JSON, JSONObject, as_object, as_text
+
+# The address of the Service of the server itself, the first one of the network.
+API_SERVER_ADDRESS: Final = "10.0.0.1"
+_NETWORK: Final = "10.0"
+_ADDRESSES: Final = 1 << 16
+_FIRST_PORT: Final = 30000
+_PORTS: Final = 2768
+_NODE_PORT_TYPES: Final = ("NodePort", "LoadBalancer")
+
+# Picks an address, or a port, for a name: the first free one of those that are tried.
+Pick: TypeAlias = Callable[[str], str]
+
+
+def address(name: str, attempt: int) -> str:
+    """Return an address for a name: the same one at every time, and in every run."""
+    # The first 10 and the last address of the network are not given away.
+    number = 10 + _hash(f"{name}#{attempt}") % (_ADDRESSES - 11)
+    return f"{_NETWORK}.{number >> 8}.{number & 255}"
+
+
+def node_port(name: str, attempt: int) -> str:
+    """Return a node port for a name, as text."""
+    return str(_FIRST_PORT + _hash(f"{name}#{attempt}") % _PORTS)
+
+
+def _hash(text: str) -> int:
+    # Not hash(), which differs from one process to the next.
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+
+
+def kept(old: JSONObject, new: JSONObject) -> JSONObject:
+    """Return a changed Service with what was allocated, where the client left it out.
+
+    What goes with the type is dropped later. Go: patchAllocatedValues.
+    """
+    before, spec = as_object(old.get("spec")), {**as_object(new.get("spec"))}
+    # A name of DNS has no address, and none has been allocated for it.
+    if "ExternalName" in {spec.get("type"), before.get("type")}:
+        return new
+    # A manifest has no address, and a PUT of it does not ask for another one.
+    if not spec.get("clusterIP") and not spec.get("clusterIPs"):
+        for name in ("clusterIP", "clusterIPs"):
+            if name in before:
+                spec[name] = before[name]
+    for name in ("ipFamilies", "ipFamilyPolicy"):
+        if name in before and name not in spec:
+            spec[name] = before[name]
+    # A node port stays with the port and the protocol that it was allocated for.
+    is_open = spec.get("type") in _NODE_PORT_TYPES
+    if is_open and before.get("type") in _NODE_PORT_TYPES:
+        former = {_identity(port): port for port in objects_in(before.get("ports"))}
+        ports: list[JSON] = []
+        for port in objects_in(spec.get("ports")):
+            node = former.get(_identity(port), {}).get("nodePort")
+            ports.append(
+                port if port.get("nodePort") or not node else _with(port, node)
+            )
+        spec["ports"] = ports
+    return {**new, "spec": spec}
+
+
+def _identity(port: JSONObject) -> tuple[JSON, JSON]:
+    return port.get("port"), port.get("protocol", "TCP")
+
+
+def _with(port: JSONObject, node: JSON) -> JSONObject:
+    return {**port, "nodePort": node}
+
+
+def wanted(obj: JSONObject) -> tuple[list[str], list[str]]:
+    """Return the addresses and the node ports that a Service asks for by itself."""
+    spec = as_object(obj.get("spec"))
+    if spec.get("type") == "ExternalName":
+        return [], []
+    # clusterIPs begins with clusterIP; clients of older versions send the latter alone.
+    addresses = strings_in(spec.get("clusterIPs")) or [as_text(spec.get("clusterIP"))]
+    nodes = [port.get("nodePort") for port in objects_in(spec.get("ports"))]
+    ports = [str(node) for node in nodes if node]
+    return [each for each in addresses if each not in {"", "None"}], ports
+
+
+def allocated(obj: JSONObject, address_of: Pick, port_of: Pick) -> JSONObject:
+    """Return a Service with its addresses, families and node ports."""
+    spec = {**as_object(obj.get("spec"))}
+    if spec.get("type") == "ExternalName":
+        return obj
+    # Each of the two fields is filled in from the other one.
+    if not spec.get("clusterIP"):
+        addresses = strings_in(spec.get("clusterIPs"))
+        spec["clusterIP"] = addresses[0] if addresses else address_of("")
+    if not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    # Endpoints that somebody else makes may be of any family, so a headless Service
+    # without a selector has both (Go: Alloc.initIPFamilyFields).
+    is_selectorless = spec["clusterIP"] == "None" and not spec.get("selector")
+    if not spec.get("ipFamilies"):
+        spec["ipFamilies"] = ["IPv4", "IPv6"] if is_selectorless else ["IPv4"]
+    if not spec.get("ipFamilyPolicy"):
+        policy = "RequireDualStack" if is_selectorless else "SingleStack"
+        spec["ipFamilyPolicy"] = policy
+    is_open = spec.get("type") in _NODE_PORT_TYPES
+    if is_open and spec.get("allocateLoadBalancerNodePorts") is not False:
+        # One number for all protocols of a port.
+        numbers: dict[JSON, JSON] = {}
+        ports: list[JSON] = []
+        for port in objects_in(spec.get("ports")):
+            number = port.get("port")
+            node = port.get("nodePort") or numbers.get(number)
+            if not node:
+                node = int(port_of(f":{number}"))
+            numbers[number] = node
+            ports.append(_with(port, node))
+        spec["ports"] = ports
+    # A load balancer asks each node by this port whether it has a Pod.
+    is_local = spec.get("externalTrafficPolicy") == "Local"
+    if spec.get("type") == "LoadBalancer" and is_local:
+        spec.setdefault("healthCheckNodePort", int(port_of(":health")))
+    return {**obj, "spec": spec}

@@ -1,0 +1,97 @@
+"""What the admission of an API server adds to Pods, and their class of quality."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.server.objects.fields import objects_in, value_at
+from smp.values import JSON, JSONObject, as_object, as_text
+
+# Go: plugin/pkg/admission/defaulttolerationseconds.
+_CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATED_SECONDS: Final = 300
+_COUNTED: Final = ("cpu", "memory")
+# Go: TaintNodesByCondition, plugin/pkg/admission/nodetaint.
+NOT_READY: Final[JSONObject] = {
+    "key": "node.kubernetes.io/not-ready",
+    "effect": "NoSchedule",
+}
+
+
+def with_tolerations(pod: JSONObject) -> JSONObject:
+    """Return a Pod that tolerates a node without answer for five minutes."""
+    spec = as_object(pod.get("spec"))
+    tolerations = objects_in(spec.get("tolerations"))
+    added: list[JSON] = [
+        {
+            "key": key,
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": _TOLERATED_SECONDS,
+        }
+        for key in _CONDITIONS
+        if not any(_tolerates(toleration, key) for toleration in tolerations)
+    ]
+    if not added:
+        return pod
+    return {**pod, "spec": {**spec, "tolerations": [*tolerations, *added]}}
+
+
+def _tolerates(toleration: JSONObject, key: str) -> bool:
+    # Without a key it tolerates all taints, without an effect all effects.
+    keys, effects = (key, "", None), ("NoExecute", "", None)
+    return toleration.get("key") in keys and toleration.get("effect") in effects
+
+
+def with_priority(pod: JSONObject, priority: JSONObject) -> JSONObject:
+    """Return a Pod with the value and the policy of a PriorityClass, or of none."""
+    spec = {**as_object(pod.get("spec"))}
+    # What a client sets is the value that the class has, or is refused in a cluster.
+    spec.setdefault("priority", priority.get("value", 0))
+    policy = priority.get("preemptionPolicy", "PreemptLowerPriority")
+    spec.setdefault("preemptionPolicy", policy)
+    return {**pod, "spec": spec}
+
+
+def with_quality(pod: JSONObject) -> JSONObject:
+    """Return a Pod with its class in the status. Go: PrepareForCreate of a Pod."""
+    status = as_object(pod.get("status"))
+    return {**pod, "status": {**status, "qosClass": quality(pod)}}
+
+
+def quality(pod: JSONObject) -> str:
+    """Return the quality of service of a Pod. Go: qos.ComputePodQOS."""
+    spec = as_object(pod.get("spec"))
+    holders = [
+        *objects_in(spec.get("containers")),
+        *objects_in(spec.get("initContainers")),
+    ]
+    # Resources of the whole Pod count instead of those of its containers.
+    if isinstance(spec.get("resources"), dict):
+        holders = [spec]
+    # Guaranteed is a Pod all of whose containers have limits of both resources that
+    # are their requests, BestEffort one without any.
+    is_guaranteed, is_best_effort = True, True
+    for holder in holders:
+        requests = _counted(value_at(holder, ("resources", "requests")))
+        limits = _counted(value_at(holder, ("resources", "limits")))
+        if requests or limits:
+            is_best_effort = False
+        # Where only a limit is given, the request is the same.
+        if len(limits) < len(_COUNTED) or {**limits, **requests} != limits:
+            is_guaranteed = False
+    if is_best_effort:
+        return "BestEffort"
+    return "Guaranteed" if is_guaranteed else "Burstable"
+
+
+def _counted(resources: JSON) -> dict[str, str]:
+    """Return the quantities that count; what is zero does not."""
+    counted = {}
+    for name, quantity in as_object(resources).items():
+        # "100m" and "1Gi" without what is no digit.
+        digits = as_text(quantity).rstrip("numkKMGTPEi") or "0"
+        is_zero = not digits.strip("0.+-")
+        if name in _COUNTED and not is_zero:
+            counted[name] = as_text(quantity)
+    return counted
