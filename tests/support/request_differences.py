@@ -163,14 +163,9 @@ CLASSES: Final = (
         _all(_is("DELETE"), _stored("'orphan'", "'foregroundDeletion'")),
     ),
     DifferenceClass(
-        "allocated addresses and ports of Services",
-        "not allocated here",
-        _is("P", "Service", "Headless", "NodePorts"),
-    ),
-    DifferenceClass(
         "what controllers and admission plugins add to new objects",
-        "protection finalizers of volumes and claims, tolerations of Pods, taints of"
-        " Nodes, labels of Jobs: here nothing would remove or use them",
+        "above all protection finalizers of volumes and claims: here nothing would"
+        " remove them",
         _all(
             _is("POST"),
             _stored("-protection'", "'tolerations'", "'taints'", "controller-uid"),
