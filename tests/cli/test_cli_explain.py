@@ -314,7 +314,7 @@ def test_only_explain_loads_the_descriptions() -> None:
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("applz", "resource types: configmaps, endpoints, "),
+        ("applz", "resource types: componentstatuses, configmaps, "),
         ("deploymnt", "did you mean deployment or deployments or "),
         ("apps/v1 Zyx", "the kinds of apps/v1: ControllerRevision, DaemonSet, "),
         ("extensions/v1beta1 Deployment", "did you mean apps/v1 Deployment?"),

@@ -84,6 +84,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "BlamedValue": lambda: managed_fields.blame(APPLIED.object).values[0],
     "CaseOutcome": lambda: CaseOutcome(spec_case(), ("result",), ()),
     "Catalog": smp.kubernetes,
+    "Cause": lambda: smp.explain_apply(None, OBJECT, OBJECT, POD)[0],
     "Change": lambda: CHANGE,
     "Chunk": lambda: Chunk(b"{}", "source", offset=1, list_of=("v1", "PodList")),
     "Conflict": lambda: CONFLICT,

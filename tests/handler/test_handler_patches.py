@@ -83,7 +83,6 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, object]]] = {
             "metadata": {
                 "creationTimestamp": None,
                 "generation": 9,
-                "deletionTimestamp": "2026-03-02T09:30:00Z",
             }
         },
     ),

@@ -72,6 +72,13 @@ _FIELDS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
         "spec.driver",
     ),
 }
+# What is said of other fields, where it is not "field label not supported".
+_PROBLEMS: Final = {
+    ("batch", "jobs"): 'field label "{path}" not supported for Job',
+    ("resource.k8s.io", "resourceslices"): (
+        "field label not supported for {version}, Kind=ResourceSlice: {path}"
+    ),
+}
 # Names of fields that stand elsewhere in the object.
 _PLACES: Final = {
     "spec.host": "spec.nodeName",
@@ -99,7 +106,8 @@ def resolved(selector: FieldSelector, resource: Resource) -> FieldSelector:
     terms = []
     for term in selector.terms:
         if term.path not in known:
-            problem = f"field label not supported: {term.path}"
+            text = _PROBLEMS.get(resource.key, "field label not supported: {path}")
+            problem = text.format(path=term.path, version=resource.api_version)
             if known is _METADATA:
                 problem = (
                     f'"{term.path}" is not a known field selector: only'
