@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from threading import RLock
 from typing import Final
 
 import msgspec
@@ -122,13 +123,35 @@ _messages: dict[str, Message] = {
 }
 
 
+# Those that are not complete yet. Only what holds the lock sees them.
+_begun: dict[str, Message] = {}
+_lock: Final = RLock()
+
+
 def _message(name: str) -> Message:
     """Return a message with all that it leads to."""
     if name in _messages:
         return _messages[name]
+    with _lock:
+        known = _messages.get(name) or _begun.get(name)
+        if known is not None:
+            return known
+        is_outermost = not _begun
+        try:
+            found = _read_message(name)
+            if is_outermost:
+                _messages.update(_begun)
+            return found
+        finally:
+            # Also where the thread is ended: no message is ever kept in part.
+            if is_outermost:
+                _begun.clear()
+
+
+def _read_message(name: str) -> Message:
     found = Message()
-    # Kept before it is complete, because it may have a list of itself.
-    _messages[name] = found
+    # Known before it is complete, because it may have a list of itself.
+    _begun[name] = found
     package, _, short_name = name.rpartition(".")
     zeros: JSONObject = {}
     for token in _table().messages[package][short_name].split():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from threading import RLock
 from typing import Final, TypeAlias
 
 import msgspec
@@ -239,6 +240,9 @@ class StoragePlan:
         self._types = types
         self._embedded = plan_of(types, _EMBEDDED)
         self._objects: dict[Type, GoType] = {}
+        # Those that are not complete yet. Only what holds the lock sees them.
+        self._begun: dict[Type, GoType] = {}
+        self._lock = RLock()
 
     def root(self, type_: Type) -> GoType:
         """Return what happens to a whole object."""
@@ -275,6 +279,22 @@ class StoragePlan:
 
     def _named(self, type_: ObjectType) -> GoType:
         """Return what happens to an object of a type, which is kept."""
+        with self._lock:
+            found = self._objects.get(type_) or self._begun.get(type_)
+            if found is not None:
+                return found
+            is_outermost = not self._begun
+            try:
+                found = self._worked_out(type_)
+                if is_outermost:
+                    self._objects.update(self._begun)
+                return found
+            finally:
+                # Also where the thread is ended: no type is ever kept in part.
+                if is_outermost:
+                    self._begun.clear()
+
+    def _worked_out(self, type_: ObjectType) -> GoType:
         package, _, name = type_.name.rpartition(".")
         facts = go_types().get(package, {}).get(name)
         if facts is None:
@@ -283,8 +303,8 @@ class StoragePlan:
             found = GoType(EITHER)
         else:
             found = GoType(STRUCT)
-        # Kept before it is complete, because it may contain a list of itself.
-        self._objects[type_] = found
+        # Known before it is complete, because it may contain a list of itself.
+        self._begun[type_] = found
         if facts is not None and found.form == EITHER:
             found.inner = self.of(self._types.named(facts["either"]), UNTYPED)
             found.struct = found.inner.struct
