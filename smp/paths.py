@@ -6,7 +6,16 @@ from typing import TypeAlias
 
 import msgspec
 
-from smp.values import JSON, number_text
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    as_list,
+    as_object,
+    number_text,
+    same,
+)
 
 
 class Element(msgspec.Struct, frozen=True):
@@ -104,6 +113,46 @@ class Path(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Render as ``spec.containers[name=app].env``; the root is the empty string."""
         return "".join(_readable(step) for step in self.steps).removeprefix(".")
+
+
+def index_of(step: Step, elements: JSONArray) -> int:
+    """Return the index of an element of a list; behind the last one if it is missing.
+
+    An element is found by its keys, or its value, whatever its index was.
+    """
+    if isinstance(step, int):
+        return step
+    for index, element in enumerate(elements):
+        if _is_at(step, element):
+            return index
+    return len(elements)
+
+
+def _is_at(step: Step, element: JSON) -> bool:
+    members = as_object(element)
+    if isinstance(step, Element):
+        return same(members.get(step.merge_key, ABSENT), step.value)
+    if isinstance(step, KeyedElement):
+        return all(same(members.get(name, ABSENT), key) for name, key in step.keys)
+    return isinstance(step, SetElement) and same(element, step.value)
+
+
+def value_at(obj: JSON, path: Path) -> JSON | Absent:
+    """Return the value at a path, where elements of lists are found by their keys."""
+    value = obj
+    for step in path.steps:
+        if isinstance(step, str):
+            members = as_object(value)
+            if step not in members:
+                return ABSENT
+            value = members[step]
+        else:
+            elements = as_list(value)
+            index = index_of(step, elements)
+            if index >= len(elements):
+                return ABSENT
+            value = elements[index]
+    return value
 
 
 def _readable(step: Step) -> str:

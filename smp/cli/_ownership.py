@@ -9,8 +9,8 @@ import msgspec
 
 from smp.cli._errors import inline, printable
 from smp.managed_fields import ApplyConflict, FieldSet, Owner
-from smp.paths import KeyedElement, Path, SetElement
-from smp.values import ABSENT, JSON, Absent, JSONArray, as_list, as_object, same
+from smp.paths import value_at
+from smp.values import ABSENT, JSON, JSONArray
 
 _NO_MANAGER: Final = "no manager"
 
@@ -85,28 +85,6 @@ def _names_by_path(owners: Iterable[Owner]) -> dict[str, str]:
             others = f"{by_path[text]}, " if text in by_path else ""
             by_path[text] = others + owner_text(owner)
     return by_path
-
-
-def value_at(obj: JSON, path: Path) -> JSON | Absent:
-    """Return the value at a path of managed fields."""
-    value: JSON = obj
-    for step in path.steps:
-        found: JSONArray = []
-        if isinstance(step, KeyedElement):
-            for element in as_list(value):
-                members = as_object(element)
-                if all(same(members.get(name, ABSENT), key) for name, key in step.keys):
-                    found.append(element)
-        elif isinstance(step, SetElement):
-            found = [element for element in as_list(value) if same(element, step.value)]
-        elif isinstance(step, str) and step in as_object(value):
-            found = [as_object(value)[step]]
-        elif isinstance(step, int):
-            found = as_list(value)[step : step + 1]
-        if not found:
-            return ABSENT
-        value = found[0]
-    return value
 
 
 def _identity(owner: Owner | ApplyConflict) -> dict[str, JSON]:

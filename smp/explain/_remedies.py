@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from smp.errors import SmpError
 from smp.explain._causes import Edit, Remedy
 from smp.explain._sides import Sides
-from smp.paths import Element, KeyedElement, Path
+from smp.paths import Element, KeyedElement, Path, Step, index_of, value_at
 from smp.three_way import ApplyResult
 from smp.values import (
     ABSENT,
@@ -101,7 +101,7 @@ def edited(obj: JSONObject, path: Path, value: JSON | Absent) -> JSONObject:
     return as_object(changed)
 
 
-def _edited(current: JSON, steps: tuple[object, ...], value: JSON | Absent) -> JSON:
+def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
     step, rest = steps[0], steps[1:]
     if isinstance(step, str):
         members = {**as_object(current)}
@@ -117,7 +117,7 @@ def _edited(current: JSON, steps: tuple[object, ...], value: JSON | Absent) -> J
             members[step] = value
         return members
     elements: JSONArray = [*as_list(current)]
-    index = _index_of(step, elements)
+    index = index_of(step, elements)
     if not rest:
         if isinstance(value, Absent):
             del elements[index : index + 1]
@@ -134,37 +134,3 @@ def _edited(current: JSON, steps: tuple[object, ...], value: JSON | Absent) -> J
         )
         elements.append(_edited(dict(keys), rest, value))
     return elements
-
-
-def _index_of(step: object, elements: JSONArray) -> int:
-    """Return the index of an element; behind the last one where it is missing."""
-    if isinstance(step, Element):
-        for index, element in enumerate(elements):
-            if same(as_object(element).get(step.merge_key, ABSENT), step.value):
-                return index
-        return len(elements)
-    if isinstance(step, KeyedElement):
-        for index, element in enumerate(elements):
-            members = as_object(element)
-            if all(same(members.get(name, ABSENT), key) for name, key in step.keys):
-                return index
-        return len(elements)
-    return step if isinstance(step, int) else len(elements)
-
-
-def value_at(obj: JSON, path: Path) -> JSON | Absent:
-    """Return the value at a path, where elements of lists are found by their keys."""
-    value: JSON = obj
-    for step in path.steps:
-        if isinstance(step, str):
-            members = as_object(value)
-            if step not in members:
-                return ABSENT
-            value = members[step]
-        else:
-            elements = as_list(value)
-            index = _index_of(step, elements)
-            if index >= len(elements):
-                return ABSENT
-            value = elements[index]
-    return value

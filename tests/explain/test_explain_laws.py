@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import smp
 from smp.errors import SmpError
 from smp.explain import Cause, explain_apply
-from smp.explain._remedies import edited, value_at
+from smp.explain._remedies import edited
+from smp.paths import value_at
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed, same
