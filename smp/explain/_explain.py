@@ -122,8 +122,6 @@ class _Explanation:
     def _leaf(self, sides: Sides) -> Iterator[Cause]:
         """Yield the cause of a value of which there is one thing to say."""
         code = _judgement.code_of(sides, self._schema.kind)
-        if code == "live-only" and self._owners_at(sides):
-            code = "owned-by-others"
         yield self._cause(sides, code)
         # An atomic list takes with it what others have put into it.
         if code in ("set", "overwritten"):
@@ -133,8 +131,10 @@ class _Explanation:
     def _cause(
         self, sides: Sides, code: str, *, why: str = "", rule: str = ""
     ) -> Cause:
-        reason = CAUSES[code]
         there = self._owners_at(sides)
+        if code == "live-only" and there:
+            code = "owned-by-others"
+        reason = CAUSES[code]
         sentence = reason.sentence.format(
             why=why,
             controller=_judgement.controller_of(self._schema.kind, sides),
