@@ -11,6 +11,11 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp.values import JSONObject, as_text
+
+# Bytes. Go: k8s.io/apimachinery, pkg/api/validation, TotalAnnotationSizeLimitB.
+MAX_ANNOTATIONS: Final = 256 * 1024
+
 Rule: TypeAlias = Callable[[str], str]
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -168,6 +173,18 @@ def annotation_key(text: str) -> str:
     Go: k8s.io/apimachinery/pkg/api/validation.ValidateAnnotations lowers it first.
     """
     return label_key(text.lower())
+
+
+def annotations_size(annotations: JSONObject) -> int:
+    """Return how many bytes the keys and values of annotations are.
+
+    Go: ValidateAnnotationsSize. More than MAX_ANNOTATIONS are not stored.
+    """
+    size = 0
+    for key, value in annotations.items():
+        for text in (key, as_text(value)):
+            size += len(text.encode(errors="surrogatepass"))
+    return size
 
 
 # Rules of single resources; any other name is a subdomain. Roles and their

@@ -59,6 +59,7 @@ from smp.managed_fields._scale import (
 from smp.managed_fields._track import record_update, with_former_times
 from smp.managed_fields._typed import require_typed, type_error
 from smp.managed_fields._versions import SERVING, Serving
+from smp.names import MAX_ANNOTATIONS, annotations_size
 from smp.paths import Path
 from smp.plain import over_json, require_objects, require_texts
 from smp.schema.model import Schema
@@ -79,8 +80,6 @@ _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 # The manager of kubectl apply --server-side, for which a server looks at the
 # last-applied configuration (Go: lastAppliedManager, lastAppliedUpdater).
 _KUBECTL: Final = "kubectl"
-# Bytes. Go: k8s.io/apimachinery, api/validation, TotalAnnotationSizeLimitB.
-_MAX_ANNOTATIONS: Final = 256 * 1024
 
 
 class ServerSideApplyResult(msgspec.Struct, frozen=True):
@@ -488,11 +487,7 @@ def _with_last_applied(new: JSONObject, applied: JSONObject) -> JSONObject:
         del applied_metadata["annotations"]
         configuration = {**applied, "metadata": applied_metadata}
     annotations = {**annotations, LAST_APPLIED: configuration_text(configuration)}
-    size = sum(
-        len(name.encode()) + len(as_text(value).encode())
-        for name, value in annotations.items()
-    )
-    if size > _MAX_ANNOTATIONS:
+    if annotations_size(annotations) > MAX_ANNOTATIONS:
         # Go: SetLastApplied. An object with longer annotations could not be stored.
         del annotations[LAST_APPLIED]
     metadata = {**metadata, "annotations": annotations}

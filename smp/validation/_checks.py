@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from smp.defaults import amount_of
 from smp.label_selectors import Operator, Requirement
-from smp.names import label_key_problems
+from smp.names import MAX_ANNOTATIONS, annotations_size, label_key_problems
 from smp.paths import Key, Path, Step
 from smp.validation._formats import FORMATS, percent, port_name
 from smp.validation._table import Row
@@ -51,8 +51,6 @@ _WITH_VALUE: Final = (
     "FieldValueNotFound",
 )
 _MOST_PORTS: Final = 65535
-# Go: apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB.
-_MOST_ANNOTATIONS: Final = 256 * 1024
 
 
 class Judged:
@@ -256,20 +254,13 @@ def valid_labels(judged: Judged) -> None:
 
 def valid_annotations(judged: Judged) -> None:
     """Check the keys of annotations, and their size (Go: ValidateAnnotations)."""
-    size = 0
-    for key, value in as_object(judged.value).items():
+    annotations = as_object(judged.value)
+    for key in annotations:
         # Go: the case of a key does not matter.
         for problem in label_key_problems(key.lower()):
             judged.invalid(key, problem)
-        size += _bytes(key) + _bytes(value)
-    if size > _MOST_ANNOTATIONS:
-        judged.add(
-            "FieldValueTooLong", f"may not be more than {_MOST_ANNOTATIONS} bytes"
-        )
-
-
-def _bytes(value: JSON) -> int:
-    return len(as_text(value).encode(errors="surrogatepass"))
+    if annotations_size(annotations) > MAX_ANNOTATIONS:
+        judged.add("FieldValueTooLong", f"may not be more than {MAX_ANNOTATIONS} bytes")
 
 
 def valid_finalizers(judged: Judged) -> None:

@@ -51,8 +51,6 @@ _SYSTEM_FIELDS: Final = (
 # The store knows the first one; the second one is deprecated (KEP-1164).
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 
-# Go: TotalAnnotationSizeLimitB in k8s.io/apimachinery/pkg/api/validation.
-_MOST_ANNOTATIONS: Final = 256 * 1024
 # Go: standardFinalizers in k8s.io/kubernetes/pkg/apis/core/helper.
 _FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 _UNQUALIFIED: Final = (
@@ -275,12 +273,9 @@ def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
     yield from _map_problems(metadata, "annotations", names.annotation_key)
 
     # Go: ValidateAnnotations.
-    size = 0
-    for key, value in as_object(metadata.get("annotations")).items():
-        size += len(key.encode("utf-8", "replace"))
-        size += len(as_text(value).encode("utf-8", "replace"))
-    if size > _MOST_ANNOTATIONS:
-        message = f"Too long: may not be more than {_MOST_ANNOTATIONS} bytes"
+    size = names.annotations_size(as_object(metadata.get("annotations")))
+    if size > names.MAX_ANNOTATIONS:
+        message = f"Too long: may not be more than {names.MAX_ANNOTATIONS} bytes"
         path = METADATA / "annotations"
         yield Violation("too-long", path, "FieldValueTooLong", message)
     yield from _owner_problems(as_list(metadata.get("ownerReferences")))
