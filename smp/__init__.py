@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnknownKindError,
     )
     from smp.explain import Cause, explain_apply
+    from smp.hazards import Hazard, find_hazards
     from smp.last_applied import last_applied_configuration, with_last_applied
     from smp.managed_fields import (
         ApplyConflict,
@@ -67,6 +68,7 @@ __all__ = [
     "ConflictError",
     "DepthError",
     "DocumentError",
+    "Hazard",
     "Normalization",
     "ObjectError",
     "PatchError",
@@ -87,6 +89,7 @@ __all__ = [
     "compose_patches",
     "explain_apply",
     "find_conflicts",
+    "find_hazards",
     "json_patch",
     "kubernetes",
     "last_applied_configuration",
@@ -123,8 +126,9 @@ _DEFINING_MODULES = (
     "enums",
     "unions",
     "last_applied",
-    "three_way",
     "managed_fields",
+    "hazards",
+    "three_way",
     "explain",
 )
 
