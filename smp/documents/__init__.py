@@ -19,6 +19,7 @@ from smp.documents._operations import (
     resolve,
     yaml_lines,
 )
+from smp.documents._positions import Position, Positions, positions
 from smp.documents._text import MAX_BYTES, MAX_DEPTH
 
 __all__ = [
@@ -27,11 +28,14 @@ __all__ = [
     "Chunk",
     "Document",
     "FirstDocument",
+    "Position",
+    "Positions",
     "chunks",
     "dump_json",
     "dump_yaml",
     "head_of",
     "parse",
+    "positions",
     "read",
     "read_first",
     "read_one",

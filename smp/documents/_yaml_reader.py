@@ -44,7 +44,7 @@ from smp.errors import DocumentError
 from smp.values import JSON
 
 # Compiled, where the library was installed with libyaml.
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # How many characters aliases may add: a constant, and some for each byte of the text.
 _EXPANSION: Final = 2**20
 _EXPANSION_PER_BYTE: Final = 10
@@ -64,7 +64,7 @@ def parse_documents(text: Text) -> list[tuple[JSON, int]]:
     """
     builder = _Builder(len(text.data))
     try:
-        for event in yaml.parse(text.data, Loader=_LOADER):
+        for event in yaml.parse(text.data, Loader=LOADER):
             handle = _HANDLERS.get(type(event))
             if handle is None:
                 continue
@@ -89,7 +89,7 @@ def parse_first(text: Text) -> tuple[JSON, tuple[str, ...]]:
     duplicates: list[str] = []
     duplicate = ""
     try:
-        for event in yaml.parse(text.data, Loader=_LOADER):
+        for event in yaml.parse(text.data, Loader=LOADER):
             if duplicate:
                 # Go: go-yaml's setMapIndex, which has the line of the value.
                 line = event.start_mark.line + 1 if event.start_mark else 1
@@ -104,7 +104,7 @@ def parse_first(text: Text) -> tuple[JSON, tuple[str, ...]]:
                 if error.code != "duplicate-key":
                     raise _worded(error, getattr(event, "anchor", "")) from None
                 if isinstance(event, yaml.ScalarEvent):
-                    duplicate = json.dumps(_scalar_value(event), ensure_ascii=False)
+                    duplicate = json.dumps(scalar_value(event), ensure_ascii=False)
             if builder.documents:
                 break
     except yaml.MarkedYAMLError as error:
@@ -156,13 +156,10 @@ class _Builder:
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
         """Add a scalar."""
-        value, size = _scalar_value(event), len(event.value) + 1
+        value, size = scalar_value(event), len(event.value) + 1
         if event.anchor or not self.open:
             self._begin(event, ScalarNode(value, size))
-        # A merge key is a plain << or has the tag; a quoted << is a string (Go:
-        # go-yaml's isMerge).
-        is_plain_or_tagged = event.implicit[0] or event.tag == _MERGE
-        self._add(value, size, merge=event.value == "<<" and is_plain_or_tagged)
+        self._add(value, size, merge=is_merge_key(event))
 
     def alias(self, event: yaml.AliasEvent) -> None:
         """Add the value of an anchor once more."""
@@ -249,7 +246,17 @@ _HANDLERS: Final[dict[type[yaml.Event], Callable[..., None]]] = {
 }
 
 
-def _scalar_value(event: yaml.ScalarEvent) -> JSON:
+def is_merge_key(event: yaml.ScalarEvent) -> bool:
+    """Tell whether a scalar is the merge key, if it is a key.
+
+    That is a plain << or one with the tag; a quoted << is a string (Go: go-yaml's
+    isMerge).
+    """
+    return event.value == "<<" and (event.implicit[0] or event.tag == _MERGE)
+
+
+def scalar_value(event: yaml.ScalarEvent) -> JSON:
+    """Return the value of a scalar. Raises DocumentError, without its place."""
     text: str = event.value
     try:
         if event.style == '"':

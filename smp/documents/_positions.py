@@ -1,0 +1,110 @@
+"""Where the values of a document stand in its text: lines and columns.
+
+A document is read without positions, which few readers ask for and which take longer to
+find than the values. Here the text is gone through again, by a scanner for each format,
+and only for the documents whose positions are asked for.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import msgspec
+
+from smp.documents._chunks import Chunk
+from smp.documents._json import looks_like_json, parse_texts
+from smp.documents._lists import flattened
+from smp.documents._marks import Mark
+from smp.documents._text import Text
+from smp.documents._values import values_of
+from smp.errors import DocumentError
+from smp.paths import Path, index_of
+from smp.values import JSON, as_list, as_object
+
+
+class Position(msgspec.Struct, frozen=True):
+    """A place in a text: line and column count from one, columns in characters."""
+
+    line: int
+    column: int
+
+
+class Positions:
+    """The positions of the values of one document."""
+
+    __slots__ = ("_first_line", "_root", "_value")
+
+    def __init__(self, value: JSON, root: Mark, first_line: int) -> None:
+        self._value = value
+        self._root = root
+        self._first_line = first_line
+
+    def of(self, path: Path) -> Position:
+        """Return where the key of a field stands, or an element of a list begins.
+
+        Elements are found by their keys, whatever their index. What a merge key or an
+        alias inserts stands where its anchor is. Of a path that leads to nothing, it is
+        the position of the innermost value around it.
+        """
+        mark = self._root
+        value = self._value
+        for step in path.steps:
+            if isinstance(step, str):
+                found = (mark.members or {}).get(step)
+                value = as_object(value).get(step)
+            else:
+                elements = as_list(value)
+                index = index_of(step, elements)
+                marks = mark.elements or []
+                is_there = 0 <= index < min(len(marks), len(elements))
+                found = marks[index] if is_there else None
+                value = elements[index] if is_there else None
+            if found is None:
+                break
+            mark = found
+        return Position(mark.line + self._first_line, mark.column + 1)
+
+
+def positions(chunk: Chunk) -> list[Positions]:
+    """Return the positions in each document that ``parse`` returns, in its order.
+
+    Raises DocumentError.
+    """
+    text = Text(chunk.data, chunk.source, chunk.line)
+    if not text.data.endswith(b"\n"):
+        text.data += b"\n"
+    found: list[Positions] = []
+    for value, root in _marked_values(text):
+        items = [value]
+        marks = [root]
+        if chunk.list_of is not None:
+            # In YAML the item of a large list is an element with its dash.
+            if isinstance(value, list):
+                items, marks = value, root.elements or []
+        else:
+            flat = flattened(value)
+            # Of a list of objects each item is a document.
+            if len(flat) != 1 or flat[0] is not value:
+                items = flat
+                of_items = (root.members or {}).get("items", root)
+                marks = of_items.elements or []
+        pairs = zip(items, marks, strict=True)
+        found += [Positions(item, mark, chunk.line) for item, mark in pairs]
+    return found
+
+
+def _marked_values(text: Text) -> list[tuple[JSON, Mark]]:
+    """Return each value of a text in either format with its marks."""
+    # The scanners and the yaml library are loaded for those who ask for positions.
+    if looks_like_json(text.data):
+        from smp.documents import _json_marks  # noqa: PLC0415  # see above
+
+        # As the reader of values does, what is no JSON is read as YAML.
+        with suppress(DocumentError):
+            values = [value for value, _line in parse_texts(text)]
+            marks = _json_marks.marks_of(text.data.decode())
+            return list(zip(values, marks, strict=True))
+    from smp.documents import _yaml_marks  # noqa: PLC0415  # see above
+
+    values = [value for value, _line in values_of(text)]
+    return list(zip(values, _yaml_marks.marks_of(text.data), strict=True))
