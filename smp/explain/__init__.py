@@ -12,7 +12,15 @@ The modules: _sides.py (one path in all objects, and the paths below it), _judge
 
 from __future__ import annotations
 
-from smp.explain._causes import Cause, Edit, Evidence, Remedy
+from smp.explain._causes import CAUSES, Cause, Edit, Evidence, Reason, Remedy
 from smp.explain._explain import explain_apply
 
-__all__ = ["Cause", "Edit", "Evidence", "Remedy", "explain_apply"]
+__all__ = [
+    "CAUSES",
+    "Cause",
+    "Edit",
+    "Evidence",
+    "Reason",
+    "Remedy",
+    "explain_apply",
+]

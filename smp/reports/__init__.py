@@ -1,0 +1,44 @@
+"""What an apply or a diff does to objects and why, in formats for people and programs.
+
+One data model: an ``ObjectReport`` for each object, with its versions, its verdict and
+its findings, each a ``Finding`` with a path and the place of that path in a file. One
+printer for each format: text, JSON, SARIF 2.1.0, JUnit, Markdown and HTML. ``printed``
+goes through the objects once, and writes as it goes where the format allows.
+
+The modules: _model.py (the data), _findings.py (what causes, hazards and violations say
+of an object, and the table of rules), _printing.py (which printer has which name), and
+a module for each format. Secrets are masked before, by ``Masks``.
+"""
+
+from __future__ import annotations
+
+from smp.reports._findings import (
+    finding_of_cause,
+    finding_of_hazard,
+    finding_of_violation,
+)
+from smp.reports._model import (
+    Finding,
+    Level,
+    ObjectReport,
+    Origin,
+    Place,
+    Verdict,
+)
+from smp.reports._printing import FORMATS, Format, printed, printer_of
+
+__all__ = [
+    "FORMATS",
+    "Finding",
+    "Format",
+    "Level",
+    "ObjectReport",
+    "Origin",
+    "Place",
+    "Verdict",
+    "finding_of_cause",
+    "finding_of_hazard",
+    "finding_of_violation",
+    "printed",
+    "printer_of",
+]

@@ -1,0 +1,125 @@
+"""JSON: a list with an object of all that is known of each Kubernetes object."""
+
+from __future__ import annotations
+
+from smp.documents import dump_json
+from smp.errors import SmpError
+from smp.explain import Cause
+from smp.reports._model import Finding, ObjectReport, Place
+from smp.reports._printing import Composition, Joined
+from smp.reports._values import printable
+from smp.values import ABSENT, JSON, JSONObject
+
+
+def make_printer(_title: str) -> JsonPrinter:
+    """Return the printer."""
+    return JsonPrinter()
+
+
+class JsonPrinter:
+    """Prints objects as the elements of a JSON list."""
+
+    def piece(self, report: ObjectReport) -> str:
+        """Return an object as JSON."""
+        return json_text(_record(report))
+
+    def begin(self) -> Composition:
+        """Return a text that objects are added to."""
+        return Joined("[\n", ",\n", "\n]\n", "[]\n")
+
+
+def json_text(value: JSON) -> str:
+    """Write a value as JSON, also where it is not Unicode."""
+    try:
+        return dump_json(value)
+    except SmpError:
+        return dump_json(_unicode(value))
+
+
+def _unicode(value: JSON) -> JSON:
+    """Return a value with what is not Unicode escaped in its texts."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(key): _unicode(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_unicode(element) for element in value]
+    return value
+
+
+def _record(report: ObjectReport) -> JSONObject:
+    record: JSONObject = {
+        "apiVersion": report.api_version,
+        "kind": report.kind,
+        "namespace": report.namespace,
+        "name": report.name,
+        **_place(report.place),
+        "verdict": report.verdict,
+    }
+    if report.error:
+        record["error"] = report.error
+    versions = {
+        "lastApplied": report.last_applied,
+        "live": report.live,
+        "desired": report.desired,
+        "result": report.result,
+        "patch": report.patch,
+    }
+    record |= {name: value for name, value in versions.items() if value is not None}
+    record["findings"] = [_finding(finding, report) for finding in report.findings]
+    record["causes"] = [_cause(cause) for cause in report.causes]
+    record["notes"] = [*report.notes]
+    return record
+
+
+def _place(place: Place | None) -> JSONObject:
+    if place is None:
+        return {}
+    numbers: JSONObject = {"line": place.line, "column": place.column}
+    known = {name: number for name, number in numbers.items() if number}
+    return {"file": place.file, **known}
+
+
+def _finding(finding: Finding, report: ObjectReport) -> JSON:
+    record: JSONObject = {
+        "code": finding.code,
+        "origin": finding.origin,
+        "level": finding.level,
+        "path": str(finding.path),
+        "input": finding.input,
+        "sentence": finding.sentence,
+    }
+    if finding.remedy:
+        record["remedy"] = finding.remedy
+    if finding.rule:
+        record["rule"] = finding.rule
+    return {
+        **record,
+        **_place(finding.place),
+        "fingerprint": report.fingerprint(finding),
+    }
+
+
+def _cause(cause: Cause) -> JSON:
+    record: JSONObject = {
+        "path": str(cause.path),
+        "code": cause.code,
+        "sentence": cause.sentence,
+    }
+    if cause.before is not ABSENT:
+        record["before"] = cause.before
+    if cause.after is not ABSENT:
+        record["after"] = cause.after
+    record["rule"] = cause.rule
+    record["evidence"] = [
+        {"about": fact.about, "value": fact.value} for fact in cause.evidence
+    ]
+    if cause.remedy is not None:
+        edits: list[JSON] = []
+        for edit in cause.remedy.edits:
+            shown: JSONObject = {"input": edit.input, "path": str(edit.path)}
+            if edit.value is not ABSENT:
+                shown["value"] = edit.value
+            edits.append(shown)
+        record["remedy"] = {"sentence": cause.remedy.sentence, "edits": edits}
+    return record

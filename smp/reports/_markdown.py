@@ -1,0 +1,231 @@
+"""Markdown for a comment on a pull request, no longer than GitHub takes one.
+
+What a user should look at comes first: objects that failed or have errors, then those
+with warnings, then the other ones that change. Each is folded. Unchanged objects are
+counted. Where there is no more room, the objects that are left out are counted too.
+
+Theory of operation. A piece is JSON: a summary and the text of the object, which has a
+limit of its own. The composition keeps pieces by rank, and of each rank no more than
+fit into the whole text, so that its memory has a bound. At the end it writes the ranks
+one after the other, as long as there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from smp.explain import Cause
+from smp.reports._model import Finding, ObjectReport
+from smp.reports._printing import Composition
+from smp.reports._totals import Summary, Totals, number, summary_of
+from smp.reports._values import cut, printable, shown
+
+# The longest body of a comment that GitHub takes, in characters.
+LIMIT: Final = 65_536
+# So much of it is for the heading, and for what says how much was left out.
+_RESERVE: Final = 1_000
+_LONGEST_OBJECT: Final = 12_000
+_LONGEST_LINE: Final = 400
+# In the order in which ranks are written.
+_RANKS: Final = ("error", "warning", "note", "")
+_SYMBOLS: Final = {
+    "error": ":x: ",
+    "warning": ":warning: ",
+    "note": ":information_source: ",
+}
+# What begins markup, also within a line (CommonMark 0.31, section 6; GitHub Flavored
+# Markdown, sections 4.10 and 6.9; GitHub's formulas).
+_MARKUP: Final = frozenset("\\`*_{}[]<>|~@#&$")
+# What GitHub makes a link of without any markup (section 6.9).
+_LINKS: Final = (("://", "&#58;//"), ("www.", "www&#46;"))
+# Between these and what follows, GitHub sees no mention of a user or of an issue.
+_ZERO_WIDTH_SPACE: Final = "\u200b"
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """The text of an object, and what decides whether and where it is written."""
+
+    summary: Summary
+    text: str
+
+
+def make_printer(title: str) -> MarkdownPrinter:
+    """Return the printer."""
+    return MarkdownPrinter(title)
+
+
+class MarkdownPrinter:
+    """Prints objects as folded sections."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title or "smp"
+
+    def piece(self, report: ObjectReport) -> str:
+        """Return the section of an object, with its summary."""
+        summary = summary_of(report)
+        is_shown = bool(summary.level) or report.verdict not in ("unchanged", "checked")
+        text = _section(report, summary) if is_shown else ""
+        return msgspec.json.encode(_Piece(_unicode(summary), text)).decode()
+
+    def begin(self) -> Composition:
+        """Return a text that sections are added to."""
+        return _Comment(self._title)
+
+
+def _unicode(summary: Summary) -> Summary:
+    return msgspec.structs.replace(
+        summary, label=printable(summary.label), place=printable(summary.place)
+    )
+
+
+class _Comment:
+    """The sections so far, by rank, and what was counted."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._totals = Totals()
+        self._sections: dict[str, list[str]] = {rank: [] for rank in _RANKS}
+        self._room = dict.fromkeys(_RANKS, LIMIT - _RESERVE)
+        self._left_out = 0
+
+    def add(self, piece: str) -> Iterator[str]:
+        """Keep a section, as far as it can still be written."""
+        decoded = msgspec.json.decode(piece, type=_Piece)
+        self._totals.add(decoded.summary)
+        if decoded.text:
+            rank = decoded.summary.level
+            self._room[rank] -= length(decoded.text)
+            if self._room[rank] >= 0:
+                self._sections[rank].append(decoded.text)
+            else:
+                self._left_out += 1
+        yield from ()
+
+    def end(self) -> Iterator[str]:
+        """Write the heading, and sections until there is no more room."""
+        title = cut(_escaped(self._title), _RESERVE // 4)
+        room = LIMIT - _RESERVE
+        yield f"### {title}\n\n{self._totals}\n"
+        for rank in _RANKS:
+            for text in self._sections[rank]:
+                room -= length(text)
+                if room >= 0:
+                    yield text
+                else:
+                    self._left_out += 1
+        if self._left_out:
+            objects = number(self._left_out, "object")
+            yield f"\n{objects} left out: a comment has at most {LIMIT} characters.\n"
+
+
+def length(text: str) -> int:
+    """Return the length of a text as JavaScript counts it, the longest count there is.
+
+    GitHub says characters, and not which. A character beyond 16 bits counts as two.
+    """
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
+def _section(report: ObjectReport, summary: Summary) -> str:
+    """Return an object as a folded section, cut at whole lines where it is long."""
+    counts = [
+        number(count, level)
+        for level, count in (
+            ("error", summary.error),
+            ("warning", summary.warning),
+            ("note", summary.note),
+        )
+        if count
+    ]
+    about = ", ".join([report.verdict, *counts])
+    label = _html(cut(printable(report.label), _LONGEST_LINE))
+    symbol = _SYMBOLS.get(summary.level, "")
+    opening = f"\n<details><summary>{symbol}<code>{label}</code>: {about}</summary>\n\n"
+    closing = "\n</details>\n"
+    room = _LONGEST_OBJECT - length(opening) - length(closing)
+    lines: list[str] = []
+    left_out = 0
+    for line in _lines(report):
+        room -= length(line) + 1
+        # What stands behind a line that has no room is left out as well.
+        if room >= 0 and not left_out:
+            lines.append(line)
+        else:
+            left_out += 1
+    if left_out:
+        lines += ["", f"{number(left_out, 'more line')} left out."]
+    return opening + "\n".join(lines) + "\n" + closing
+
+
+def _lines(report: ObjectReport) -> Iterator[str]:
+    place = printable(str(report.place))
+    yield f"{_code(place)}"
+    yield ""
+    for line in report.error.splitlines():
+        yield f"> {_code(printable(line))}  "
+    if report.error:
+        yield ""
+    for finding in report.findings:
+        if finding.origin != "failure":
+            yield _finding(finding)
+    changes = [cause for cause in report.causes if _is_change(cause)]
+    if changes:
+        yield ""
+        yield "| path | live | result | why |"
+        yield "|---|---|---|---|"
+        yield from (_row(cause) for cause in changes)
+    for note in report.notes:
+        yield ""
+        yield _escaped(cut(printable(note), _LONGEST_LINE))
+
+
+def _is_change(cause: Cause) -> bool:
+    return shown(cause.before) != shown(cause.after)
+
+
+def _row(cause: Cause) -> str:
+    cells = [
+        _code(str(cause.path) or "the whole object"),
+        _code(shown(cause.before)),
+        _code(shown(cause.after)),
+        _escaped(cut(printable(cause.sentence), _LONGEST_LINE)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _finding(finding: Finding) -> str:
+    where = f"{_code(str(finding.path))}: " if finding.path.steps else ""
+    sentence = _escaped(cut(printable(finding.sentence), _LONGEST_LINE))
+    text = f"- {_SYMBOLS[finding.level]}{where}{sentence} {_code(finding.code)}"
+    if finding.remedy:
+        remedy = _escaped(cut(printable(finding.remedy), _LONGEST_LINE))
+        text += f"<br>Remedy: {remedy}"
+    return text
+
+
+def _code(text: str) -> str:
+    """Return a text as code, in which nothing is a link, a mention or a picture.
+
+    It is HTML: a vertical bar ends a cell of a table even between backticks.
+    """
+    text = cut(printable(text), _LONGEST_LINE).replace("\n", "↵")
+    return f"<code>{_html(text)}</code>"
+
+
+def _html(text: str) -> str:
+    """Escape a text within HTML tags, where Markdown is still read."""
+    escaped = "".join(f"&#{ord(char)};" if char in _MARKUP else char for char in text)
+    for link, harmless in _LINKS:
+        escaped = escaped.replace(link, harmless)
+    return escaped.replace("\n", "&#10;")
+
+
+def _escaped(text: str) -> str:
+    """Escape a text that is no code: no markup, no mention, no link."""
+    text = text.replace("\n", " ")
+    for sign in "@#":
+        text = text.replace(sign, sign + _ZERO_WIDTH_SPACE)
+    return _html(text)

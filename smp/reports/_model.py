@@ -1,0 +1,119 @@
+"""The data that all formats print."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from smp.explain import Cause
+from smp.hazards import Hazard
+from smp.paths import Path
+from smp.values import JSON, JSONObject
+
+Level: TypeAlias = Literal["error", "warning", "note"]
+LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note")
+# What found it: the rule of a finding is known by this and its code.
+Origin: TypeAlias = Literal["cause", "hazard", "violation", "warning", "failure"]
+Verdict: TypeAlias = Literal[
+    "new", "changed", "unchanged", "removed", "renamed", "failed", "checked"
+]
+Input: TypeAlias = Literal["manifest", "last-applied", "live", "patch"]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file, and a line and a column of it; these count from one, 0 is not known."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        column = f":{self.column}" if self.column else ""
+        return f"{self.file}:{self.line}{column}"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing about one path of an object that a user should look at.
+
+    ``code`` is stable, and ``origin`` says what found it. ``level`` is "error" where
+    the object is not what was asked for, or a server would refuse it. ``sentence``
+    stands alone; ``remedy`` is one in the imperative, or empty; ``rule`` names the
+    source of the semantics. ``place`` is where the path stands in the file of
+    ``input``; None where that is not known.
+    """
+
+    code: str
+    origin: Origin
+    level: Level
+    path: Path
+    sentence: str
+    remedy: str = ""
+    rule: str = ""
+    input: Input = "manifest"
+    place: Place | None = None
+
+
+class ObjectReport(msgspec.Struct, frozen=True):
+    """What happens to one object, and why.
+
+    ``place`` is where the object comes from. Of an apply, ``last_applied``, ``live``
+    and ``desired`` are its inputs and ``result`` is what it leads to; of a comparison
+    of two states, ``live`` is the one and ``result`` the other, and ``desired`` is
+    None; an object that was only looked at is "checked". ``causes`` are all of them,
+    ``findings`` what a user should look at, of the causes too. ``notes`` say what the
+    report is based on. ``error`` says why the object could not be computed; it is empty
+    where it was.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    place: Place
+    verdict: Verdict
+    last_applied: JSONObject | None = None
+    live: JSONObject | None = None
+    desired: JSONObject | None = None
+    result: JSONObject | None = None
+    patch: JSON = None
+    causes: tuple[Cause, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def label(self) -> str:
+        """The object for a reader: ``apps/v1 Deployment shop/web``, or its place."""
+        name = self.name
+        if self.namespace and name:
+            name = f"{self.namespace}/{name}"
+        parts = [self.api_version, self.kind, name or self.namespace]
+        return " ".join(part for part in parts if part) or str(self.place)
+
+    @property
+    def level(self) -> Level | None:
+        """The worst level of the findings; None where there is none."""
+        levels = {finding.level for finding in self.findings}
+        return next((level for level in LEVELS if level in levels), None)
+
+    def fingerprint(self, finding: Finding) -> str:
+        """Return what a finding is known by in later runs, whatever line it is on."""
+        # Neither the version of the API nor the index of an element is a part of it.
+        group, slash, _version = self.api_version.rpartition("/")
+        parts = [
+            group if slash else "",
+            self.kind,
+            self.namespace,
+            self.name,
+            finding.origin,
+            finding.code,
+            finding.input,
+            str(finding.path),
+        ]
+        text = "\0".join(parts).encode(errors="backslashreplace")
+        return hashlib.sha256(text).hexdigest()[:32]

@@ -1,0 +1,165 @@
+"""SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format).
+
+The rules are those of all findings that there can be, so they are written before the
+first object, and each result after the other. A rule that stands for all codes of an
+origin is that of a hierarchical id: violation/invalid (section 3.27.5).
+"""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import re
+from collections import Counter
+from typing import Final
+from urllib.parse import quote
+
+from smp.documents import dump_json
+from smp.reports._findings import Rule, rule_id, rules
+from smp.reports._json import json_text
+from smp.reports._model import Finding, ObjectReport, Place
+from smp.reports._printing import Composition, Joined
+from smp.reports._values import LONGEST, cut, printable
+from smp.values import JSON, JSONObject
+
+_SCHEMA: Final = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
+    "sarif-schema-2.1.0.json"
+)
+# A drive, or the two slashes before the name of a server.
+_WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+# The name that messages give standard input.
+_NO_FILE: Final = "<stdin>"
+_ROOT: Final = "%SRCROOT%"
+_LONGEST_MESSAGE: Final = 5 * LONGEST
+
+
+def make_printer(_title: str) -> SarifPrinter:
+    """Return the printer."""
+    return SarifPrinter()
+
+
+class SarifPrinter:
+    """Prints the findings of objects as the results of one run."""
+
+    def piece(self, report: ObjectReport) -> str:
+        """Return the results of an object, separated by commas."""
+        same: Counter[str] = Counter()
+        results = []
+        for finding in report.findings:
+            fingerprint = report.fingerprint(finding)
+            same[fingerprint] += 1
+            number = same[fingerprint]
+            results.append(_result(report, finding, f"{fingerprint}:{number}"))
+        return ",\n".join(map(json_text, results))
+
+    def begin(self) -> Composition:
+        """Return a run without results."""
+        driver: JSONObject = {
+            "name": "smp",
+            "fullName": "smp, the strategic merge patch engine for Python",
+            "rules": [_rule(rule) for rule in rules()],
+        }
+        opening = (
+            f'{{"$schema": "{_SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
+            f'"tool": {{"driver": {dump_json(driver)}}},\n'
+            '"columnKind": "unicodeCodePoints",\n'
+            '"results": ['
+        )
+        closing = "]}]}\n"
+        return Joined(f"{opening}\n", ",\n", f"\n{closing}", opening + closing)
+
+
+def _rule(rule: Rule) -> JSON:
+    words = re.split(r"[-/]", rule.id)
+    help_text = f"{_capitalized(rule.sentence)}."
+    if rule.remedy:
+        help_text += f" Remedy: {rule.remedy}."
+    if rule.source:
+        help_text += f" Source: {rule.source}."
+    return {
+        "id": rule.id,
+        "name": "".join(word.capitalize() for word in words),
+        "shortDescription": {"text": f"{_capitalized(rule.sentence)}."},
+        "help": {"text": help_text},
+        "defaultConfiguration": {"level": rule.level},
+    }
+
+
+def _capitalized(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _result(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObject:
+    where = str(finding.path) or report.label
+    text = f"{report.label}: {finding.sentence}"
+    if finding.path.steps:
+        text = f"{report.label}: {where}: {finding.sentence}"
+    if finding.remedy:
+        text += f" Remedy: {finding.remedy}."
+    logical: JSONObject = {
+        "name": cut(printable(where), LONGEST),
+        "fullyQualifiedName": printable(f"{report.label}: {finding.path}"),
+        "kind": "member" if finding.path.steps else "object",
+    }
+    location: JSONObject = {"logicalLocations": [logical]}
+    physical = _physical(finding.place or report.place)
+    if physical is not None:
+        location["physicalLocation"] = physical
+    return {
+        "ruleId": rule_id(finding.origin, finding.code),
+        "level": finding.level,
+        "message": {"text": cut(printable(text), _LONGEST_MESSAGE)},
+        "locations": [location],
+        "partialFingerprints": {"objectPathCode/v1": fingerprint},
+        "properties": {"input": finding.input},
+    }
+
+
+def _physical(place: Place) -> JSON:
+    """Return a place as a physical location; None for what is no file."""
+    if not place.file or place.file == _NO_FILE:
+        return None
+    uri = uri_of(place.file)
+    artifact: JSONObject = {"uri": uri}
+    # Section 3.4.4: a relative reference is relative to a base, which a viewer knows.
+    if not uri.startswith("file:"):
+        artifact["uriBaseId"] = _ROOT
+    location: JSONObject = {"artifactLocation": artifact}
+    if place.line:
+        region: JSONObject = {"startLine": place.line}
+        if place.column:
+            region["startColumn"] = place.column
+        location["region"] = region
+    return location
+
+
+def uri_of(file: str) -> str:
+    """Return the name of a file as a URI reference (RFC 3986, RFC 8089).
+
+    A file below the working directory has a relative one, as tools expect them that
+    show findings beside the lines of a repository.
+    """
+    if _WINDOWS.match(file):
+        drive, rest = ntpath.splitdrive(file.replace("\\", "/"))
+        path = _quoted(rest)
+        if drive.startswith("//"):
+            return f"file:{_quoted(drive)}{path}"
+        return f"file:///{drive}{path}"
+    if os.sep == "\\":
+        file = file.replace("\\", "/")
+    below = os.getcwd().rstrip("/") + "/"  # noqa: PTH109  # a text is needed
+    file = file.removeprefix(below)
+    while file.startswith("./"):
+        file = file[2:]
+    # A colon in the first segment would be that of a scheme; quote() escapes it.
+    path = _quoted(file)
+    return f"file://{path}" if file.startswith("/") else path
+
+
+def _quoted(file: str) -> str:
+    try:
+        # The bytes of a name that is not UTF-8, as Python hands them over.
+        return quote(file, safe="/", errors="surrogateescape")
+    except UnicodeEncodeError:
+        return quote(printable(file), safe="/")

@@ -1,0 +1,63 @@
+"""Plain text: for each object its verdict, its findings, and the causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smp.explain import Cause
+from smp.reports._model import Finding, ObjectReport
+from smp.reports._printing import Composition, Joined
+from smp.reports._values import printable, shown
+
+
+def make_printer(_title: str) -> TextPrinter:
+    """Return the printer."""
+    return TextPrinter()
+
+
+class TextPrinter:
+    """Prints objects as lines for a reader."""
+
+    def piece(self, report: ObjectReport) -> str:
+        """Return the lines of an object."""
+        return "".join(f"{printable(line)}\n" for line in _lines(report))
+
+    def begin(self) -> Composition:
+        """Return a text that objects are added to."""
+        return Joined(separator="\n")
+
+
+def _lines(report: ObjectReport) -> Iterator[str]:
+    yield f"{report.label}: {report.verdict} ({report.place})"
+    if report.error:
+        yield from (f"  {line}" for line in report.error.splitlines())
+    for note in report.notes:
+        yield f"  {note}"
+    in_causes = {
+        (finding.path, finding.code)
+        for finding in report.findings
+        if finding.origin == "cause"
+    }
+    for finding in report.findings:
+        if finding.origin not in ("cause", "failure"):
+            yield from _finding_lines(finding)
+    for cause in report.causes:
+        mark = "! " if (cause.path, cause.code) in in_causes else ""
+        yield from _cause_lines(cause, mark)
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    where = f"{finding.path}: " if finding.path.steps else ""
+    yield f"  {finding.level}: {where}{finding.sentence} [{finding.code}]"
+    if finding.remedy:
+        yield f"      remedy: {finding.remedy}"
+
+
+def _cause_lines(cause: Cause, mark: str) -> Iterator[str]:
+    where = str(cause.path) or "the whole object"
+    before, after = shown(cause.before), shown(cause.after)
+    change = before if before == after else f"{before} -> {after}"
+    yield f"  {mark}{where}: {change}"
+    yield f"      {cause.sentence} [{cause.code}]"
+    if cause.remedy is not None:
+        yield f"      remedy: {cause.remedy.sentence}"

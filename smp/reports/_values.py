@@ -1,0 +1,46 @@
+"""Values and texts as all formats show them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.codec import encode
+from smp.errors import SmpError
+from smp.values import ABSENT, JSON, Absent
+
+# So many characters of a value are shown on one line.
+LONGEST: Final = 200
+
+
+def shown(value: JSON | Absent, longest: int = LONGEST) -> str:
+    """Return a value on one line as JSON, cut where it is long."""
+    if value is ABSENT:
+        return "absent"
+    try:
+        text = encode(value).decode()
+    except SmpError:
+        # What JSON does not have, such as half a surrogate pair.
+        text = repr(value)
+    return cut(printable(text), longest)
+
+
+def cut(text: str, longest: int) -> str:
+    """Cut a text, and say how much is missing."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}... ({len(text) - longest} more characters)"
+
+
+def printable(text: str) -> str:
+    """Escape control characters, half surrogate pairs and the like; keep line breaks.
+
+    No format can take them all, and a terminal would take some for commands.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char
+        if char.isprintable() or char in "\n\t"
+        else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )

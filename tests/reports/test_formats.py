@@ -1,0 +1,244 @@
+"""The formats of reports, each as the programs see it that read it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from junitparser import JUnitXml
+
+from smp.explain import CAUSES
+from smp.hazards import HAZARDS
+from smp.reports import FORMATS, Format, ObjectReport, printed
+from smp.reports._findings import CAUSE_LEVELS, rules
+from smp.reports._markdown import LIMIT, length
+from smp.reports._sarif import uri_of
+from tests.support.paths import DATA
+from tests.support.reports import applied_report, failed_report, named_report
+
+HOSTILE: Final = (
+    "",
+    "plain",
+    "</script><script>alert(1)</script>",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }} {% raw %} {# #}",
+    "a\x00b\x1b[31m\x07\x85\u2028\ufffe",
+    "half a pair \ud800",
+    "]]> & < > \" ' `code` | *b* @team #1 [a](b) <!-- -->",
+    "\u202ereversed",
+    "x" * 5_000,
+    "line\nline\r\nline",
+)
+
+
+def text_of(format_: Format, *reports: ObjectReport) -> str:
+    return "".join(printed(reports, format_, title="smp apply"))
+
+
+@pytest.fixture(scope="module")
+def sarif() -> jsonschema.Draft202012Validator:
+    with gzip.open(DATA / "sarif" / "sarif-2.1.0.json.gz") as file:
+        return jsonschema.Draft202012Validator(json.load(file))
+
+
+def valid_sarif(
+    validator: jsonschema.Draft202012Validator, text: str
+) -> dict[str, Any]:
+    log: dict[str, Any] = json.loads(text)
+    validator.validate(log)
+    [run] = log["runs"]
+    return dict(run)
+
+
+def test_sarif_is_valid_and_every_result_has_a_rule(
+    sarif: jsonschema.Draft202012Validator,
+) -> None:
+    report = applied_report()
+    run = valid_sarif(sarif, text_of("sarif", report, failed_report()))
+    ids = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert [result["ruleId"] for result in run["results"]] == [
+        "cause/overwrites-controller",
+        "violation/not-supported",
+        "failure/not-found",
+    ]
+    for result in run["results"]:
+        # Section 3.27.5: the id of the rule, or one component more.
+        assert result["ruleId"] in ids or result["ruleId"].rpartition("/")[0] in ids
+    violation = run["results"][1]
+    [location] = violation["locations"]
+    assert location["logicalLocations"][0]["name"] == "spec.strategy.type"
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "web.yaml", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 7, "startColumn": 5},
+    }
+    # Standard input is no file.
+    assert "physicalLocation" not in run["results"][2]["locations"][0]
+
+
+def test_sarif_of_nothing_has_no_results(
+    sarif: jsonschema.Draft202012Validator,
+) -> None:
+    assert valid_sarif(sarif, text_of("sarif"))["results"] == []
+    quiet = msgspec.structs.replace(applied_report(), findings=())
+    assert valid_sarif(sarif, text_of("sarif", quiet))["results"] == []
+
+
+def test_fingerprints_are_of_the_path_and_not_of_the_line() -> None:
+    def fingerprints(report: ObjectReport) -> list[str]:
+        [run] = json.loads(text_of("sarif", report))["runs"]
+        return [
+            result["partialFingerprints"]["objectPathCode/v1"]
+            for result in run["results"]
+        ]
+
+    report = applied_report()
+    found = fingerprints(report)
+    assert found == fingerprints(applied_report("other.yaml", 90))
+    assert len({*found}) == len(found)
+    twice = msgspec.structs.replace(report, findings=report.findings * 2)
+    assert len({*fingerprints(twice)}) == 2 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("a/b.yaml", "a/b.yaml"),
+        ("./a b#1?.yaml", "a%20b%231%3F.yaml"),
+        ("c:d.yaml", "c%3Ad.yaml"),
+        ("/abs/é.yaml", "file:///abs/%C3%A9.yaml"),
+        ("C:\\a b\\c.yaml", "file:///C:/a%20b/c.yaml"),
+        ("C:/a/c.yaml", "file:///C:/a/c.yaml"),
+        ("\\\\server\\share\\c.yaml", "file://server/share/c.yaml"),
+        ("not-unicode-\udcff.yaml", "not-unicode-%FF.yaml"),
+    ],
+)
+def test_files_are_uris(file: str, uri: str) -> None:
+    assert uri_of(file) == uri
+
+
+def test_there_is_a_rule_for_each_cause_and_hazard() -> None:
+    assert CAUSES.keys() >= CAUSE_LEVELS.keys()
+    ids = {rule.id for rule in rules()}
+    assert ids >= {f"hazard/{code}" for code in HAZARDS}
+    for rule in rules():
+        assert "{" not in rule.sentence + rule.remedy + rule.source
+
+
+def test_junit_is_read_by_its_consumers() -> None:
+    text = text_of("junit", applied_report(), failed_report())
+    suites = [*JUnitXml.fromstring(text.encode())]
+    counts = [(suite.tests, suite.failures, suite.errors) for suite in suites]
+    assert counts == [(2, 1, 0), (1, 0, 1)]
+    [web, violation], [gone] = ([*suite] for suite in suites)
+    assert web.is_passed
+    assert "overwrite each other" in web.system_out
+    assert violation.name == (
+        "apps/v1 Deployment shop/web: spec.strategy.type [not-supported]"
+    )
+    assert violation.result[0].message == 'unsupported value "Fast"'
+    assert gone.result[0].type == "failed"
+    assert "hint: look" in gone.result[0].text
+    assert [*JUnitXml.fromstring(text_of("junit").encode())] == []
+
+
+def test_json_has_all_that_is_known() -> None:
+    [web, gone] = json.loads(text_of("json", applied_report(), failed_report()))
+    assert web["verdict"] == "changed"
+    assert web["live"]["spec"]["replicas"] == 5
+    assert web["result"]["spec"]["replicas"] == 2
+    causes = {cause["path"]: cause for cause in web["causes"]}
+    assert causes["spec.paused"]["code"] == "pruned"
+    assert causes["spec.replicas"]["remedy"]["edits"][0]["input"] == "manifest"
+    assert web["findings"][-1]["line"] == 7
+    assert gone["error"].startswith("smp: error")
+    assert json.loads(text_of("json")) == []
+
+
+def test_text_has_the_causes_and_their_remedies() -> None:
+    text = text_of("text", applied_report(), failed_report())
+    assert "! spec.replicas: 5 -> 2\n" in text
+    assert "remedy: to leave it to others" in text
+    assert "error: spec.strategy.type: unsupported" in text
+    assert "v1 ConfigMap gone: failed (<stdin>:1)\n  smp: error: not found" in text
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_every_format_takes_every_text(
+    format_: Format, text: str, sarif: jsonschema.Draft202012Validator
+) -> None:
+    written = text_of(format_, named_report(text))
+    # It can be written, and a terminal takes none of it for a command.
+    written.encode()
+    assert "\x1b" not in written
+    if format_ == "sarif":
+        valid_sarif(sarif, written)
+    elif format_ == "junit":
+        ET.fromstring(written)  # noqa: S314  # it is our own text
+    elif format_ == "json":
+        json.loads(written)
+
+
+@settings(max_examples=15)
+@given(st.text(max_size=8))
+def test_junit_is_xml_whatever_the_names_are(text: str) -> None:
+    ET.fromstring(text_of("junit", named_report(text)))  # noqa: S314  # our own text
+
+
+def test_a_comment_is_no_longer_than_github_takes_it() -> None:
+    report = applied_report()
+    reports = [
+        msgspec.structs.replace(
+            report, name=f"web-{number}-{'😀' * 50}", findings=report.findings[:1]
+        )
+        for number in range(200)
+    ]
+    failed = failed_report()
+    text = text_of("markdown", *reports, failed)
+    assert LIMIT - 4_000 < length(text) <= LIMIT
+    # What failed comes first, though it was last.
+    assert text.index("ConfigMap gone") < text.index("Deployment shop/web")
+    shown = text.count("<details>")
+    assert text.count("</details>") == shown
+    assert f"{201 - shown} objects left out" in text
+    assert "201 objects: 200 changed, 1 failed; 1 error, 200 warnings" in text
+
+
+def test_a_long_object_is_cut_at_a_line() -> None:
+    report = applied_report()
+    long = msgspec.structs.replace(report, causes=report.causes * 10_000)
+    text = text_of("markdown", long, report)
+    assert length(text) <= LIMIT
+    assert text.count("<details>") == 2
+    assert "more lines left out" in text
+
+
+def test_markdown_says_nothing_of_unchanged_objects_but_their_number() -> None:
+    unchanged = msgspec.structs.replace(
+        applied_report(), findings=(), verdict="unchanged"
+    )
+    text = text_of("markdown", unchanged, unchanged)
+    assert text == "### smp apply\n\n2 objects: 2 unchanged\n"
+    assert text_of("markdown") == "### smp apply\n\n0 objects\n"
+
+
+def test_markdown_has_no_mentions_and_no_links() -> None:
+    text = text_of(
+        "markdown", named_report("@team #1 https://x.example www.example.com")
+    )
+    for link in ("@team", "#1 ", "https://", "www."):
+        assert link not in text
+    # A table keeps its cells.
+    assert "a|b" not in text_of("markdown", named_report("a|b"))
+
+
+def test_formats_are_named() -> None:
+    with pytest.raises(ValueError, match="the formats are text, json"):
+        [*printed([], "pdf")]  # type: ignore[arg-type]
