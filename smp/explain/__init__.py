@@ -3,16 +3,18 @@
 ``explain_apply`` runs a three-way apply and goes along five objects side by side: the
 last-applied configuration, the manifest, the live object, the result, and what a server
 would have made of the manifest alone. Each path at which they differ gets one
-``Cause``. A cause may have a ``Remedy``, an edit of the inputs; it is only there if the
-engine, run again on the edited inputs, makes the field what the remedy says.
+``Cause``. A cause may have a ``Remedy``, an edit of the inputs or another way to apply
+them; it is only there if the engine, run again on the edited inputs or in that way,
+makes the field what the remedy says.
 
 The modules: _sides.py (one path in all objects, and the paths below it), _judgement.py
-(which cause a path has), _remedies.py (edits, and their proof), _explain.py (the walk).
+(which cause a path has), _ways.py (what each way to apply leads to), _remedies.py
+(edits, and their proof), _explain.py (the walk).
 """
 
 from __future__ import annotations
 
-from smp.explain._causes import CAUSES, Cause, Edit, Evidence, Reason, Remedy
+from smp.explain._causes import CAUSES, Cause, Edit, Evidence, Reason, Remedy, Way
 from smp.explain._explain import explain_apply
 
 __all__ = [
@@ -22,5 +24,6 @@ __all__ = [
     "Evidence",
     "Reason",
     "Remedy",
+    "Way",
     "explain_apply",
 ]

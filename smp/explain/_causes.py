@@ -10,6 +10,9 @@ from smp.paths import Path
 from smp.values import JSON, Absent
 
 Input: TypeAlias = Literal["manifest", "last-applied"]
+# kubectl apply, with --server-side, with --server-side --force-conflicts; and kubectl
+# replace.
+Way: TypeAlias = Literal["apply", "server-side", "forced server-side", "replace"]
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -33,13 +36,15 @@ class Edit(msgspec.Struct, frozen=True):
 class Remedy(msgspec.Struct, frozen=True):
     """How to make the field another value, by the smallest edit that was found.
 
-    ``wanted`` is the value that the field has after it. The engine was run with the
-    edits: they lead to that.
+    ``edits`` are those of the inputs, ``way`` is the way to apply them; where that is
+    not "apply", the inputs stay as they are. ``wanted`` is the value that the field has
+    after it. The engine was run with the edits, in that way: they lead to that.
     """
 
     sentence: str
     edits: tuple[Edit, ...]
     wanted: JSON | Absent
+    way: Way = "apply"
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -80,11 +85,11 @@ CAUSES: Final[dict[str, Reason]] = {
     ),
     "overwritten": Reason(
         "the manifest sets it, and it was changed in the live object since the last "
-        "apply: that change is lost",
+        "apply{by}: that change is lost",
         _DIFF,
     ),
     "overwrites-controller": Reason(
-        "the manifest sets it, and {controller} has changed it in the live object: "
+        "the manifest sets it, and {controller} has changed it in the live object{by}: "
         "they overwrite each other",
         _DIFF,
     ),
@@ -106,7 +111,11 @@ CAUSES: Final[dict[str, Reason]] = {
     ),
     "live-only": Reason(
         "it is neither in the manifest nor in the last-applied configuration, so it "
-        "stays and cannot be pruned",
+        "stays",
+        _THREE_WAY,
+    ),
+    "never-applied": Reason(
+        "it is not in the manifest, and it cannot be pruned: {unknown}",
         _THREE_WAY,
     ),
     "owned-by-others": Reason(
@@ -132,7 +141,7 @@ CAUSES: Final[dict[str, Reason]] = {
     ),
     "retain-keys": Reason(
         "the manifest sets other fields of this object, and $retainKeys clears all "
-        "are not in the manifest",
+        "that are not in the manifest",
         "Go: strategicpatch.applyRetainKeysDirective",
     ),
     "union": Reason(
@@ -167,6 +176,10 @@ CAUSES: Final[dict[str, Reason]] = {
         "the schema does not know this field, and a server drops it",
         "KEP-2885, server-side field validation",
     ),
+    "nulls": Reason(
+        "the manifest has null inside, and a patch does not store null",
+        "Go: strategicpatch.mergeMap",
+    ),
     "zero-value": Reason(
         "it is a zero value, which a server does not store in this field",
         _TYPED,
@@ -178,6 +191,16 @@ CAUSES: Final[dict[str, Reason]] = {
     "filled-in": Reason(
         "a server fills it in",
         "Go: the defaulting functions of the type",
+    ),
+    "repeated-key": Reason(
+        "several elements have this patch merge key, and a patch merges elements of "
+        "one key into one",
+        "Go: strategicpatch.mergeSliceWithoutSpecialElements",
+    ),
+    "deleted-by-repeated-key": Reason(
+        "several elements have this patch merge key, and to remove one of them removes "
+        "all",
+        "Go: strategicpatch.deleteMatchingEntries",
     ),
     "not-as-asked": Reason(
         "the patch does not lead to what the manifest asks for",

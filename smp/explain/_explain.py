@@ -10,8 +10,9 @@ from smp.defaults import with_defaults
 from smp.errors import SmpError
 from smp.explain import _judgement
 from smp.explain._causes import CAUSES, Cause, Evidence
-from smp.explain._remedies import Apply, remedy_for
+from smp.explain._remedies import remedy_for
 from smp.explain._sides import Sides
+from smp.explain._ways import Ways
 from smp.managed_fields import Owner, owned_path, owners
 from smp.paths import Path
 from smp.plain import over_json
@@ -21,6 +22,8 @@ from smp.typed_storage import stored
 from smp.values import ABSENT, JSON, Absent, JSONObject
 
 _SAID_BY: Final = ("last-applied", "manifest", "default")
+# Go: k8s.io/kubectl, pkg/cmd/apply, FieldManagerClientSideApply.
+_CLIENT_SIDE: Final = ("kubectl-client-side-apply", "Update")
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -56,7 +59,8 @@ def explain_apply(
         )
 
     result = apply(last_applied, modified)
-    explanation = _Explanation(last_applied, modified, live, schema, result, apply)
+    ways = Ways(last_applied, modified, live, schema, apply)
+    explanation = _Explanation(last_applied, modified, live, schema, result, ways)
     return tuple(explanation.causes())
 
 
@@ -70,14 +74,14 @@ class _Explanation:
         live: JSONObject,
         schema: Schema,
         result: ApplyResult,
-        apply: Apply,
+        ways: Ways,
     ) -> None:
         self._last_applied = last_applied
         self._modified = modified
         self._live = live
         self._schema = schema
         self._result = result
-        self._apply = apply
+        self._ways = ways
         self._changes = {str(change.path): change for change in result.changes}
         # Broken entries own nothing: an apply that is not server-side goes on.
         self._owners: tuple[Owner, ...] = ()
@@ -132,13 +136,26 @@ class _Explanation:
         self, sides: Sides, code: str, *, why: str = "", rule: str = ""
     ) -> Cause:
         there = self._owners_at(sides)
-        if code == "live-only" and there:
+        managers = {(owner.manager, owner.operation) for owner in there}
+        unknown = ""
+        if code == "live-only" and self._last_applied is None:
+            code = "never-applied"
+            unknown = "there is no last-applied configuration"
+        elif code == "live-only" and _CLIENT_SIDE in managers:
+            code = "never-applied"
+            unknown = (
+                "it was applied, but the last-applied configuration does not have it"
+            )
+        elif code == "live-only" and there:
             code = "owned-by-others"
         reason = CAUSES[code]
+        owners_text = ", ".join(_named(owner) for owner in there)
         sentence = reason.sentence.format(
             why=why,
             controller=_judgement.controller_of(self._schema.kind, sides),
-            owners=", ".join(_named(owner) for owner in there),
+            owners=owners_text,
+            by=f" by {owners_text}" if owners_text else "",
+            unknown=unknown,
             key=sides.key,
         )
         evidence = [
@@ -155,12 +172,13 @@ class _Explanation:
             sides.result,
             reason.source.format(rule=rule),
             tuple(evidence),
-            remedy_for(code, sides, self._last_applied, self._modified, self._apply),
+            remedy_for(code, sides, self._ways),
         )
 
     def _lost_element(self, sides: Sides, element: JSON) -> Cause:
         reason = CAUSES["lost-in-list"]
         evidence = (Evidence("element", element),)
+        remedy = remedy_for("lost-in-list", sides, self._ways, element)
         return Cause(
             sides.path,
             "lost-in-list",
@@ -169,6 +187,7 @@ class _Explanation:
             ABSENT,
             reason.source,
             evidence,
+            remedy,
         )
 
     def _owners_at(self, sides: Sides) -> list[Owner]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from smp.explain._sides import Sides
 from smp.last_applied import LAST_APPLIED
-from smp.values import ABSENT, JSON, as_list, as_object, same
+from smp.values import ABSENT, JSON, Absent, as_list, as_object, same
 
 # What a server sets in each object, by the name in metadata.
 _SERVER_SET: Final = frozenset(
@@ -107,14 +107,33 @@ def _changed(sides: Sides, kind: str) -> str:
 
 def _other_than_asked(sides: Sides) -> str:
     """Return the code where the manifest has a value, and the result has another."""
+    manifest = sides.manifest
     if sides.unknown and sides.result is ABSENT:
         return "unknown-field"
+    if not isinstance(manifest, Absent) and same(without_nulls(manifest), sides.result):
+        return "nulls"
     if same(sides.result, sides.default) and sides.result is not ABSENT:
         return "canonical"
     # What typed storage drops is false, 0, "" or empty, and all these are false.
-    if sides.result is ABSENT and sides.default is ABSENT and not sides.manifest:
+    if sides.result is ABSENT and sides.default is ABSENT and not manifest:
         return "zero-value"
+    if sides.repeated:
+        is_deleted = sides.result is ABSENT and sides.live is not ABSENT
+        return "deleted-by-repeated-key" if is_deleted else "repeated-key"
     return "not-as-asked"
+
+
+def without_nulls(value: JSON) -> JSON:
+    """Return a value without the members of objects that are null."""
+    if isinstance(value, dict):
+        return {
+            name: without_nulls(member)
+            for name, member in value.items()
+            if member is not None
+        }
+    if isinstance(value, list):
+        return [without_nulls(element) for element in value]
+    return value
 
 
 def _unchanged(sides: Sides, kind: str) -> str:

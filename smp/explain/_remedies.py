@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from typing import Final
 
-from smp.errors import SmpError
-from smp.explain._causes import Edit, Remedy
+from smp.explain._causes import Edit, Remedy, Way
 from smp.explain._sides import Sides
+from smp.explain._ways import Ways
 from smp.paths import Element, KeyedElement, Path, Step, index_of, value_at
-from smp.three_way import ApplyResult
 from smp.values import (
     ABSENT,
     JSON,
@@ -21,78 +20,153 @@ from smp.values import (
     same,
 )
 
-# Runs the engine on a last-applied configuration and a manifest.
-Apply: TypeAlias = Callable[[JSONObject | None, JSONObject], ApplyResult]
-# A sentence, the edits, and what the field is after them.
-_Candidate: TypeAlias = "tuple[str, tuple[Edit, ...], JSON | Absent]"
-
-# What each cause may be remedied by; the first one that is proved is shown.
+# What each cause may be remedied by; the first remedy that is proved is shown.
 _LOST: Final = frozenset(
     {
+        "changed-by-ambiguous-key",
         "lost-by-ambiguous-key",
-        "lost-in-list",
         "lost-with-parent",
         "pruned",
         "retain-keys",
         "union",
     }
 )
-_STAYING: Final = frozenset({"live-only", "not-pruned", "owned-by-others"})
+_STAYING: Final = frozenset(
+    {"live-only", "never-applied", "not-pruned", "owned-by-others"}
+)
 _OVERWRITTEN: Final = frozenset({"overwritten", "overwrites-controller"})
+_SHORT: Final = frozenset({"deleted-by-repeated-key", "not-as-asked", "repeated-key"})
+_BY_WAY: Final[dict[Way, str]] = {
+    "server-side": "apply it server-side (kubectl apply --server-side)",
+    "forced server-side": (
+        "apply it server-side, and take over what others own (kubectl apply "
+        "--server-side --force-conflicts)"
+    ),
+    "replace": (
+        "replace the object (kubectl replace), which loses all that is only in the "
+        "live object"
+    ),
+}
 
 
 def remedy_for(
-    code: str,
-    sides: Sides,
-    last_applied: JSONObject | None,
-    manifest: JSONObject,
-    apply: Apply,
+    code: str, sides: Sides, ways: Ways, element: JSON | Absent = ABSENT
 ) -> Remedy | None:
-    """Return a remedy that leads to what it says; None where none is found."""
-    for sentence, edits, wanted in _candidates(code, sides):
-        try:
-            base, modified = last_applied, manifest
-            for edit in edits:
-                if edit.input == "manifest":
-                    modified = edited(modified, edit.path, edit.value)
-                else:
-                    base = edited(base or {}, edit.path, edit.value)
-            result = apply(base, modified)
-        except SmpError:
-            # The edited input is refused, as one that sets two members of a union is.
-            continue
-        if result.unmet or result.violations:
-            continue
-        if same(value_at(result.object, sides.path), wanted):
-            return Remedy(sentence, edits, wanted)
+    """Return a remedy that leads to what it says; None where none is found.
+
+    ``element`` is the one that a list loses.
+    """
+    # Elements of one patch merge key that differ in other map keys are what only
+    # another way can tell from each other.
+    if code == "repeated-key" and not _is_indexed(sides.path):
+        return _by_way(code, sides, ways) or _by_edit(code, sides, ways, element)
+    return _by_edit(code, sides, ways, element) or _by_way(code, sides, ways)
+
+
+def _is_indexed(path: Path) -> bool:
+    return any(isinstance(step, int) for step in path.steps)
+
+
+def _by_edit(
+    code: str, sides: Sides, ways: Ways, element: JSON | Absent
+) -> Remedy | None:
+    """Return the first edit that is proved."""
+    for remedy in _edits(code, sides, element):
+        base, modified = ways.last_applied, ways.modified
+        for edit in remedy.edits:
+            if edit.input == "manifest":
+                modified = edited(modified, edit.path, edit.value)
+            else:
+                base = edited(base or {}, edit.path, edit.value)
+        obj = ways.client_side(base, modified)
+        if obj is not None and _holds(value_at(obj, sides.path), remedy.wanted):
+            return remedy
     return None
 
 
-def _candidates(code: str, sides: Sides) -> Iterator[_Candidate]:
+def _by_way(code: str, sides: Sides, ways: Ways) -> Remedy | None:
+    """Return the first of the other ways that is proved."""
+    purpose, wanted = _purpose(code, sides)
+    if purpose:
+        for way, obj in ways.others():
+            if _holds(value_at(obj, sides.path), wanted):
+                return Remedy(f"{purpose}, {_BY_WAY[way]}", (), wanted, way)
+    return None
+
+
+def _edits(code: str, sides: Sides, element: JSON | Absent) -> Iterator[Remedy]:
+    """Yield what edits of the inputs may help, the smallest ones first."""
     path, live = sides.path, sides.live
     if code in _STAYING:
         null = Edit("manifest", path, None)
-        yield "to remove it, set it to null in the manifest", (null,), ABSENT
+        yield Remedy("to remove it, set it to null in the manifest", (null,), ABSENT)
         known = Edit("last-applied", path, live)
         sentence = "to remove it, add it to the last-applied configuration"
-        yield sentence, (known,), ABSENT
+        yield Remedy(sentence, (known,), ABSENT)
     elif code in _LOST and live is not ABSENT:
         keep = Edit("manifest", path, live)
-        yield "to keep it, put it into the manifest", (keep,), live
+        yield Remedy("to keep it, put it into the manifest", (keep,), live)
         forget = Edit("last-applied", path, ABSENT)
         sentence = "to keep it, take it out of the last-applied configuration"
-        yield sentence, (forget,), live
+        yield Remedy(sentence, (forget,), live)
+    elif code == "lost-in-list" and not isinstance(element, Absent):
+        longer: JSONArray = [*as_list(sides.manifest), element]
+        sentence = "to keep it, put it into the list in the manifest"
+        yield Remedy(sentence, (Edit("manifest", path, longer),), longer)
     elif code in _OVERWRITTEN:
         edits = (Edit("manifest", path, ABSENT), Edit("last-applied", path, ABSENT))
         sentence = (
             "to leave it to others, take it out of the manifest and out of the "
             "last-applied configuration"
         )
-        yield sentence, edits, live
-    elif code == "zero-value":
+        yield Remedy(sentence, edits, live)
+        keep = Edit("manifest", path, live)
+        sentence = "to keep the live value, write it in the manifest"
+        yield Remedy(sentence, (keep,), live)
+    elif code == "deleted-by-null":
+        edits = (Edit("manifest", path, ABSENT), Edit("last-applied", path, ABSENT))
+        yield Remedy("to keep it, take the null out of the manifest", edits[:1], live)
+        sentence = (
+            "to keep it, take it out of the manifest and out of the last-applied "
+            "configuration"
+        )
+        yield Remedy(sentence, edits, live)
+    elif code in ("zero-value", "unknown-field"):
         drop = Edit("manifest", path, ABSENT)
         sentence = "leave it out of the manifest: the server stores the same"
-        yield sentence, (drop,), sides.result
+        yield Remedy(sentence, (drop,), sides.result)
+    elif code in ("canonical", "nulls"):
+        write = Edit("manifest", path, sides.result)
+        sentence = "write it in the manifest as the server stores it"
+        yield Remedy(sentence, (write,), sides.result)
+    elif code == "deleted-by-repeated-key":
+        forget = Edit("last-applied", path, ABSENT)
+        sentence = "to keep it, take one of them out of the last-applied configuration"
+        yield Remedy(sentence, (forget,), sides.manifest)
+    elif code == "repeated-key":
+        drop = Edit("manifest", path, ABSENT)
+        sentence = "to have one element of this key, take this one out of the manifest"
+        yield Remedy(sentence, (drop,), ABSENT)
+
+
+def _purpose(code: str, sides: Sides) -> tuple[str, JSON | Absent]:
+    """Return what another way to apply may be for, and what the field is then."""
+    if code in _SHORT:
+        return "to get it", sides.manifest
+    if code in _STAYING:
+        return "to remove it", ABSENT
+    if code in ("changed-by-ambiguous-key", "lost-by-ambiguous-key"):
+        return "to keep it", sides.live
+    return "", ABSENT
+
+
+def _holds(value: JSON | Absent, wanted: JSON | Absent) -> bool:
+    """Tell whether a value is what is wanted, with defaults beside it."""
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return all(
+            _holds(value.get(name, ABSENT), member) for name, member in wanted.items()
+        )
+    return same(value, wanted)
 
 
 def edited(obj: JSONObject, path: Path, value: JSON | Absent) -> JSONObject:

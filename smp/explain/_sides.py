@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from smp.paths import Element, KeyedElement, Path, Step
+from smp.paths import Element, KeyedElement, Path, SetElement, Step
 from smp.schema.model import ANY_FIELD, Field, Type
 from smp.strategic import identity_of, keys_of_identity
 from smp.values import (
@@ -22,6 +22,8 @@ from smp.values import (
 
 # In this order, the index of an element is that of the first object that has it.
 NAMES: Final = ("result", "live", "manifest", "last-applied", "default")
+# Where what a server sets is beside what users set.
+_OF_SEVERAL: Final = ((), ("metadata",), ("metadata", "annotations"))
 # The key of an element, and its number among those of the same key.
 _Identity: TypeAlias = tuple[ScalarKey, int]
 
@@ -32,6 +34,7 @@ class Sides:
     ``default`` is what a server makes of the manifest without a live object.
     ``live_path`` is the path with the indexes of the live object. ``retains`` says that
     the object above is cleared by $retainKeys, ``pruned`` that one above is removed,
+    ``repeated`` that it is in an element whose patch merge key others have, too,
     ``unknown`` that the schema has no such field.
     """
 
@@ -44,6 +47,7 @@ class Sides:
         "manifest",
         "path",
         "pruned",
+        "repeated",
         "result",
         "retains",
         "type",
@@ -69,6 +73,7 @@ class Sides:
         self.live_path = live_path
         self.retains = False
         self.pruned = False
+        self.repeated = False
         self.unknown = False
 
     @property
@@ -103,13 +108,17 @@ class Sides:
     def is_one(self) -> bool:
         """Whether there is one thing to say of the whole value, and not of its parts.
 
-        It only is in live, and stays; or only comes from the manifest; or all that live
-        has was applied, and goes.
+        It only is in live, and stays; or only is in the manifest; or all that live has
+        was applied, and goes; or it goes although it is in the manifest.
         """
+        if self.path.steps in _OF_SEVERAL:
+            return False
         if self.manifest is ABSENT and self.last_applied is ABSENT:
             return same(self.live, self.result) or self.result is ABSENT
         if self.live is ABSENT:
-            return same(self.manifest, self.result)
+            return same(self.manifest, self.result) or self.result is ABSENT
+        if self.manifest is not ABSENT and self.result is ABSENT:
+            return True
         if self.manifest is ABSENT and self.result is ABSENT:
             return same(self.live, self.last_applied)
         return False
@@ -155,7 +164,8 @@ class Sides:
     def _elements(self) -> Iterator[Sides]:
         lists = {name: as_list(value) for name, value in self.values.items()}
         field = self._list_field
-        ambiguous = any(_repeats(lst, field.merge_key) for lst in lists.values())
+        repeated = _repeated_keys(lists.values(), field.merge_key)
+        ambiguous = bool(repeated)
         found: dict[_Identity, dict[str, tuple[int, JSON]]] = {}
         for name in NAMES:
             identities = _identities(lists[name], field, ambiguous=ambiguous)
@@ -172,7 +182,10 @@ class Sides:
                 # No key tells the second one of equal keys from the first.
                 step = index
             live_step = _step(live_index, live_element, field, ambiguous=False)
-            yield self._child(step, live_step, values, self.type.items, None)
+            child = self._child(step, live_step, values, self.type.items, None)
+            key = _key(element, field.merge_key)
+            child.repeated = self.repeated or key in repeated
+            yield child
 
     @property
     def _list_field(self) -> Field:
@@ -194,6 +207,7 @@ class Sides:
             and self.field.retain_keys
             and not isinstance(self.manifest, Absent)
         )
+        child.repeated = self.repeated
         child.pruned = self.pruned or (
             self.result is ABSENT
             and self.manifest is ABSENT
@@ -207,10 +221,17 @@ class Sides:
         return _identities(elements, self._list_field, ambiguous=True)
 
 
-def _repeats(elements: JSONArray, merge_key: str) -> bool:
-    """Tell whether two elements have one patch merge key."""
-    keys = [_key(element, merge_key) for element in elements]
-    return len({*keys}) < len(keys)
+def _repeated_keys(lists: Iterable[JSONArray], merge_key: str) -> set[ScalarKey]:
+    """Return the patch merge keys that several elements of one list have."""
+    found: set[ScalarKey] = set()
+    for elements in lists:
+        keys: set[ScalarKey] = set()
+        for element in elements:
+            key = _key(element, merge_key)
+            if key in keys:
+                found.add(key)
+            keys.add(key)
+    return found
 
 
 def _identities(
@@ -239,7 +260,9 @@ def _key(element: JSON, merge_key: str) -> ScalarKey:
 
 
 def _step(index: int, element: JSON, field: Field, *, ambiguous: bool) -> Step:
-    if not field.merge_key or not isinstance(element, dict):
+    if not isinstance(element, dict):
+        return SetElement(element)
+    if not field.merge_key:
         return index
     names = keys_of_identity(field)
     if ambiguous and len(names) > 1:

@@ -92,6 +92,10 @@ FORGET = (
     "to leave it to others, take it out of the manifest and out of the last-applied "
     "configuration"
 )
+REPLACE = (
+    "replace the object (kubectl replace), which loses all that is only in the live "
+    "object"
+)
 ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
 SITUATIONS = [
     Situation("set", "spec.paused", spec(), spec(paused=True), spec()),
@@ -112,7 +116,12 @@ SITUATIONS = [
         remedy=FORGET,
     ),
     Situation(
-        "deleted-by-null", "spec.paused", spec(), spec(paused=None), spec(paused=True)
+        "deleted-by-null",
+        "spec.paused",
+        spec(),
+        spec(paused=None),
+        spec(paused=True),
+        remedy="to keep it, take the null out of the manifest",
     ),
     Situation(
         "pruned",
@@ -201,6 +210,7 @@ SITUATIONS = [
         containers({**APP, "args": ["a"]}),
         containers({**APP, "args": ["a", "b"]}),
         containers({**APP, "args": ["a", "injected"]}),
+        remedy="to keep it, put it into the list in the manifest",
     ),
     Situation(
         "lost-by-ambiguous-key",
@@ -217,14 +227,41 @@ SITUATIONS = [
         ports({**TCP, "targetPort": 53}),
         ports(UDP, TCP),
         kind="Service",
+        remedy=f"to keep it, {REPLACE}",
     ),
     Situation(
-        "not-as-asked",
+        "repeated-key",
         "spec.ports[port=53,protocol=TCP].targetPort",
         ports(TCP),
         ports({**TCP, "targetPort": 53}),
         ports(UDP, TCP),
         kind="Service",
+        remedy=f"to get it, {REPLACE}",
+    ),
+    Situation(
+        "deleted-by-repeated-key",
+        "spec.ports[port=53,protocol=TCP]",
+        ports(TCP, UDP),
+        ports(TCP),
+        ports(TCP, UDP),
+        kind="Service",
+        remedy=f"to get it, {REPLACE}",
+    ),
+    Situation(
+        "never-applied",
+        "spec.paused",
+        None,
+        spec(),
+        spec(paused=True),
+        remedy=NULL,
+    ),
+    Situation(
+        "nulls",
+        "spec.template.spec.tolerations",
+        spec(),
+        spec(template={"spec": {"tolerations": [{"key": "a", "value": None}]}}),
+        spec(),
+        remedy="write it in the manifest as the server stores it",
     ),
     Situation(
         "matched-by-key",
@@ -256,6 +293,7 @@ SITUATIONS = [
         containers({**APP, "resources": {"limits": {"cpu": "1000m"}}}),
         containers(APP),
         defaults=True,
+        remedy="write it in the manifest as the server stores it",
     ),
     Situation(
         "filled-in",
@@ -280,7 +318,7 @@ def test_a_path_has_the_cause(situation: Situation) -> None:
 
 
 # No input is known that leads to these with the engine as it is.
-UNREACHED = {"not-pruned", "unknown-field"}
+UNREACHED = {"not-as-asked", "not-pruned", "unknown-field"}
 
 
 def test_each_code_has_a_situation() -> None:

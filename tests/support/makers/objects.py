@@ -107,6 +107,11 @@ class ObjectMaker:
             "metadata": named,
         }
 
+    def field(self, field: Field) -> JSON:
+        """Make a valid value of a field."""
+        self._left = self._size // 6
+        return self._field(field, DEEPEST - 4)
+
     def _chance(self, probability: float) -> bool:
         return self.random.random() < probability
 
