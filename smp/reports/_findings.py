@@ -22,8 +22,10 @@ from smp.violations import Violation
 # The causes that are findings. What is lost without being asked for, and what is not
 # as asked for.
 CAUSE_LEVELS: Final[dict[str, Level]] = {
+    "deleted-by-repeated-key": "error",
     "not-as-asked": "error",
     "not-pruned": "error",
+    "repeated-key": "error",
     "unknown-field": "error",
     "lost-with-parent": "warning",
     "lost-in-list": "warning",
@@ -40,6 +42,8 @@ _BLANK: Final = re.compile(r"\{(\w+)\}")
 _BLANKS: Final = {
     "controller": "a controller",
     "owners": "other managers",
+    "by": "",
+    "unknown": "it was never applied",
     "key": "",
     "why": "the rules of a union change it",
     "rule": "the profile of unions",

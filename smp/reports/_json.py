@@ -121,5 +121,9 @@ def _cause(cause: Cause) -> JSON:
             if edit.value is not ABSENT:
                 shown["value"] = edit.value
             edits.append(shown)
-        record["remedy"] = {"sentence": cause.remedy.sentence, "edits": edits}
+        record["remedy"] = {
+            "sentence": cause.remedy.sentence,
+            "way": cause.remedy.way,
+            "edits": edits,
+        }
     return record
