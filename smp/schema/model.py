@@ -444,6 +444,7 @@ class Types:
         self._load = load
         self.version = version
         self._named: dict[str, Type] = {}
+        self._scalars: dict[str, ScalarType] = {}
         self._other_policy: Types | None = None
         self.unknown_fields = unknown_fields
         self.unknown = ANY_FIELD if unknown_fields == "merge" else None
@@ -504,7 +505,10 @@ class Types:
                 return self.named(document[1:])
             if document == "any":
                 return ANY
-            return ScalarType(document, self.unknown)
+            # One for all fields: a definition may have thousands.
+            if document not in self._scalars:
+                self._scalars[document] = ScalarType(document, self.unknown)
+            return self._scalars[document]
         if "items" in document:
             return ListType(document, self)
         if "type" in document:

@@ -28,6 +28,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
 
     It closes the store when its lifespan ends. To set ``app.state.stopping`` ends the
     watches before that; ``app.state.kinds`` are the kinds that are served,
+    ``app.state.workers`` the places for work in threads,
     ``app.state.randomness`` is the source of allocated values, and
     ``app.state.settings`` are the settings.
     """
@@ -58,6 +59,7 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     app.router.redirect_slashes = False
     app.state.stopping = state.stopping
     app.state.kinds = state.kinds
+    app.state.workers = state.workers
     app.state.randomness = state.randomness
     app.state.settings = settings
     return app

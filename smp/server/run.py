@@ -25,7 +25,9 @@ from smp.server.connections import (
     raise_descriptor_limit,
     timed,
 )
+from smp.server.garbage import collect_garbage
 from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
+from smp.server.registry.state import background
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
 
@@ -74,7 +76,10 @@ def serve(
             app = create_app(open_store(store), settings)
             server = Server(uvicorn_config(app, listener), app, on_ready)
             # The lifespan is ours, not uvicorn's: it ends after the last request.
-            async with app.router.lifespan_context(app):
+            async with (
+                app.router.lifespan_context(app),
+                background(collect_garbage(app.state.workers)),
+            ):
                 await server.serve(sockets=[listening])
 
         asyncio.run(run())

@@ -20,8 +20,8 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Final, Generic, ParamSpec, TypeVar, cast
 
 from starlette.requests import ClientDisconnect, Request
@@ -61,6 +61,15 @@ class Workers:
         self._stopping = stopping
         self._quick = asyncio.Semaphore(_QUICK_PLACES)
         self._slow = asyncio.Semaphore(_SLOW_PLACES)
+
+    @asynccontextmanager
+    async def resting(self) -> AsyncIterator[None]:
+        """Wait until no thread works, and let none begin until the end of the block."""
+        places = [self._slow] * _SLOW_PLACES + [self._quick] * _QUICK_PLACES
+        async with AsyncExitStack() as stack:
+            for place in places:
+                await stack.enter_async_context(place)
+            yield
 
     async def run(
         self,

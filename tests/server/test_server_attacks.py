@@ -14,8 +14,9 @@ from tests.support import attacks
 from tests.support.attacks import Attack, Request, probing, send
 from tests.support.server_process import ServerProcess, serving
 
-# A bound for a machine that does much else; benchmarks/attacks.py measures.
-MOST = 2.0
+# Processor time, which does not depend on what else the machine does. It is less where
+# the engine is compiled; benchmarks/attacks.py measures.
+MOST = 0.25
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +39,9 @@ OTHERS = [
 
 
 def withstands(server: ServerProcess, attack: Attack) -> None:
-    with probing(server.url) as probe:
+    with probing(server) as probe:
         attacks.run(server.url, attack, no_error)
-    assert probe.longest < MOST
+    assert probe.most_worked < MOST
     assert probe.statuses == {200}
 
 

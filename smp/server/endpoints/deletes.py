@@ -11,13 +11,13 @@ from smp import codec
 from smp.handler import NotFoundError
 from smp.server.endpoints.bodies import read_delete_options
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.lists import select
+from smp.server.endpoints.lists import Selected, select, stored_list
 from smp.server.endpoints.rendering import object_response
 from smp.server.endpoints.responses import respond
 from smp.server.objects.deletion import DeleteOptions
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.deletion import remove
-from smp.server.registry.envelope import served, served_list, unpack
+from smp.server.registry.envelope import served, unpack
 from smp.server.store import Stored
 from smp.values import JSONObject
 
@@ -70,7 +70,7 @@ async def delete_collection(call: Call) -> Response:
             removed.append(removal.stored)
         # Other requests are answered, even if the store never waits.
         await asyncio.sleep(0)
-    return respond(served_list(removed, selected.metadata, call.target.resource))
+    return await stored_list(call, Selected(tuple(removed), selected.metadata))
 
 
 async def _delete_options(call: Call) -> DeleteOptions:

@@ -47,20 +47,25 @@ async def list_objects(call: Call) -> Response:
         selected = await select(call, options)
     else:
         selected = Selected(await components(call), {})
-    size = sum(len(item.value) for item in selected.items)
-    # The usual form is joined from stored bytes.
     if call.format.is_stored_form:
-        body = await call.work(
-            size * _COPY,
-            served_list,
-            selected.items,
-            selected.metadata,
-            call.target.resource,
-        )
-        return respond(body)
+        return await stored_list(call, selected)
+    size = sum(len(item.value) for item in selected.items)
     seconds = seconds_to_render(call, size)
     body = await call.work(seconds, _render_list, call, selected)
     return respond(body, content_type=call.format.content_type)
+
+
+async def stored_list(call: Call, selected: Selected) -> Response:
+    """Answer a list in the usual form, which is joined from stored bytes."""
+    size = sum(len(item.value) for item in selected.items)
+    body = await call.work(
+        size * _COPY,
+        served_list,
+        selected.items,
+        selected.metadata,
+        call.target.resource,
+    )
+    return respond(body)
 
 
 def _render_list(call: Call, selected: Selected) -> bytes:

@@ -87,15 +87,16 @@ async def create(call: Call) -> Response:
     def new_object() -> NewObject | Refused:
         return admitted(call, handler.create(body, call.kind.schema, options))
 
+    seconds = call.seconds_to_write(len(body))
     for _ in range(_MAX_ATTEMPTS):
-        new = await call.work(call.seconds_to_write(len(body)), new_object)
+        new = await call.work(seconds, new_object)
         if isinstance(new, Refused):
             return status_response(new)
         new = await complete(call, new)
         if isinstance(new, Refused):
             return status_response(new)
         target = call.target.named(_name(new.object))
-        stored = await insert_new(call, target, new)
+        stored = await insert_new(call, target, new, seconds)
         if stored:
             return await created(call, stored, new)
         # A name that the client chose exists already; only a generated one is tried
@@ -145,8 +146,10 @@ async def complete(call: Call, new: NewObject) -> NewObject | Refused:
     return msgspec.structs.replace(new, object=obj)
 
 
-async def insert_new(call: Call, target: Target, new: NewObject) -> Stored | None:
-    """Store a new object; None where it exists already.
+async def insert_new(
+    call: Call, target: Target, new: NewObject, seconds: float
+) -> Stored | None:
+    """Store a new object that took so long to make; None where it exists already.
 
     A dry run stores nothing. Raises ParentNotFoundError and ForbiddenError where its
     namespace or definition began to be deleted at the same time. The sweep of the
@@ -156,9 +159,9 @@ async def insert_new(call: Call, target: Target, new: NewObject) -> Stored | Non
         if await call.state.store.get(target.key) is not None:
             return None
         # The answer has no resourceVersion (revision 0).
-        value = pack_within_limit(call.state, target, new.object)
+        value = await pack_within_limit(call.state, target, new.object, seconds=seconds)
         return Stored(target.key, value, 0)
-    stored = await insert(call.state, target, new.object)
+    stored = await insert(call.state, target, new.object, seconds=seconds)
     # The first check, before the object was written, does not exclude that.
     written_at = stored.revision if stored else 0
     try:

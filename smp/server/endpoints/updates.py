@@ -142,7 +142,7 @@ async def _replaced(
     seconds = call.seconds_to_write(size + len(stored.value))
     try:
         pending = await call.work(seconds, _pending_write, call, stored, transform)
-        written = await _written(call, stored, pending)
+        written = await _written(call, stored, pending, seconds)
     except StoreError:
         raise
     except SmpError:
@@ -158,16 +158,21 @@ async def _replaced(
 
 
 async def _written(
-    call: Call, stored: Stored, pending: _PendingWrite | Refused
+    call: Call, stored: Stored, pending: _PendingWrite | Refused, seconds: float
 ) -> Stored | None:
-    """Return the object after the request; None where another writer was faster."""
+    """Return the object after the request; None where another writer was faster.
+
+    It took so many seconds to compute it.
+    """
     if isinstance(pending, _PendingWrite) and pending.object is not None:
         obj = pending.object
         if not call.target.subresource:
             obj = await completed(call.state, call.target, obj, is_new=False)
         if not call.options.dry_run:
-            return await replace(call.state, call.target, stored, obj)
-        value = pack_within_limit(call.state, call.target, obj, stored.value)
+            return await replace(call.state, call.target, stored, obj, seconds=seconds)
+        value = await pack_within_limit(
+            call.state, call.target, obj, stored.value, seconds=seconds
+        )
         written = Stored(stored.key, value, stored.revision)
     else:
         # Nothing changes: it is not written, and the resourceVersion stays.
@@ -202,7 +207,7 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
     new = await complete(call, new)
     if isinstance(new, Refused):
         return status_response(new)
-    stored = await insert_new(call, call.target, new)
+    stored = await insert_new(call, call.target, new, seconds)
     return await created(call, stored, new) if stored else None
 
 

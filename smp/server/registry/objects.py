@@ -34,15 +34,21 @@ async def find(state: ServerState, target: Target) -> Stored:
     return stored
 
 
-def pack_within_limit(
-    state: ServerState, target: Target, obj: JSONObject, old: bytes = b""
+async def pack_within_limit(
+    state: ServerState,
+    target: Target,
+    obj: JSONObject,
+    old: bytes = b"",
+    *,
+    seconds: float = 0,
 ) -> bytes:
-    """Return an object as it is stored. Raises TooLargeError.
+    """Return an object as it is stored. Raises TooLargeError and StoppedError.
 
     The limit is that of the body of a request: what is larger could not be sent again.
-    An object that is beyond it already may still shrink.
+    An object that is beyond it already may still shrink. ``seconds`` is how long it
+    took to make the object, as was estimated; where that is long, encoding it is, too.
     """
-    value = pack(obj, target.resource)
+    value = await state.workers.run(None, seconds, pack, obj, target.resource)
     limit = state.settings.limits.body
     if len(value) > max(limit, len(old)):
         raise TooLargeError(
@@ -51,9 +57,14 @@ def pack_within_limit(
     return value
 
 
-async def insert(state: ServerState, target: Target, obj: JSONObject) -> Stored | None:
-    """Store a new object; None where it exists already. Raises TooLargeError."""
-    value = pack_within_limit(state, target, obj)
+async def insert(
+    state: ServerState, target: Target, obj: JSONObject, *, seconds: float = 0
+) -> Stored | None:
+    """Store a new object; None where it exists already.
+
+    ``seconds`` is that of ``pack_within_limit``, which says what is raised.
+    """
+    value = await pack_within_limit(state, target, obj, seconds=seconds)
     revision = await state.store.create(target.key, value)
     if revision is None:
         return None
@@ -62,12 +73,17 @@ async def insert(state: ServerState, target: Target, obj: JSONObject) -> Stored 
 
 
 async def replace(
-    state: ServerState, target: Target, old: Stored, obj: JSONObject
+    state: ServerState,
+    target: Target,
+    old: Stored,
+    obj: JSONObject,
+    *,
+    seconds: float = 0,
 ) -> Stored | None:
     """Replace a stored object; None where another writer was faster.
 
-    An object that is being deleted, and has lost its last finalizer, is deleted. Raises
-    TooLargeError.
+    An object that is being deleted, and has lost its last finalizer, is deleted.
+    ``seconds`` is that of ``pack_within_limit``, which says what is raised.
     """
     if not target.is_parent and is_deletion_finished(obj):
         deleted = await delete(state, target, old)
@@ -78,7 +94,7 @@ async def replace(
             state.terminating.put_nowait(parent)
         return Stored(old.key, pack(obj, target.resource), deleted.revision)
     # A compare-and-swap: the write fails if the object was written since it was read.
-    value = pack_within_limit(state, target, obj, old.value)
+    value = await pack_within_limit(state, target, obj, old.value, seconds=seconds)
     revision = await state.store.swap(target.key, value, old.revision)
     if revision is None:
         _count_conflict(state, target)
