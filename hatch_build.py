@@ -64,6 +64,7 @@ MODULES = (
     "smp/hazards/_objects.py",
     "smp/handler/_shape.py",
     "smp/conformance.py",
+    "smp/lint/_rules.py",
     "smp/handler/_identity.py",
     "smp/handler/_request.py",
     "smp/handler/_pipeline.py",

@@ -40,7 +40,7 @@ class Misfit:
     def __str__(self) -> str:
         """Word it as a server's decoder does (Go: encoding/json)."""
         return (
-            f"cannot unmarshal {self.actual} into field {self.path}"
+            f"cannot unmarshal {self.actual} into field {self.path.by_index}"
             f" of type {self.expected}"
         )
 
@@ -55,8 +55,8 @@ FREE_FORM: Final = FreeForm()
 class ConformanceInterest(Interest):
     """Every type: each value is compared with its type."""
 
-    def __init__(self) -> None:
-        super().__init__("conformance", everything=True)
+    def __init__(self, name: str = "conformance") -> None:
+        super().__init__(name, everything=True)
 
     def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
         """Return the type, or that its values are free-form."""
@@ -149,7 +149,7 @@ class ConformanceRule(Rule):
         if actual in ("integer", "number"):
             # Go: json.UnmarshalTypeError, Value: "number 1.5"
             actual = f"number {value}"[:40]
-        self.misfits.append(Misfit(place.path.by_index / step, actual, expected))
+        self.misfits.append(Misfit(place.path / step, actual, expected))
 
 
 def _fits(name: str, value: JSON) -> bool:

@@ -20,6 +20,7 @@ _COMMANDS: Final = (
     "blame",
     "diff",
     "explain",
+    "lint",
     "openapi",
     "patch",
     "schema",

@@ -34,8 +34,8 @@ STDIN: Final = "-"
 COMPILED: Final = b"\x78\xda"
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-_NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
-_FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
+NOT_AN_OBJECT: Final = "not a Kubernetes object: no apiVersion, no kind"
+FOR_ANOTHER_TOOL: Final = "not an object of a cluster: another tool reads it"
 
 # Files that have apiVersion or kind, and that no cluster stores.
 _FILES_OF_OTHER_TOOLS: Final = frozenset(
@@ -174,7 +174,7 @@ class Inputs:
         problems, skipped = len(self.problems), len(self.skipped)
         self._broken.clear()
         documents: list[Document] = []
-        for chunk, _is_regular in self._chunks_of(path):
+        for chunk, _is_regular in self.chunks_of(path):
             documents += self._parsed(chunk, any_document=False)
         if not documents:
             self._raise_without_objects(path, problems, skipped)
@@ -278,7 +278,7 @@ class Inputs:
         has_object = False
         # A directory has documents that are meant for other tools.
         any_document = any_document and not os.path.isdir(path or ".")  # noqa: PTH112  # without pathlib
-        for chunk, is_regular in self._chunks_of(path):
+        for chunk, is_regular in self.chunks_of(path):
             for entry in self._entries_in(
                 chunk, is_regular=is_regular, any_document=any_document
             ):
@@ -314,7 +314,7 @@ class Inputs:
                 failure.blocks += other.blocks
             raise failure
         reasons = {reason for _document, reason in self.skipped[skipped:]}
-        if _FOR_ANOTHER_TOOL in reasons:
+        if FOR_ANOTHER_TOOL in reasons:
             return
         if self._broken:
             raise self._broken[0]
@@ -344,13 +344,13 @@ class Inputs:
 
     def load_document(self, entry: Entry) -> Document:
         """Parse an entry. Raises Failure."""
-        data = self._data_of(entry)
+        data = self.data_of(entry)
         try:
             documents = parse(
                 Chunk(data, entry.source, entry.line, list_of=entry.list_of)
             )
         except DocumentError as error:
-            raise Failure(_explained(error, data)) from None
+            raise Failure(explained(error, data)) from None
         if len(documents) == 1:
             [document] = documents
             identity = identity_of(as_object(document.value))
@@ -382,6 +382,10 @@ class Inputs:
                 documents.append(self.load(entry).document)
         return documents
 
+    def read_definitions_of(self, paths: Iterable[str]) -> None:
+        """Have the CustomResourceDefinitions of paths read where a kind is missing."""
+        self._paths_as_read += [path for path in paths if can_be_read_again(path)]
+
     def _may_define(self, path: str) -> bool:
         """Tell whether the files of a path may have a CustomResourceDefinition.
 
@@ -400,13 +404,16 @@ class Inputs:
                     before = text[-len(_DEFINITION) :]
         return False
 
-    def _chunks_of(self, path: str) -> Iterator[tuple[Chunk, bool]]:
-        """Yield the parts of files, and whether each can be read again."""
+    def chunks_of(self, path: str) -> Iterator[tuple[Chunk, bool]]:
+        """Yield the parts of files, and whether each can be read again.
+
+        Raises DocumentError.
+        """
         files = self.files(path)
         for file in files:
             name = name_of(file)
             if files != [path] and is_for_another_tool(file):
-                self.skipped.append((Document(None, name, 1), _FOR_ANOTHER_TOOL))
+                self.skipped.append((Document(None, name, 1), FOR_ANOTHER_TOOL))
                 continue
             try:
                 with self._opened(file) as (stream, is_regular):
@@ -430,7 +437,7 @@ class Inputs:
                 self.skipped.append((document, error.problem))
                 self._broken.append(Failure(error))
             else:
-                self.problems.append(Failure(_explained(error, chunk.data)))
+                self.problems.append(Failure(explained(error, chunk.data)))
             return []
 
     def _entries_in(
@@ -443,9 +450,9 @@ class Inputs:
                 before_content = re.match(_BEFORE_CONTENT, chunk.data)
                 if before_content is not None:
                     line += before_content[0].count(b"\n")
-            if not any_document and _is_of_another_tool(identity):
+            if not any_document and is_of_another_tool(identity):
                 document = Document(None, chunk.source, line)
-                self.skipped.append((document, _FOR_ANOTHER_TOOL))
+                self.skipped.append((document, FOR_ANOTHER_TOOL))
                 return
             can_reread = is_regular and chunk.offset is not None
             yield Entry(
@@ -462,17 +469,18 @@ class Inputs:
         for index, document in enumerate(documents):
             identity = identity_of(as_object(document.value))
             if not any_document and not is_object(document):
-                self.skipped.append((document, _NOT_AN_OBJECT))
+                self.skipped.append((document, NOT_AN_OBJECT))
                 continue
-            if not any_document and _is_of_another_tool(identity):
-                self.skipped.append((document, _FOR_ANOTHER_TOOL))
+            if not any_document and is_of_another_tool(identity):
+                self.skipped.append((document, FOR_ANOTHER_TOOL))
                 continue
             # It is kept as JSON, which takes less room than its values.
             data = dump_json(document.value, indent=None).encode()
             offset = (chunk.offset or 0) + index
             yield Entry(identity, chunk.source, document.line, offset, len(data), data)
 
-    def _data_of(self, entry: Entry) -> bytes:
+    def data_of(self, entry: Entry) -> bytes:
+        """Return the text of an entry. Raises Failure."""
         if entry.data is not None:
             return entry.data
         try:
@@ -519,7 +527,7 @@ def can_be_read_again(path: str) -> bool:
     return os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113  # without pathlib
 
 
-def _is_of_another_tool(identity: Identity) -> bool:
+def is_of_another_tool(identity: Identity) -> bool:
     group, _kind = identity.group_kind
     return group in _GROUPS_OF_OTHER_TOOLS
 
@@ -543,7 +551,7 @@ def _unreadable(path: str, error: Exception) -> DocumentError:
     )
 
 
-def _explained(error: DocumentError, data: bytes) -> DocumentError:
+def explained(error: DocumentError, data: bytes) -> DocumentError:
     """Add what is likely wrong with a document that cannot be parsed."""
     if b"{{" in data:
         error.advice = "it looks like a template; render it first (helm template)"

@@ -97,6 +97,17 @@ class Outcome(Protocol):
 
 
 OutcomeT = TypeVar("OutcomeT", bound=Outcome)
+RowT = TypeVar("RowT", bound=Row)
+RowT_contra = TypeVar("RowT_contra", bound=Row, contravariant=True)
+ResultT = TypeVar("ResultT")
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+
+
+class ResultMaker(Protocol[RowT_contra, ResultT_co]):
+    """What makes the result of a row, in this process or in another one."""
+
+    def result(self, row: RowT_contra) -> ResultT_co:
+        """Return the result of a row; an error is one, too."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -226,7 +237,7 @@ def run(
     kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
     inputs.close()
-    computed = closing(_results(problems.found_in(rows), work, settings.jobs))
+    computed = closing(results_of(problems.found_in(rows), work, settings.jobs))
     with Interruption() as interruption, computed as results:
         for result in results:
             progress.step()
@@ -309,14 +320,18 @@ class _Problems:
             failure.show()
 
 
-def _results(
-    rows: Iterable[Row], work: Work[Any], jobs: int
-) -> Generator[Result, None, None]:
+def results_of(
+    rows: Iterable[RowT], work: ResultMaker[RowT, ResultT], jobs: int
+) -> Generator[ResultT, None, None]:
+    """Yield the result of each row, in order; many are computed by ``jobs`` processes.
+
+    0 is a process for each core.
+    """
     if not jobs and hasattr(os, "sched_getaffinity"):
         # The cores that this process may use.
         jobs = len(os.sched_getaffinity(0))
     remaining = iter(rows)
-    first: list[Row] = []
+    first: list[RowT] = []
     # A process that is forked has all that was read so far; one that is started anew,
     # as on other systems, would have to read it again.
     if jobs > 1 and sys.platform == "linux":
@@ -332,8 +347,8 @@ def _results(
 
 
 def _results_of_processes(
-    rows: Iterable[Row], work: Work[Any], jobs: int
-) -> Iterator[Result]:
+    rows: Iterable[RowT], work: ResultMaker[RowT, ResultT], jobs: int
+) -> Iterator[ResultT]:
     # Small inputs need one process.
     import multiprocessing  # noqa: PLC0415  # see above
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # see above
@@ -341,7 +356,7 @@ def _results_of_processes(
     global _work  # noqa: PLW0603  # what a forked process inherits
     _work = work
     # Rows are listed, and results are kept, only some shares ahead of the output.
-    pending: deque[Future[list[Result]]] = deque()
+    pending: deque[Future[list[ResultT]]] = deque()
     executor = ProcessPoolExecutor(
         jobs,
         multiprocessing.get_context("fork"),
@@ -360,16 +375,16 @@ def _results_of_processes(
         executor.shutdown(cancel_futures=True)
 
 
-_work: Work[Any]
+_work: ResultMaker[Any, Any]
 
 
-def _results_of_share(rows: list[Row]) -> list[Result]:
+def _results_of_share(rows: list[Any]) -> list[Any]:
     return [_work.result(row) for row in rows]
 
 
-def _shares(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _shares(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
     """Divide rows into shares that take about as long each."""
-    share: list[Row] = []
+    share: list[RowT] = []
     size = 0
     for row in rows:
         share.append(row)

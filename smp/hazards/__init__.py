@@ -11,6 +11,13 @@ _find.py (all inputs of an apply).
 from __future__ import annotations
 
 from smp.hazards._find import find_hazards
-from smp.hazards._hazard import HAZARDS, Hazard, Input, Severity
+from smp.hazards._hazard import HAZARDS, Description, Hazard, Input, Severity
 
-__all__ = ["HAZARDS", "Hazard", "Input", "Severity", "find_hazards"]
+__all__ = [
+    "HAZARDS",
+    "Description",
+    "Hazard",
+    "Input",
+    "Severity",
+    "find_hazards",
+]

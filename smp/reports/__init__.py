@@ -25,7 +25,7 @@ from smp.reports._model import (
     Place,
     Verdict,
 )
-from smp.reports._printing import FORMATS, Format, printed, printer_of
+from smp.reports._printing import FORMATS, Format, Printer, printed, printer_of
 
 __all__ = [
     "FORMATS",
@@ -35,6 +35,7 @@ __all__ = [
     "ObjectReport",
     "Origin",
     "Place",
+    "Printer",
     "Verdict",
     "finding_of_cause",
     "finding_of_hazard",

@@ -16,6 +16,7 @@ import msgspec
 
 from smp.explain import CAUSES, Cause
 from smp.hazards import HAZARDS, Hazard
+from smp.lint import LINT
 from smp.reports._model import Finding, Level, Origin
 from smp.violations import Violation
 
@@ -111,7 +112,8 @@ def rules() -> Iterator[Rule]:
         reason = CAUSES[code]
         sentence, source = _general(reason.sentence), _general(reason.source)
         yield Rule(f"cause/{code}", level, sentence, source=source)
-    for code, described in HAZARDS.items():
+    # What lint finds is reported as hazards are.
+    for code, described in {**HAZARDS, **LINT}.items():
         yield Rule(
             f"hazard/{code}",
             described.severity,

@@ -6,7 +6,18 @@ patch it deletes the field; an absent field leaves it alone. Every error is a Sm
 """
 
 from smp.strategic._diff import Diff
-from smp.strategic._directives import REPLACE, PatchObject, is_directive, read_object
+from smp.strategic._directives import (
+    DELETE,
+    DELETIONS,
+    ELEMENT_ORDER,
+    MARKER,
+    REPLACE,
+    RETAIN_KEYS,
+    PatchObject,
+    check_order,
+    is_directive,
+    read_object,
+)
 from smp.strategic._losses import Loss
 from smp.strategic._operations import (
     ComputedPatch,
@@ -31,8 +42,13 @@ from smp.strategic._preconditions import (
 )
 
 __all__ = [
+    "DELETE",
+    "DELETIONS",
+    "ELEMENT_ORDER",
     "KUBECTL_PRECONDITIONS",
+    "MARKER",
     "REPLACE",
+    "RETAIN_KEYS",
     "ComputedPatch",
     "Diff",
     "Loss",
@@ -41,6 +57,7 @@ __all__ = [
     "ambiguous_losses",
     "amended_patch",
     "apply_patch",
+    "check_order",
     "compose_patches",
     "compute_patch",
     "find_conflicts",

@@ -29,9 +29,9 @@ MARKER: Final = "$patch"
 DELETE: Final = "delete"
 REPLACE: Final = "replace"
 RETAIN_KEYS: Final = "$retainKeys"
-_ORDER: Final = "$setElementOrder"
-_DELETIONS: Final = "$deleteFromPrimitiveList"
-_PREFIXES: Final = (_ORDER, _DELETIONS)
+ELEMENT_ORDER: Final = "$setElementOrder"
+DELETIONS: Final = "$deleteFromPrimitiveList"
+_PREFIXES: Final = (ELEMENT_ORDER, DELETIONS)
 # Shared by all patch objects without such a directive, and never changed.
 _NO_DIRECTIVES: Final[JSONObject] = {}
 
@@ -86,18 +86,18 @@ class PatchList:
 
 def order_of(name: str) -> str:
     """Name the directive that orders a list."""
-    return f"{_ORDER}/{name}"
+    return f"{ELEMENT_ORDER}/{name}"
 
 
 def deletions_from(name: str) -> str:
     """Name the directive that deletes values from a list of scalars."""
-    return f"{_DELETIONS}/{name}"
+    return f"{DELETIONS}/{name}"
 
 
 def list_deleted_from(name: str) -> str:
     """Return the list that a directive deletes from; empty for any other key."""
     directive, _, target = name.partition("/")
-    return target if directive == _DELETIONS else ""
+    return target if directive == DELETIONS else ""
 
 
 def is_directive(name: str) -> bool:
@@ -192,14 +192,14 @@ def read_directives(patch: JSONObject) -> PatchObject:
             fields[name] = value
         elif name == RETAIN_KEYS:
             retained = value
-        elif name.startswith(_ORDER):
+        elif name.startswith(ELEMENT_ORDER):
             if orders is _NO_DIRECTIVES:
                 orders = {}
-            orders[_list_name(name, _ORDER, "invalid-element-order")] = value
-        elif name.startswith(_DELETIONS):
+            orders[_list_name(name, ELEMENT_ORDER, "invalid-element-order")] = value
+        elif name.startswith(DELETIONS):
             if deletions is _NO_DIRECTIVES:
                 deletions = {}
-            deletions[_list_name(name, _DELETIONS, "invalid-deletion-list")] = value
+            deletions[_list_name(name, DELETIONS, "invalid-deletion-list")] = value
         else:
             fields[name] = value
     return PatchObject(fields, ABSENT, retained, orders, deletions)

@@ -1,0 +1,96 @@
+"""What a text is: a manifest, a live object, or a patch of one of the three types."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final, Literal, TypeAlias, get_args
+
+from smp.defaults import with_defaults
+from smp.errors import SmpError, bounded
+from smp.lint._rules import similar_directive
+from smp.paths import Path, value_at
+from smp.schema.model import Schema
+from smp.strategic import is_directive
+from smp.validation import in_order, violations_of
+from smp.values import ABSENT, JSON, JSONObject, as_list, as_object
+
+Form: TypeAlias = Literal["manifest", "live", "strategic", "merge", "json"]
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
+# The types of a patch, as in kubectl patch --type.
+PATCH_FORMS: Final[tuple[Form, ...]] = ("strategic", "merge", "json")
+
+# An API server sets these when it creates an object, and a manifest has none of them
+# but by mistake (API conventions, Metadata).
+_SET_BY_SERVERS: Final = ("uid", "managedFields", "resourceVersion")
+# A manifest that lacks it is no patch.
+_NAME: Final = Path(("metadata", "name"))
+
+
+@bounded("the document")
+def form_of(value: JSON, schema: Schema | None, *, custom: bool) -> Form | None:
+    """Tell by its content what a text is; None for no object and no patch.
+
+    A list of operations is a JSON Patch. An object with managed fields, or two others
+    of the fields that a server sets, is live. One with a directive, without apiVersion
+    and kind, or without fields that a server requires is a patch: a strategic merge
+    patch, and for a ``custom`` resource a JSON merge patch. All else is a manifest.
+    """
+    if isinstance(value, list):
+        operations = [as_object(operation) for operation in value]
+        has_operation = any("op" in operation for operation in operations)
+        return "json" if has_operation else None
+    if not isinstance(value, dict):
+        return None
+    metadata = as_object(value.get("metadata"))
+    set_by_server = [name for name in _SET_BY_SERVERS if metadata.get(name)]
+    if "managedFields" in set_by_server or len(set_by_server) > 1:
+        return "live"
+    is_patch = "kind" not in value or "apiVersion" not in value
+    if is_patch or has_directive(value) or missing_fields(value, schema):
+        return "merge" if custom else "strategic"
+    return "manifest"
+
+
+def missing_fields(obj: JSONObject, schema: Schema | None) -> list[str]:
+    """Return the paths of the fields that only a patch can leave out.
+
+    These are fields that a server requires: of the object, of what is in it, and the
+    image of a container. What an element of another list lacks was forgotten.
+    """
+    if schema is None:
+        return []
+    # What is wrong with the object otherwise is found elsewhere.
+    with suppress(SmpError):
+        whole = with_defaults(obj, schema)
+        violations = violations_of(None, whole, schema, ratchet=False)
+        return [
+            str(violation.path)
+            for violation in in_order(violations, schema.type)
+            if violation.reason == "FieldValueRequired"
+            and _is_left_out(obj, violation.path)
+        ]
+    return []
+
+
+def _is_left_out(obj: JSONObject, path: Path) -> bool:
+    """Tell whether an object lacks a field that every manifest of its kind has."""
+    if path == _NAME or value_at(obj, path) is not ABSENT:
+        return False
+    is_of_element = any(not isinstance(step, str) for step in path.steps)
+    return not is_of_element or path.steps[-1] == "image"
+
+
+def has_directive(value: JSON) -> bool:
+    """Tell whether an object has a directive anywhere, or what looks like one."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if name[:1] == "$" and (is_directive(name) or similar_directive(name)):
+                return True
+            if isinstance(member, (dict, list)) and has_directive(member):
+                return True
+        return False
+    return any(
+        has_directive(element)
+        for element in as_list(value)
+        if isinstance(element, (dict, list))
+    )
