@@ -159,6 +159,7 @@ class Linter:
         entry = part.entry
         data = self._inputs.data_of(entry)
         chunk = Chunk(data, entry.source, entry.line, list_of=entry.list_of)
+        # Not all text that looks like an object when it is listed can be read.
         try:
             documents = parse(chunk)
         except DocumentError as error:
@@ -204,6 +205,7 @@ class Linter:
             return "" if is_patch else NOT_AN_OBJECT
         if not isinstance(value, dict):
             return NOT_AN_OBJECT
+        # A kustomization that is named: kustomize reads it, and no cluster stores it.
         if is_of_another_tool(identity_of(value)):
             return FOR_ANOTHER_TOOL
         if "kind" in value or "apiVersion" in value:
@@ -228,6 +230,7 @@ class Linter:
             custom = self._schemas.is_custom(obj)
             schema = self._schema_of(obj, found, kinds)
         form, guessed = self._form(value, schema, custom=custom)
+        # A patch may stand beside what it patches, and a dump may repeat an object.
         if former and form == "manifest":
             found.append(finding("repeated-object", _NAME, "manifest", place=former))
         found += lint(value, schema, form, custom=custom, guessed=guessed)

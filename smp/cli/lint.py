@@ -230,6 +230,7 @@ class _Tally:
 
     def exit_code(self) -> int:
         """Return the exit code; what could not be read counts more than what is."""
+        # As for all commands, 2 is for a run that could read nothing.
         if self.failed:
             return PARTLY if self._forms else ERROR
         return FOUND if any(self._severities[name] for name in self.shown) else DONE

@@ -41,6 +41,8 @@ def form_of(value: JSON, schema: Schema | None, *, custom: bool) -> Form | None:
         return "json" if has_operation else None
     if not isinstance(value, dict):
         return None
+    # One of them alone may be a guard in a patch or a manifest: an update is refused
+    # where the stored object has another uid or resourceVersion.
     metadata = as_object(value.get("metadata"))
     set_by_server = [name for name in _SET_BY_SERVERS if metadata.get(name)]
     if "managedFields" in set_by_server or len(set_by_server) > 1:

@@ -66,6 +66,7 @@ def _of_operation(
         where = path / member
         names = _names(pointer)
         if names is None:
+            # RFC 6901, section 3: "json-pointer = *( "/" reference-token )".
             fault = "it begins with / or is empty"
             if pointer.startswith("/"):
                 fault = "~ stands only in ~0 and ~1"
@@ -77,6 +78,8 @@ def _of_operation(
         if way.stops_at is not None:
             yield _wrong_pointer(way, where, pointer)
             continue
+        # RFC 6902, section 5: a test that fails ends the whole patch, so that all later
+        # operations meet the element that it found.
         if op == "test":
             tested.append(names)
             continue
@@ -190,6 +193,7 @@ def _wrong_pointer(way: _Way, where: Path, pointer: str) -> Hazard:
             type=type_.name,
             remedy=remedy,
         )
+    # A server takes the operation, and drops the field when it decodes the object.
     known = [field.name for field in type_] if isinstance(type_, ObjectType) else []
     similar = similar_name(name, known)
     remedy = "remove the operation; an API server does not store it"

@@ -45,6 +45,7 @@ def lint(
     the content (``form_of``), so that what it rests on is worth a note. Raises
     SchemaError and DepthError.
     """
+    # Paths are those of the list of operations.
     if form == "json":
         return tuple(lint_json_patch(as_list(value), schema))
     if not isinstance(value, dict):
@@ -59,6 +60,7 @@ def lint(
         Walk(plan_of(schema.types, INTERESTS), [rule]).run(ABSENT, value, schema.type)
         found = [*rule.all_found(), *_enums(value, schema, "patch")]
         lacks = missing_fields(value, schema)
+        # A directive alone makes it a patch, and so does a missing kind.
         if guessed and lacks and not has_directive(value) and "kind" in value:
             fields = ", ".join(lacks[:_MOST_LISTED])
             found.append(finding("partial-object", Path(), "patch", fields=fields))
@@ -145,6 +147,7 @@ def _directives_in(value: JSON, path: Path, *, custom: bool) -> Iterator[Hazard]
 
 def _of_live_object(live: JSONObject, schema: Schema) -> list[Hazard]:
     """Return the hazards of applying again what was applied last."""
+    # An annotation that cannot be read is a hazard of its own.
     last_applied = None
     with suppress(SmpError):
         last_applied = last_applied_configuration(live)
