@@ -51,6 +51,7 @@ class Failure(Exception):  # noqa: N818  # it has the errors
         self, error: SmpError, document: Located | None = None, label: str = ""
     ) -> None:
         super().__init__(str(error))
+        self.error = error
         self.blocks = [_block(error, document, label)]
 
     def show(self) -> None:

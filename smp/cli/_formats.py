@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from smp.cli._changes import ValueChange
+from smp.cli._identity import Identity
+from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, differences
 from smp.cli._options import Settings
 from smp.cli._outputs import YAML_SEPARATOR, has_colours, yaml_text
@@ -18,6 +20,26 @@ from smp.values import ABSENT, JSON, JSONObject
 OutcomeT = TypeVar("OutcomeT")
 # A text and its style.
 Span: TypeAlias = tuple[str, str]
+
+
+class Composition(Protocol):
+    """A text that is made of the texts of outcomes."""
+
+    def add(self, text: str) -> Iterator[str]:
+        """Take the text of an outcome, and yield what can be written."""
+
+    def end(self) -> Iterator[str]:
+        """Yield the rest."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """An object that could not be computed, or a document that cannot be read."""
+
+    text: str
+    code: str
+    source: str
+    line: int
+    identity: Identity = Identity()
 
 
 class Format(msgspec.Struct, Generic[OutcomeT], frozen=True):
@@ -37,6 +59,43 @@ class Format(msgspec.Struct, Generic[OutcomeT], frozen=True):
     has_summary: bool = False
     # An outcome that failed is part of the text; otherwise it is only an error.
     has_failures: bool = False
+    # Returns the text of an object that could not be computed.
+    render_problem: Callable[[Problem], str] | None = None
+    # Begins a text that does more than to join the texts of outcomes.
+    begin: Callable[[], Composition] | None = None
+
+    def composition(self) -> Composition:
+        """Begin the text of a run."""
+        return _Joined(self) if self.begin is None else self.begin()
+
+
+class _Joined:
+    """The texts of outcomes, one after the other."""
+
+    def __init__(self, format_: Format[Any]) -> None:
+        self._format = format_
+        self._is_first = True
+
+    def add(self, text: str) -> Iterator[str]:
+        """Yield a text and what stands before it."""
+        yield (
+            self._format.opening if self._is_first else self._format.separator
+        ) + text
+        self._is_first = False
+
+    def end(self) -> Iterator[str]:
+        """Yield the end of the text, or all of it where no outcome has one."""
+        yield self._format.empty if self._is_first else self._format.closing
+
+
+def report_format(
+    settings: Settings, inputs: Inputs, title: str
+) -> Format[ObjectOutcome]:
+    """Return the format for a report with the causes of what happens to objects."""
+    # Only these formats need the library of reports.
+    from smp.cli import _reports  # noqa: PLC0415  # see above
+
+    return _reports.format_of(settings, inputs, title)
 
 
 def patch_format(settings: Settings) -> Format[ObjectOutcome]:

@@ -15,14 +15,16 @@ from typing import BinaryIO, Final
 from smp.cli._errors import Failure, concerning, printable, report
 from smp.cli._identity import Identity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
-from smp.cli._objects import Entry, Listing, Object, is_object, numbered
+from smp.cli._objects import Entry, Listing, Object, Part, is_object, numbered
 from smp.documents import (
     MAX_BYTES,
     Chunk,
     Document,
+    Positions,
     chunks,
     dump_json,
     parse,
+    positions,
     read_one,
 )
 from smp.errors import DocumentError
@@ -89,6 +91,9 @@ class Inputs:
         self._stdin_is_read = False
         self._open_file: BinaryIO | None = None
         self._open_path = ""
+        # The objects of a list stand in one part of a text.
+        self._positions: list[Positions] = []
+        self._positions_of = "", -1
 
     def data(self, path: str) -> bytes:
         """Read a file or standard input. Raises DocumentError."""
@@ -463,6 +468,7 @@ class Inputs:
                 len(chunk.data),
                 None if can_reread else chunk.data,
                 chunk.list_of,
+                part=_part_of(chunk, 0, is_regular=is_regular),
             )
             return
         documents = self._parsed(chunk, any_document=any_document)
@@ -477,22 +483,53 @@ class Inputs:
             # It is kept as JSON, which takes less room than its values.
             data = dump_json(document.value, indent=None).encode()
             offset = (chunk.offset or 0) + index
-            yield Entry(identity, chunk.source, document.line, offset, len(data), data)
+            part = _part_of(chunk, index, is_regular=is_regular)
+            yield Entry(
+                identity,
+                chunk.source,
+                document.line,
+                offset,
+                len(data),
+                data,
+                part=part,
+            )
 
     def data_of(self, entry: Entry) -> bytes:
         """Return the text of an entry. Raises Failure."""
         if entry.data is not None:
             return entry.data
+        return self._read(entry.source, entry.offset, entry.length)
+
+    def _read(self, source: str, offset: int, length: int) -> bytes:
         try:
             file = self._open_file
-            if file is None or self._open_path != entry.source:
+            if file is None or self._open_path != source:
                 self.close()
-                file = open(entry.source, "rb")  # noqa: PTH123, SIM115  # kept open
-                self._open_file, self._open_path = file, entry.source
-            file.seek(entry.offset)
-            return file.read(entry.length)
+                file = open(source, "rb")  # noqa: PTH123, SIM115  # kept open
+                self._open_file, self._open_path = file, source
+            file.seek(offset)
+            return file.read(length)
         except OSError as error:
-            raise Failure(_unreadable(entry.source, error)) from None
+            raise Failure(_unreadable(source, error)) from None
+
+    def positions(self, entry: Entry) -> Positions | None:
+        """Return where the fields of an entry stand in its file; None without one.
+
+        None as well where the file cannot be read any more as it was.
+        """
+        part = entry.part
+        if part is None:
+            return None
+        if self._positions_of != (entry.source, part.offset):
+            self._positions_of = entry.source, part.offset
+            self._positions = []
+            with suppress(Failure, DocumentError):
+                data = self._read(entry.source, part.offset, part.length)
+                chunk = Chunk(data, entry.source, part.line, list_of=part.list_of)
+                self._positions = positions(chunk)
+        if part.index >= len(self._positions):
+            return None
+        return self._positions[part.index]
 
     def new_problems(self) -> list[Failure]:
         """Return the problems since the last time."""
@@ -520,6 +557,13 @@ class Inputs:
         for document, reason in self.skipped:
             line = f"{document.source}:{document.line}: {reason}"
             report(f"  {printable(line)}")
+
+
+def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> Part | None:
+    """Return where a document of a chunk stands in a file that can be read again."""
+    if not is_regular or chunk.offset is None:
+        return None
+    return Part(chunk.offset, len(chunk.data), chunk.line, chunk.list_of, index)
 
 
 def can_be_read_again(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -9,12 +10,17 @@ import msgspec
 from smp.cli._changes import ValueChange, changes
 from smp.cli._identity import Identity
 from smp.cli._options import Settings
+from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import Schema, Type
 from smp.values import ABSENT, JSON, JSONObject, same
 
 if TYPE_CHECKING:
+    from smp.cli._objects import Entry
     from smp.cli._ownership import Ownership
+    from smp.cli._run import Row
+    from smp.explain import Cause
+    from smp.hazards import Hazard, Input
 
 _ACTIONS: Final = {
     "failed": "failed",
@@ -27,15 +33,27 @@ _ACTIONS: Final = {
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
 
 
+class Notice(msgspec.Struct, frozen=True):
+    """Something that a user should look at, about one path of an object.
+
+    ``text`` is all of it on a line. A notice that ``is_fault`` is a failure with
+    --strict: a server would reject the object, or it is not what was asked for.
+    """
+
+    text: str
+    code: str
+    path: Path = Path()
+    is_fault: bool = False
+
+
 class ObjectOutcome(msgspec.Struct, frozen=True):
     """One object before and after: ``before`` is None for an object to be created.
 
     ``after`` is None for one that is removed. ``place`` is the file and line that it
-    comes from. ``notes`` say what the outcome is based on, ``warnings`` what a user
-    should look at. An outcome that ``is_faulty`` has warnings that --strict takes for
-    failures: a server would reject the object, or it is not what was asked for.
-    ``kind_note`` concerns all objects of the kind. An apply prunes what is in
-    ``last_applied`` and not in ``configuration``.
+    comes from. ``notes`` say what the outcome is based on, ``notices`` what a user
+    should look at. ``kind_note`` concerns all objects of the kind. An apply prunes what
+    is in ``last_applied`` and not in ``configuration``. ``causes`` and ``hazards`` are
+    there where the format of the output has them.
     """
 
     identity: Identity
@@ -45,11 +63,14 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     type_: Type
     patch: JSON
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    is_faulty: bool = False
+    notices: tuple[Notice, ...] = ()
     kind_note: str = ""
     last_applied: JSONObject | None = None
     configuration: JSONObject | None = None
+    causes: tuple[Cause, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    # The inputs that the objects are read from, where causes have places in them.
+    entries: tuple[tuple[Input, Entry], ...] = ()
     # Whether the object after is what the command is asked for.
     is_applied: bool = False
     # The label of the object before, where it had another name.
@@ -59,13 +80,22 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     # Why the operation failed, as blocks for standard error.
     problems: tuple[str, ...] = ()
 
-    def with_faults(self, faults: tuple[str, ...]) -> ObjectOutcome:
-        """Return the outcome with more warnings that --strict takes for failures."""
-        if not faults:
+    def with_notes_of(self, row: Row) -> ObjectOutcome:
+        """Return the outcome with what a row warns of; --strict takes it for faults."""
+        if not row.notes:
             return self
-        return msgspec.structs.replace(
-            self, warnings=(*faults, *self.warnings), is_faulty=True
-        )
+        faults = [Notice(note, "repeated-object", is_fault=True) for note in row.notes]
+        return msgspec.structs.replace(self, notices=(*faults, *self.notices))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as lines."""
+        return tuple(notice.text for notice in self.notices)
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether --strict takes a notice for a failure."""
+        return any(notice.is_fault for notice in self.notices)
 
     @property
     def label(self) -> str:
@@ -141,13 +171,18 @@ def differences(outcome: ObjectOutcome) -> list[ValueChange]:
     return [ValueChange(Path(), old, new)]
 
 
-def unknown_field_messages(
+def notices_of(warnings: Iterable[ApplyWarning]) -> list[Notice]:
+    """Return the warnings of an operation as notices."""
+    return [Notice(str(found), found.code, found.path) for found in warnings]
+
+
+def unknown_field_notices(
     patch: JSONObject, schema: Schema, settings: Settings
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     """Warn of each field that the schema does not know, if such fields are merged."""
     if settings.unknown_fields == "error":
         return ()
     # Loading it takes longer than patching an object.
     from smp.three_way import unknown_field_warnings  # noqa: PLC0415  # see above
 
-    return tuple(str(warning) for warning in unknown_field_warnings(patch, schema))
+    return tuple(notices_of(unknown_field_warnings(patch, schema)))

@@ -13,6 +13,19 @@ from smp.errors import ObjectError
 from smp.values import JSONObject, as_object, type_name
 
 
+class Part(msgspec.Struct, frozen=True):
+    """The part of a file that has an object, and which of its documents it is.
+
+    ``line`` is the one on which the part starts.
+    """
+
+    offset: int
+    length: int
+    line: int
+    list_of: tuple[str, str] | None = None
+    index: int = 0
+
+
 class Entry(msgspec.Struct, frozen=True):
     """An object of an input, which is parsed when it is needed.
 
@@ -32,6 +45,8 @@ class Entry(msgspec.Struct, frozen=True):
     number: int = 0
     occurrence: int = 0
     first_place: str = ""
+    # None where the text is not in a file that can be read again.
+    part: Part | None = None
     # What the text says where the namespace of the option --namespace was added.
     written: Identity | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,9 @@ from smp.schema.catalog import (
 from smp.schema.model import Schema, UnknownFields
 from smp.values import JSON, JSONObject, as_text
 
+if TYPE_CHECKING:
+    from smp.reports import Format
+
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 
 # So many definitions are better compiled once than read by each command.
@@ -37,6 +40,14 @@ WITHOUT_SCHEMA: Final = Schema.inline("any")
 
 
 READER_OUTPUTS: Final = ("report", "unified", "side-by-side")
+# The outputs that have causes and hazards, and the format of smp.reports of each.
+REPORT_FORMATS: Final[dict[str, Format]] = {
+    "causes": "text",
+    "causes-json": "json",
+    "sarif": "sarif",
+    "junit": "junit",
+    "markdown": "markdown",
+}
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -49,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True):
     unknown_fields: UnknownFields = "error"
     profile: str = "kep1027"
     show_secrets: bool = False
+    mask_env: bool = False
     color: str = "auto"
     strict: bool = False
     validate: Validation = "warn"
@@ -70,7 +82,14 @@ class Settings(msgspec.Struct, frozen=True):
     @property
     def is_for_a_reader(self) -> bool:
         """Whether the output is for a reader, who must not see secrets."""
-        return self.summary or self.quiet or self.output in READER_OUTPUTS
+        if self.summary or self.quiet or self.explains:
+            return True
+        return self.output in READER_OUTPUTS
+
+    @property
+    def explains(self) -> bool:
+        """Whether the output has the causes of what happens to each object."""
+        return self.output in REPORT_FORMATS and not self.summary and not self.quiet
 
 
 class Sources(msgspec.Struct):
@@ -246,6 +265,11 @@ MERGE_OPTIONS: Final = (
     Option(
         ("--show-secrets",),
         "Do not mask the values of Secrets.",
+        is_flag=True,
+    ),
+    Option(
+        ("--mask-env",),
+        "Mask the values of environment variables of containers, too.",
         is_flag=True,
     ),
     Option(

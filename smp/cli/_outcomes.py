@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
 from smp.cli._objects import Entry
 from smp.cli._options import Settings
 from smp.cli._secrets import Masks
@@ -19,7 +19,15 @@ from smp.three_way import three_way_apply
 from smp.unions import Change
 from smp.update import as_stored, updated
 from smp.values import JSONObject, as_object, same
+from smp.violations import Violation
 
+if TYPE_CHECKING:
+    from smp.explain import Cause
+    from smp.hazards import Hazard
+
+# The codes of notices that say of a path what its cause says too.
+UNMET: Final = "unmet"
+UNKNOWN_FIELD: Final = "unknown-field"
 _UNMET: Final = "the result is not what the new configuration asks for"
 _REJECTED: Final = "a server would reject this"
 _REFUSED: Final = "kubectl apply would refuse this"
@@ -108,14 +116,13 @@ def created_outcome(
         configuration=new,
     )
     decoded = _decoded(created.object, None, schema, settings, masks)
-    warnings = [str(warning) for warning in created.warnings]
-    faults = list(decoded.faults)
+    notices = [*notices_of(created.warnings), *decoded.faults]
     metadata = as_object(new.get("metadata"))
     # The words are those of kubectl, which looks for the live object by its name.
     if not metadata.get("name") and not metadata.get("generateName"):
-        faults.append(f"resource name may not be empty ({_REFUSED})")
-    warnings += faults
-    warnings += [f"{violation} ({_REJECTED})" for violation in created.violations]
+        text = f"resource name may not be empty ({_REFUSED})"
+        notices.append(Notice(text, "unnamed-object", is_fault=True))
+    notices += rejections(created.violations)
     return ObjectOutcome(
         identity=entry.identity,
         place=entry.place,
@@ -124,8 +131,8 @@ def created_outcome(
         type_=lenient.type,
         patch=new,
         notes=tuple(_changes(created.changes, settings)),
-        warnings=tuple(warnings),
-        is_faulty=bool(created.violations or faults),
+        notices=tuple(notices),
+        configuration=new,
     )
 
 
@@ -163,10 +170,28 @@ def applied_outcome(
             versions.live, stored, lenient, profile=settings.profile, ratchet=True
         ).object
     decoded = _decoded(stored, versions.live, schema, settings, masks)
-    warnings = [str(warning) for warning in result.warnings]
-    warnings += decoded.faults
-    warnings += [f"{violation} ({_REJECTED})" for violation in result.violations]
-    warnings += [f"{path}: {_UNMET}" for path in result.unmet]
+    notices = [*notices_of(result.warnings), *decoded.faults]
+    notices += rejections(result.violations)
+    notices += [
+        Notice(f"{path}: {_UNMET}", UNMET, path, is_fault=True) for path in result.unmet
+    ]
+    causes: tuple[Cause, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    if settings.explains:
+        # Few runs ask for the causes, and finding them takes longer than the apply.
+        from smp.explain import explain_apply  # noqa: PLC0415  # see above
+        from smp.hazards import find_hazards  # noqa: PLC0415  # see above
+
+        three = versions.last_applied, versions.modified, versions.live
+        causes = explain_apply(
+            *three,
+            schema,
+            profile=settings.profile,
+            overwrite=overwrite,
+            unknown_fields=settings.unknown_fields,
+            defaults=settings.defaults,
+        )
+        hazards = find_hazards(*three, schema)
     return ObjectOutcome(
         identity=entry.identity,
         place=entry.place,
@@ -175,8 +200,9 @@ def applied_outcome(
         type_=schema.with_unknown_fields(settings.unknown_fields).type,
         patch=result.patch,
         notes=(*notes, *_changes(result.changes, settings)),
-        warnings=tuple(warnings),
-        is_faulty=bool(result.violations or result.unmet or decoded.faults),
+        notices=tuple(notices),
+        causes=causes,
+        hazards=hazards,
         last_applied=versions.last_applied,
         configuration=versions.modified,
     )
@@ -186,7 +212,7 @@ class _Decoded(msgspec.Struct, frozen=True):
     """An object as a server decodes it, and what it warns of."""
 
     object: JSONObject
-    faults: list[str]
+    faults: list[Notice]
 
 
 def _decoded(
@@ -211,9 +237,8 @@ def _decoded(
     obj = conforming(new, old, schema, rule)
     if settings.validate == "ignore":
         return _Decoded(obj, [])
-    unknown = []
-    if not keeps_unknown:
-        unknown = [f'unknown field "{path}"' for path in rule.unknown_fields]
+    unknown_paths = [] if keeps_unknown else rule.unknown_fields
+    unknown = [f'unknown field "{path}"' for path in unknown_paths]
     misfits = rule.misfits
     if schema.kind == "Secret":
         rule = ConformanceRule(prunes=True, keeps_nulls=True)
@@ -231,9 +256,25 @@ def _decoded(
             code="strict-decoding",
         )
     # A server decodes no value of a wrong type, whatever the validation.
-    faults = [f"{problem} (a server drops it)" for problem in unknown]
-    faults += [f"{problem} ({_REJECTED})" for problem in wrong]
+    faults = [
+        Notice(f"{problem} (a server drops it)", UNKNOWN_FIELD, path, is_fault=True)
+        for problem, path in zip(unknown, unknown_paths, strict=True)
+    ]
+    faults += [
+        Notice(f"{misfit} ({_REJECTED})", "wrong-type", misfit.path, is_fault=True)
+        for misfit in misfits
+    ]
     return _Decoded(obj, faults)
+
+
+def rejections(violations: Iterable[Violation]) -> list[Notice]:
+    """Return violations as notices."""
+    return [
+        Notice(
+            f"{violation} ({_REJECTED})", violation.code, violation.path, is_fault=True
+        )
+        for violation in violations
+    ]
 
 
 def removed_outcome(entry: Entry, old: JSONObject, schema: Schema) -> ObjectOutcome:

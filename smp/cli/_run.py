@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 import msgspec
 
 from smp.cli._errors import Failure, printable, report
-from smp.cli._formats import Format
+from smp.cli._formats import Format, Problem
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption, follow_parent
 from smp.cli._objects import Entry, Object, Pairing
 from smp.cli._options import Settings
 from smp.cli._outputs import write
-from smp.errors import DepthError
+from smp.errors import DepthError, DocumentError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -132,7 +132,7 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
     def result(self, row: Row) -> Result:
         """Return what to print for a row; an error is a result, too."""
         if row.problem:
-            return Result("failed", messages=(row.problem,))
+            return self._failed(row, (row.problem,))
         try:
             outcome = self.compute(row)
             if outcome is None:
@@ -141,11 +141,11 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
             if self.format.has_failures or not outcome.problems:
                 text = self.format.render(outcome)
         except Failure as failure:
-            return Result("failed", messages=tuple(failure.blocks))
+            return self._failed(row, failure.blocks, failure.error.code)
         except RecursionError:
             error = DepthError("a document is nested too deeply")
-            blocks = Failure(error, row.entry, row.entry.label).blocks
-            return Result("failed", messages=tuple(blocks))
+            nested = Failure(error, row.entry, row.entry.label)
+            return self._failed(row, nested.blocks, error.code)
         messages = [*outcome.problems]
         if not self.format.has_warnings:
             messages += [
@@ -159,6 +159,20 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
             is_faulty=outcome.is_faulty,
             kind_note="" if self.format.has_warnings else outcome.kind_note,
         )
+
+    def _failed(
+        self, row: Row, blocks: Iterable[str], code: str = "ambiguous-object"
+    ) -> Result:
+        """Return that an object could not be computed, as blocks for standard error."""
+        messages = tuple(blocks)
+        render = self.format.render_problem
+        if render is None:
+            return Result("failed", messages=messages)
+        entry = row.entry
+        problem = Problem(
+            "\n".join(messages), code, entry.source, entry.line, entry.identity
+        )
+        return Result("failed", render(problem), messages)
 
 
 class Totals:
@@ -233,7 +247,7 @@ def run(
     format_ = work.format
     total = len(rows) if isinstance(rows, Sized) else None
     progress = _Progress(total, is_wanted=not settings.quiet)
-    is_first = True
+    composition = format_.composition()
     kind_notes: set[str] = set()
     # A process that is forked must not share the position in an open file.
     inputs.close()
@@ -261,14 +275,17 @@ def run(
                 for message in messages:
                     report(message)
             if result.text:
-                before = format_.opening if is_first else format_.separator
-                write(before + result.text)
-                is_first = False
+                _write_all(composition.add(result.text))
             if interruption.is_requested:
                 break
         progress.clear()
         inputs.close()
-        write(format_.empty if is_first else format_.closing)
+        # Documents that cannot be read are in the text too, after all objects.
+        if format_.render_problem is not None:
+            problems.report_rest()
+            for problem in problems.reported:
+                _write_all(composition.add(format_.render_problem(problem)))
+        _write_all(composition.end())
         if interruption.is_requested:
             report(f"smp: interrupted: {totals.summary(len(inputs.skipped))}")
     problems.report_rest()
@@ -284,6 +301,11 @@ def run(
     return totals
 
 
+def _write_all(texts: Iterable[str]) -> None:
+    for text in texts:
+        write(text)
+
+
 class _Problems:
     """What cannot be read of the inputs, reported before the object that is behind it.
 
@@ -294,6 +316,7 @@ class _Problems:
     def __init__(self, inputs: Inputs, totals: Totals) -> None:
         self._inputs = inputs
         self._totals = totals
+        self.reported: list[Problem] = []
         # Those before each row that is listed and not printed.
         self._of_rows: deque[list[Failure]] = deque()
         self._report(inputs.new_problems())
@@ -318,6 +341,12 @@ class _Problems:
         for failure in failures:
             self._totals.verdicts["failed"] += 1
             failure.show()
+            error = failure.error
+            source, line = "", 0
+            if isinstance(error, DocumentError):
+                source, line = error.source, error.line or 0
+            text = "\n".join(failure.blocks)
+            self.reported.append(Problem(text, error.code, source, line))
 
 
 def results_of(

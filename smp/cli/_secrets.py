@@ -13,10 +13,12 @@ from typing import Final, TypeAlias, overload
 
 from smp.cli._objects import annotations_of
 from smp.last_applied import LAST_APPLIED
-from smp.values import JSON, JSONObject, as_object, same
+from smp.values import JSON, JSONObject, as_object, as_text, same
 
 # A section of a Secret and the name of a value in it.
 SecretEntry: TypeAlias = tuple[str, str]
+# Returns another value for the one at a place.
+Replacement: TypeAlias = Callable[[SecretEntry, JSON], JSON]
 
 _MASK: Final = "***"
 # All other fields of a Secret are masked, misspelled ones such as ``stringdata`` too.
@@ -31,11 +33,16 @@ class Masks:
 
     A value of a Secret is masked as ``***`` where all versions have the same value, and
     otherwise as ``*** (live)``, after the role of the first version that has it. Other
-    objects have no masks, and with ``show_secrets`` none has.
+    objects have no masks, and with ``show_secrets`` none has. With ``mask_env`` the
+    values of environment variables of containers are masked in all objects.
     """
 
     def __init__(
-        self, versions: Mapping[str, JSONObject | None], *, show_secrets: bool
+        self,
+        versions: Mapping[str, JSONObject | None],
+        *,
+        show_secrets: bool,
+        mask_env: bool = False,
     ) -> None:
         self._masks: dict[SecretEntry, list[tuple[JSON, str]]] = {}
         present = {
@@ -46,15 +53,17 @@ class Masks:
             version.get("apiVersion") == "v1" and version.get("kind") == "Secret"
             for version in present.values()
         )
-        if not is_secret or show_secrets:
-            return
-
+        self._is_secret = is_secret and not show_secrets
+        self._mask_env = mask_env
         # The masks of a place, each named after the first version that has the value.
         for role, version in present.items():
-            for place, value in _confidential(version):
+            for place, value in self._confidential(version):
                 masks = self._masks.setdefault(place, [])
                 if not any(same(value, other) for other, _ in masks):
-                    masks.append((value, f"{_MASK} ({role})"))
+                    # Of one version, containers can differ in a variable.
+                    names = [mask for _, mask in masks if mask.startswith(_mask(role))]
+                    number = f" {len(names) + 1}" if names else ""
+                    masks.append((value, f"{_mask(role)}{number}"))
 
         # A value that all versions share needs no name.
         for masks in self._masks.values():
@@ -79,7 +88,7 @@ class Masks:
                     return mask
             return value  # A null, which has nothing to hide.
 
-        return _replace(version, masked)
+        return self._replace(version, masked)
 
     def unmask(self, masked: JSON) -> JSON:
         """Return a masked object, or a patch of one, with the values."""
@@ -92,29 +101,61 @@ class Masks:
                     return value
             return text  # A null, or a directive of a patch.
 
-        return _replace(masked, unmasked)
+        return self._replace(masked, unmasked)
+
+    def _confidential(self, version: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
+        """Yield every value that is to be masked, with its place."""
+        values: list[tuple[SecretEntry, JSON]] = []
+        if self._is_secret:
+            values += _confidential(version)
+        if self._mask_env:
+
+            def found(place: SecretEntry, value: JSON) -> JSON:
+                values.append((place, value))
+                return value
+
+            _replaced_variables(version, found)
+        # The annotation has them as text.
+        if self._is_secret or self._mask_env:
+            values.append((_ANNOTATION, annotations_of(version).get(LAST_APPLIED)))
+        return ((place, value) for place, value in values if value is not None)
+
+    def _replace(self, version: JSONObject, replacement: Replacement) -> JSONObject:
+        """Return a version with another value in every confidential place."""
+        if self._is_secret:
+            version = _replaced_sections(version, replacement)
+        if self._mask_env:
+            version = as_object(_replaced_variables(version, replacement))
+        annotations = annotations_of(version)
+        if LAST_APPLIED not in annotations:
+            return version
+        text = replacement(_ANNOTATION, annotations[LAST_APPLIED])
+        metadata = {
+            **as_object(version["metadata"]),
+            "annotations": {**annotations, LAST_APPLIED: text},
+        }
+        return {**version, "metadata": metadata}
+
+
+def _mask(role: str) -> str:
+    return f"{_MASK} ({role})"
 
 
 def _confidential(secret: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
-    """Yield every value that is to be masked, with its place."""
-    values: list[tuple[SecretEntry, JSON]] = [
-        (_ANNOTATION, annotations_of(secret).get(LAST_APPLIED))
-    ]
+    """Yield every value of the sections of a Secret, with its place."""
     for section, content in secret.items():
         if section in _SHOWN:
             continue
         if isinstance(content, dict):
-            values += [((section, name), value) for name, value in content.items()]
+            for name, value in content.items():
+                yield (section, name), value
         else:
             # It should be an object; a server would reject it, but it is confidential.
-            values.append(((section, ""), content))
-    return ((place, value) for place, value in values if value is not None)
+            yield (section, ""), content
 
 
-def _replace(
-    secret: JSONObject, replacement: Callable[[SecretEntry, JSON], JSON]
-) -> JSONObject:
-    """Return a Secret with another value in every confidential place."""
+def _replaced_sections(secret: JSONObject, replacement: Replacement) -> JSONObject:
+    """Return a Secret with other values in its sections."""
     replaced = dict(secret)
     for section, values in secret.items():
         if section in _SHOWN:
@@ -126,12 +167,40 @@ def _replace(
             }
         else:
             replaced[section] = replacement((section, ""), values)
-
-    annotations = annotations_of(secret)
-    if LAST_APPLIED in annotations:
-        text = replacement(_ANNOTATION, annotations[LAST_APPLIED])
-        replaced["metadata"] = {
-            **as_object(secret["metadata"]),
-            "annotations": {**annotations, LAST_APPLIED: text},
-        }
     return replaced
+
+
+def _replaced_variables(value: JSON, replacement: Replacement) -> JSON:
+    """Return an object with other values of environment variables.
+
+    A variable is an element with a name and a value, of a list ``env`` at any depth: of
+    the containers of a Pod, of a template, or of a custom resource. Parts that have
+    none are shared.
+    """
+    if isinstance(value, list):
+        elements = [_replaced_variables(element, replacement) for element in value]
+        if all(new is old for new, old in zip(elements, value, strict=True)):
+            return value
+        return elements
+    if not isinstance(value, dict):
+        return value
+    members: JSONObject = {}
+    for name, member in value.items():
+        new = _replaced_variables(member, replacement)
+        if name == "env" and isinstance(new, list):
+            new = [_replaced_variable(element, replacement) for element in new]
+        members[name] = new
+    if all(
+        new is old for new, old in zip(members.values(), value.values(), strict=True)
+    ):
+        return value
+    return members
+
+
+def _replaced_variable(variable: JSON, replacement: Replacement) -> JSON:
+    if not isinstance(variable, dict) or not isinstance(variable.get("name"), str):
+        return variable
+    if variable.get("value") is None:
+        return variable
+    place = ("env", as_text(variable["name"]))
+    return {**variable, "value": replacement(place, variable["value"])}

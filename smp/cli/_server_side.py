@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from smp.cli._errors import Failure
-from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
 from smp.cli._objects import Entry, Object, annotations_of
 from smp.cli._options import Settings
+from smp.cli._outcomes import rejections
 from smp.cli._ownership import Ownership
 from smp.cli._secrets import Masks
 from smp.errors import ObjectError, SmpError
@@ -29,7 +30,6 @@ from smp.values import JSON, JSONObject, as_object, as_text
 
 # Go: k8s.io/kubectl, pkg/cmd/apply, fieldManagerServerSideApply.
 _DEFAULT_MANAGER: Final = "kubectl"
-_REJECTED: Final = "a server would reject this"
 _NO_ENTRIES: Final = (
     "the live object has no managedFields, so all of it belongs to before-first-apply; "
     "kubectl get prints them with --show-managed-fields"
@@ -100,11 +100,15 @@ def server_side_outcome(
         f"{change.path}: {change.why} ({settings.profile} {change.rule})"
         for change in result.changes
     ]
-    warnings = [str(warning) for warning in result.warnings]
+    notices = notices_of(result.warnings)
     if result.remark is not None:
-        warnings.append(str(result.remark))
+        notices.append(
+            Notice(
+                str(result.remark), "union-remark", result.remark.path, is_fault=True
+            )
+        )
     if before is not None and not former:
-        warnings.append(_NO_ENTRIES)
+        notices.append(Notice(_NO_ENTRIES, "no-managed-fields"))
     # What else kubectl sends for an object that client-side apply has written.
     if LAST_APPLIED in annotations_of(after):
         step = Step(manager, new.value, "kubectl apply", force=force)
@@ -113,17 +117,17 @@ def server_side_outcome(
         ).states
         if state.error is not None:
             # kubectl: warningMigrationPatchFailed. The object was applied all the same.
-            warnings.append(f"failed to migrate the object: {state.error}")
+            text = f"failed to migrate the object: {state.error}"
+            notices.append(Notice(text, "failed-migration"))
         else:
             after = as_object(state.object)
             notes.append(_UPGRADED)
-    violations = [f"{violation} ({_REJECTED})" for violation in result.violations]
+    notices += rejections(result.violations)
     return msgspec.structs.replace(
         outcome,
         after=with_defaults(after),
         notes=(*outcome.notes, *notes),
-        warnings=(*warnings, *violations),
-        is_faulty=bool(violations or result.remark),
+        notices=tuple(notices),
         ownership=Ownership(former, owners(after)),
     )
 
@@ -156,6 +160,7 @@ def for_a_reader(outcome: ObjectOutcome, settings: Settings) -> ObjectOutcome:
     masks = Masks(
         {"live": stored, "new": new, "applied": configuration},
         show_secrets=settings.show_secrets,
+        mask_env=settings.mask_env,
     )
     return msgspec.structs.replace(
         outcome,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from smp.cli._commands import Command, Option
 from smp.cli._errors import UsageError, concerning
-from smp.cli._formats import applied_format
+from smp.cli._formats import applied_format, report_format
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Listing, Object, Pairing, annotations_of
+from smp.cli._objects import Entry, Listing, Object, Pairing, annotations_of
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
+    REPORT_FORMATS,
     SELECTION_OPTIONS,
     VALIDATE_OPTION,
     Settings,
@@ -34,6 +35,9 @@ from smp.last_applied import (
     with_last_applied,
 )
 from smp.values import JSONObject, as_object
+
+if TYPE_CHECKING:
+    from smp.hazards import Input
 
 _WITHOUT_SCHEMA: Final = "its lists are applied as a whole"
 
@@ -60,8 +64,10 @@ def run_apply(
     printed as it would be created. The annotation with the last-applied configuration
     is updated where the live object has it. -o jsonpatch prints what changes the live
     object (RFC 6902), -o patch what leads a server to the result, -o json all that is
-    known of each object, -o report what changes and why. Only the outputs for a reader
-    (report, unified, side-by-side) mask the values of Secrets.
+    known of each object, -o report what changes. -o causes and causes-json say why
+    each field changes or does not, and what would change it; sarif, junit, markdown and
+    html are such reports for other tools. The outputs for a reader (report, unified,
+    side-by-side, and all with causes) mask the values of Secrets.
 
     With --server-side the result is that of `kubectl apply --server-side`: the managed
     fields of the live object decide, not what was applied last, and a field that
@@ -110,6 +116,8 @@ def run_apply(
             _server_side_outcome, inputs=inputs, selection=selection, settings=settings
         )
     output = applied_format(settings)
+    if settings.explains:
+        output = report_format(settings, inputs, "smp apply")
     totals = run(rows, Work(compute, output), inputs, settings)
     return totals.exit_code(found=totals.is_failed_by(settings))
 
@@ -179,7 +187,9 @@ COMMAND: Final[Command] = declared(
         ),
         profile_option(),
         VALIDATE_OPTION,
-        output_option("yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS),
+        output_option(
+            "yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS, *REPORT_FORMATS
+        ),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
@@ -219,7 +229,11 @@ def _outcome(
         with_defaults = selection.schemas.with_defaults
         # Without a live object kubectl creates it, and sends no patch.
         if live is None:
-            masks = Masks({"new": new.value}, show_secrets=settings.show_secrets)
+            masks = Masks(
+                {"new": new.value},
+                show_secrets=settings.show_secrets,
+                mask_env=settings.mask_env,
+            )
             outcome = created_outcome(
                 row.entry, masks.mask(new.value), schema, settings, masks, with_defaults
             )
@@ -235,6 +249,7 @@ def _outcome(
                     "new": versions.modified,
                 },
                 show_secrets=settings.show_secrets,
+                mask_env=settings.mask_env,
             )
             masked = Versions(
                 last_applied=masks.mask(versions.last_applied),
@@ -252,7 +267,10 @@ def _outcome(
                 notes=[source],
             )
     outcome = msgspec.structs.replace(
-        outcome.with_faults(row.notes), is_applied=True, kind_note=note
+        outcome.with_notes_of(row),
+        is_applied=True,
+        kind_note=note,
+        entries=_entries(row),
     )
     if settings.is_for_a_reader:
         return outcome
@@ -288,9 +306,20 @@ def _server_side_outcome(
             row.entry, new, live, schema, settings, selection.schemas.with_defaults
         )
     outcome = msgspec.structs.replace(
-        outcome.with_faults(row.notes), is_applied=True, kind_note=note
+        outcome.with_notes_of(row),
+        is_applied=True,
+        kind_note=note,
+        entries=_entries(row),
     )
     return for_a_reader(outcome, settings) if settings.is_for_a_reader else outcome
+
+
+def _entries(row: Row) -> tuple[tuple[Input, Entry], ...]:
+    """Return what each input of the apply is read from."""
+    inputs: tuple[Input, ...] = ("live", "last-applied")
+    partners = zip(inputs, row.partners, strict=True)
+    of_partners = [(name, entry) for name, entry in partners if entry is not None]
+    return (("manifest", row.entry), *of_partners)
 
 
 def _last_applied(

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from smp.cli._commands import Argument, Command, Option
 from smp.cli._default_values import without_defaults
 from smp.cli._errors import UsageError, concerning
-from smp.cli._formats import patch_format
+from smp.cli._formats import patch_format, report_format
 from smp.cli._ignored import Ignored, is_stored
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
+from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
 from smp.cli._objects import Entry, Listing, Pairing
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
+    REPORT_FORMATS,
     SELECTION_OPTIONS,
     Settings,
     declared,
@@ -37,6 +38,9 @@ from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.strategic import two_way_patch
 
+if TYPE_CHECKING:
+    from smp.hazards import Input
+
 
 def run_diff(
     *,
@@ -52,7 +56,9 @@ def run_diff(
     --live, ORIGINAL is what was applied last, and the patch is the three-way one of
     `smp apply`. Objects are paired by group, kind, namespace and name; a new object is
     its own patch. In YAML each patch has its object in a comment and empty ones are
-    left out; JSON has all that is known of each object. The values of Secrets are
+    left out; JSON has all that is known of each object. With --live, -o causes and
+    causes-json say why each field changes or does not, and what would change it; sarif,
+    junit, markdown and html are such reports for other tools. The values of Secrets are
     masked. What a server sets (uid, resourceVersion, status and the like) is left out
     where only one of the objects has it, and a PATH of --ignore wherever both objects
     differ in it.
@@ -93,6 +99,8 @@ def run_diff(
     )
     rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
     output = patch_format(settings)
+    if settings.explains:
+        output = report_format(settings, inputs, "smp diff")
     totals = run(rows, Work(compute, output), inputs, settings)
     found = totals.differs or totals.is_failed_by(settings)
     return totals.exit_code(found=found)
@@ -134,7 +142,7 @@ COMMAND: Final[Command] = declared(
             is_flag=True,
         ),
         profile_option(),
-        output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS),
+        output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS, *REPORT_FORMATS),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
@@ -210,11 +218,15 @@ def _outcome(
         obj = inputs.load(row.entry)
         if not selection.has_labels(obj):
             return None
-        masks = Masks({"original": obj.value}, show_secrets=settings.show_secrets)
+        masks = Masks(
+            {"original": obj.value},
+            show_secrets=settings.show_secrets,
+            mask_env=settings.mask_env,
+        )
         with concerning(obj.document, obj.label):
             schema, note = selection.schemas.of_any(obj)
         outcome = removed_outcome(row.entry, masks.mask(obj.value), schema)
-        return outcome.with_faults(row.notes)
+        return outcome.with_notes_of(row)
     obj, original_object, live_object = load_row(row, inputs)
     if not selection.has_labels(obj):
         return None
@@ -224,6 +236,7 @@ def _outcome(
     masks = Masks(
         {"live": live, "original": original, "modified": obj.value},
         show_secrets=settings.show_secrets,
+        mask_env=settings.mask_env,
     )
     original, live = masks.mask(original), masks.mask(live)
     modified = masks.mask(obj.value)
@@ -265,9 +278,18 @@ def _outcome(
                 modified,
                 lenient.type,
                 patch,
-                warnings=unknown_field_messages(patch, schema, settings),
+                notices=unknown_field_notices(patch, schema, settings),
             )
     if row.is_renamed and original_object is not None:
         label = original_object.label
         outcome = msgspec.structs.replace(outcome, renamed_from=label)
-    return msgspec.structs.replace(outcome.with_faults(row.notes), kind_note=note)
+    before: Input = "last-applied" if is_three_way else "live"
+    inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
+        ("manifest", row.entry),
+        (before, row.partners[0]),
+        ("live", row.partners[1]),
+    )
+    entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
+    return msgspec.structs.replace(
+        outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
+    )

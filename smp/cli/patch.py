@@ -12,7 +12,7 @@ from smp.cli._commands import Argument, Command, Option
 from smp.cli._errors import Failure, UsageError
 from smp.cli._formats import object_format
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import ObjectOutcome, unknown_field_messages
+from smp.cli._object_outcomes import Notice, ObjectOutcome, unknown_field_notices
 from smp.cli._objects import Object
 from smp.cli._options import (
     MERGE_OPTIONS,
@@ -31,11 +31,11 @@ from smp.values import JSON, type_name
 
 
 class Patched(msgspec.Struct, frozen=True):
-    """The result, the type by which it is compared, and warnings."""
+    """The result, the type by which it is compared, and what to look at."""
 
     value: JSON
     type_: Type = ANY
-    warnings: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def run_patch(
@@ -147,7 +147,9 @@ def _outcome(
         from smp.cli._secrets import Masks  # noqa: PLC0415  # see above
 
         masks = Masks(
-            {"before": before, "after": after}, show_secrets=settings.show_secrets
+            {"before": before, "after": after},
+            show_secrets=settings.show_secrets,
+            mask_env=settings.mask_env,
         )
         before, after = masks.mask(before), masks.mask(after)
     return ObjectOutcome(
@@ -157,7 +159,7 @@ def _outcome(
         after,
         patched.type_,
         patch.value,
-        warnings=patched.warnings,
+        notices=patched.notices,
     )
 
 
@@ -174,5 +176,5 @@ def _apply_strategic(
     return Patched(
         apply_patch(obj.value, patch, lenient),
         lenient.type,
-        unknown_field_messages(patch, schema, settings),
+        unknown_field_notices(patch, schema, settings),
     )

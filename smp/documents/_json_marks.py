@@ -31,6 +31,7 @@ def marks_of(text: str) -> list[Mark]:
             start_of_line = text.rfind("\n", end, start) + 1
         end = token.end()
         first = text[start]
+        # What a colon or a comma separates is known from the object or list around it.
         if first in ":,":
             continue
         if first in "]}":
@@ -44,6 +45,7 @@ def marks_of(text: str) -> list[Mark]:
         elif parent.elements is not None:
             parent.elements.append(mark)
         elif parent.members is not None:
+            # In an object, keys and values take turns.
             key = keys[-1]
             if key is None:
                 keys[-1] = msgspec.json.decode(token[1], type=str), mark

@@ -59,6 +59,7 @@ class Positions:
                 is_there = 0 <= index < min(len(marks), len(elements))
                 found = marks[index] if is_there else None
                 value = elements[index] if is_there else None
+            # What a List gives to its items, such as their kind, is in no text.
             if found is None:
                 break
             mark = found

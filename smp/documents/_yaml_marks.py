@@ -88,6 +88,7 @@ class _Builder:
             self._root = mark
             return
         parent = self._open[-1]
+        # The elements of a list stand where they begin, members where their keys do.
         if isinstance(parent, Mark):
             if parent.elements is not None:
                 parent.elements.append(mark)

@@ -72,6 +72,7 @@ def _record(report: ObjectReport) -> JSONObject:
     return record
 
 
+# What is not known is left out, so that no reader takes a zero for a line.
 def _place(place: Place | None) -> JSONObject:
     if place is None:
         return {}
@@ -106,6 +107,7 @@ def _cause(cause: Cause) -> JSON:
         "code": cause.code,
         "sentence": cause.sentence,
     }
+    # Absent and null differ, so an absent value has no member.
     if cause.before is not ABSENT:
         record["before"] = cause.before
     if cause.after is not ABSENT:

@@ -33,6 +33,7 @@ class JunitPrinter:
 
     def piece(self, report: ObjectReport) -> str:
         """Return the test suite of an object."""
+        # What could not be computed is an error of the object itself, see below.
         failed = [
             finding
             for finding in report.findings
@@ -53,6 +54,7 @@ class JunitPrinter:
                 f'    <error message={_quoted(headline)} type="failed">'
                 f"{_text(report.error)}</error>"
             )
+        # Consumers show the output of a test below it, line by line.
         output = [f"{report.verdict} ({report.place})", *report.notes]
         output += [_line(finding) for finding in others]
         lines.append(f"    <system-out>{_text(chr(10).join(output))}</system-out>")

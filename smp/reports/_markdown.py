@@ -21,7 +21,7 @@ from smp.explain import Cause
 from smp.reports._model import Finding, ObjectReport
 from smp.reports._printing import Composition
 from smp.reports._totals import Summary, Totals, number, summary_of
-from smp.reports._values import cut, printable, shown
+from smp.reports._values import cut, printable, shown, yaml_text
 
 # The longest body of a comment that GitHub takes, in characters.
 LIMIT: Final = 65_536
@@ -95,6 +95,7 @@ class _Comment:
         """Keep a section, as far as it can still be written."""
         decoded = msgspec.json.decode(piece, type=_Piece)
         self._totals.add(decoded.summary)
+        # The text of one object never gets in the way of others of a worse level.
         if decoded.text:
             rank = decoded.summary.level
             self._room[rank] -= length(decoded.text)
@@ -171,15 +172,30 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     for finding in report.findings:
         if finding.origin != "failure":
             yield _finding(finding)
+    # What stays as it is needs no review.
     changes = [cause for cause in report.causes if _is_change(cause)]
     if changes:
         yield ""
         yield "| path | live | result | why |"
         yield "|---|---|---|---|"
         yield from (_row(cause) for cause in changes)
+    if not report.causes and report.verdict in ("new", "changed", "renamed"):
+        yield from _fenced(yaml_text(report.patch))
     for note in report.notes:
         yield ""
         yield _escaped(cut(printable(note), _LONGEST_LINE))
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Yield a text as a block of code, in which no line ends the block."""
+    lines = printable(text).splitlines()
+    ticks = "```"
+    while any(ticks in line for line in lines):
+        ticks += "`"
+    yield ""
+    yield f"{ticks}yaml"
+    yield from lines
+    yield ticks
 
 
 def _is_change(cause: Cause) -> bool:

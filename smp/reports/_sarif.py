@@ -44,6 +44,7 @@ class SarifPrinter:
 
     def piece(self, report: ObjectReport) -> str:
         """Return the results of an object, separated by commas."""
+        # An atomic list can lose several elements: the findings are of one path then.
         same: Counter[str] = Counter()
         results = []
         for finding in report.findings:
@@ -97,6 +98,8 @@ def _result(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObj
         text = f"{report.label}: {where}: {finding.sentence}"
     if finding.remedy:
         text += f" Remedy: {finding.remedy}."
+    # Section 3.33: the name is the last part of the qualified one for most languages;
+    # of a path, that would be a name without its place.
     logical: JSONObject = {
         "name": cut(printable(where), LONGEST),
         "fullyQualifiedName": printable(f"{report.label}: {finding.path}"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from smp.explain import Cause
 from smp.reports._model import Finding, ObjectReport
 from smp.reports._printing import Composition, Joined
-from smp.reports._values import printable, shown
+from smp.reports._values import printable, shown, yaml_text
 
 
 def make_printer(_title: str) -> TextPrinter:
@@ -33,6 +33,7 @@ def _lines(report: ObjectReport) -> Iterator[str]:
         yield from (f"  {line}" for line in report.error.splitlines())
     for note in report.notes:
         yield f"  {note}"
+    # A finding that is a cause is shown once, with its values.
     in_causes = {
         (finding.path, finding.code)
         for finding in report.findings
@@ -41,6 +42,8 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     for finding in report.findings:
         if finding.origin not in ("cause", "failure"):
             yield from _finding_lines(finding)
+    if not report.causes and report.verdict in ("new", "changed", "renamed"):
+        yield from (f"  {line}" for line in yaml_text(report.patch).splitlines())
     for cause in report.causes:
         mark = "! " if (cause.path, cause.code) in in_causes else ""
         yield from _cause_lines(cause, mark)

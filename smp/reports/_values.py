@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from smp.codec import encode
+from smp.documents import dump_yaml
 from smp.errors import SmpError
 from smp.values import ABSENT, JSON, Absent
 
@@ -22,6 +23,14 @@ def shown(value: JSON | Absent, longest: int = LONGEST) -> str:
         # What JSON does not have, such as half a surrogate pair.
         text = repr(value)
     return cut(printable(text), longest)
+
+
+def yaml_text(value: JSON) -> str:
+    """Return a value as YAML, or as it is shown on a line where YAML has no such."""
+    try:
+        return dump_yaml([value])
+    except SmpError:
+        return f"{shown(value)}\n"
 
 
 def cut(text: str, longest: int) -> str:

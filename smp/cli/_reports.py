@@ -1,0 +1,162 @@
+"""Reports with causes: the outcome of each object as the data of ``smp.reports``."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from smp.cli._formats import Format, Problem
+from smp.cli._inputs import Inputs
+from smp.cli._object_outcomes import Notice, ObjectOutcome
+from smp.cli._objects import Entry
+from smp.cli._options import REPORT_FORMATS, Settings
+from smp.cli._outcomes import UNMET
+from smp.cli._ownership import conflict_text
+from smp.documents import Positions
+from smp.hazards import Input
+from smp.paths import Path
+from smp.reports import (
+    Finding,
+    Level,
+    ObjectReport,
+    Origin,
+    Place,
+    Printer,
+    Verdict,
+    finding_of_cause,
+    finding_of_hazard,
+    printer_of,
+)
+from smp.values import JSON, JSONObject
+
+_VERDICTS: Final[dict[str, Verdict]] = {
+    "new": "new",
+    "changed": "changed",
+    "unchanged": "unchanged",
+    "removed": "removed",
+    "renamed": "renamed",
+    "failed": "failed",
+}
+
+
+def format_of(settings: Settings, inputs: Inputs, title: str) -> Format[ObjectOutcome]:
+    """Return the format of a report. Raises ReportError, see ``printer_of``."""
+    printer = printer_of(REPORT_FORMATS[settings.output], title=title)
+    return Format(
+        partial(_outcome_text, printer=printer, inputs=inputs),
+        has_warnings=True,
+        has_failures=True,
+        render_problem=partial(_problem_text, printer=printer),
+        begin=printer.begin,
+    )
+
+
+def _outcome_text(outcome: ObjectOutcome, *, printer: Printer, inputs: Inputs) -> str:
+    return printer.piece(_report(outcome, inputs))
+
+
+def _problem_text(problem: Problem, *, printer: Printer) -> str:
+    headline = problem.text.partition("\n")[0].removeprefix("smp: error: ")
+    identity = problem.identity
+    place = Place(problem.source, problem.line)
+    finding = Finding(problem.code, "failure", "error", Path(), headline, place=place)
+    report = ObjectReport(
+        identity.api_version,
+        identity.kind,
+        identity.namespace,
+        identity.name,
+        place,
+        "failed",
+        findings=(finding,),
+        error=problem.text,
+    )
+    return printer.piece(report)
+
+
+def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
+    entries = dict(outcome.entries)
+    found = _findings(outcome)
+    # The text of an input is read again only where there is something to find in it.
+    positions = {
+        name: inputs.positions(entries[name])
+        for name in {finding.input for finding in found}
+        if name in entries
+    }
+    identity = outcome.identity
+    notes = [note for note in (outcome.kind_note, *outcome.notes) if note]
+    return ObjectReport(
+        identity.api_version,
+        identity.kind,
+        identity.namespace,
+        identity.name or identity.generate_name,
+        _place(entries["manifest"], None, Path()) if entries else Place(outcome.place),
+        _VERDICTS[outcome.verdict],
+        outcome.last_applied,
+        _object(outcome.before),
+        outcome.configuration,
+        _object(outcome.after),
+        outcome.patch,
+        outcome.causes,
+        outcome.hazards,
+        tuple(_placed(finding, entries, positions) for finding in found),
+        tuple(notes),
+        "\n".join(outcome.problems),
+    )
+
+
+def _object(value: JSON) -> JSONObject | None:
+    return value if isinstance(value, dict) else None
+
+
+def _findings(outcome: ObjectOutcome) -> list[Finding]:
+    """Return what a user should look at, each thing once."""
+    causes = [*filter(None, map(finding_of_cause, outcome.causes))]
+    explained = {finding.path.by_index for finding in causes}
+    found = [finding_of_hazard(hazard) for hazard in outcome.hazards]
+    found += causes
+    for notice in outcome.notices:
+        # A cause says of such a path what is wrong, and why.
+        if notice.code != UNMET or notice.path.by_index not in explained:
+            found.append(_finding_of_notice(notice))
+    # Of a conflict the problems have the same as one text.
+    if outcome.ownership is not None:
+        for conflict in outcome.ownership.conflicts:
+            text = conflict_text(conflict, outcome.before, outcome.patch)
+            found.append(Finding("conflict", "failure", "error", conflict.path, text))
+    elif outcome.problems:
+        found.append(Finding("failed", "failure", "error", Path(), outcome.problems[0]))
+    return found
+
+
+def _finding_of_notice(notice: Notice) -> Finding:
+    level: Level = "error" if notice.is_fault else "warning"
+    # The text of a notice begins with its path, which a finding has beside it.
+    sentence = notice.text.removeprefix(f"{notice.path}: ")
+    origin: Origin = "violation" if notice.is_fault else "warning"
+    return Finding(notice.code, origin, level, notice.path, sentence)
+
+
+def _placed(
+    finding: Finding,
+    entries: dict[Input, Entry],
+    positions: dict[Input, Positions | None],
+) -> Finding:
+    """Return a finding with its place in the file of its input."""
+    entry = entries.get(finding.input)
+    if entry is None:
+        return finding
+    place = _place(entry, positions.get(finding.input), finding.path)
+    return msgspec.structs.replace(finding, place=place)
+
+
+def _place(entry: Entry, positions: Positions | None, path: Path) -> Place:
+    if positions is not None:
+        position = positions.of(path)
+        return Place(entry.source, position.line, position.column)
+    # What kustomize makes of a directory has lines that no file has.
+    if os.path.isdir(entry.source):  # noqa: PTH112  # without pathlib
+        return Place(entry.source)
+    return Place(entry.source, entry.line)
