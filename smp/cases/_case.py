@@ -28,10 +28,22 @@ PATCH_OPERATIONS: Final = (
     "composed_result",
     "conflicts",
 )
-APPLY_OPERATIONS: Final = ("applied", "applied_patch", "kubectl_patch", "unmet")
+APPLY_OPERATIONS: Final = (
+    "applied",
+    "applied_patch",
+    "kubectl_patch",
+    "unmet",
+    "causes",
+)
+SERVER_OPERATIONS: Final = ("client_side", "server_side")
 UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
 # In the order in which they are run and reported; ``error`` may name each of them.
-OPERATIONS: Final = (*PATCH_OPERATIONS, *APPLY_OPERATIONS, *UNION_OPERATIONS)
+OPERATIONS: Final = (
+    *PATCH_OPERATIONS,
+    *APPLY_OPERATIONS,
+    *SERVER_OPERATIONS,
+    *UNION_OPERATIONS,
+)
 # Writes by several managers: each of the steps states its own result.
 STEPS: Final = "steps"
 
@@ -51,6 +63,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "modified": (dict,),
     "live": (dict,),
     "last_applied": _OBJECT_OR_NULL,
+    "history": (list,),
     "patch": (dict,),
     "patches": (list,),
     "left": (dict,),
@@ -69,6 +82,9 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "applied_patch": (dict,),
     "kubectl_patch": (dict,),
     "unmet": (list,),
+    "causes": (dict,),
+    "client_side": (dict,),
+    "server_side": (dict,),
     "normalized": (dict,),
     "changes": (list,),
     "violations": (list,),

@@ -19,9 +19,11 @@ from smp.cases._case import (
     patches,
     profile_of,
 )
+from smp.cases._servers import client_side, server_side
 from smp.cases._text import flow
 from smp.cases._writes import catalog_of, results
 from smp.errors import Conflict, ConflictError, DocumentError, SmpError
+from smp.explain import explain_apply
 from smp.schema.model import Schema
 from smp.schema.sources.openapi import inline
 from smp.values import ABSENT, JSON, JSONArray, JSONObject, same
@@ -193,6 +195,30 @@ def _apply(case: SpecCase, schema: Schema) -> three_way.ApplyResult:
     )
 
 
+def _causes(case: SpecCase, schema: Schema) -> JSONObject:
+    """Return the code of the cause of each path that the case names.
+
+    It is a list where there are several causes, or none.
+    """
+    causes = explain_apply(
+        last_applied(case),
+        case.required("modified"),
+        case.required("live"),
+        schema,
+        profile=profile_of(case),
+        unknown_fields="merge",
+    )
+    codes: dict[str, JSONArray] = {}
+    for cause in causes:
+        codes.setdefault(str(cause.path), []).append(cause.code)
+    found: JSONObject = {}
+    for path in case.object("causes"):
+        # A list has a cause of its own for how it was merged, and for what it lost.
+        each = codes.get(path, [])
+        found[path] = each[0] if len(each) == 1 else each
+    return found
+
+
 def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
     clear = case.object("options").get("on_conflict") == "clear"
     return unions.normalize_unions(
@@ -252,6 +278,9 @@ _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     "kubectl_patch": lambda case, schema: _apply(case, schema).kubectl_patch,
     # Sorted, as the order in which they are found says nothing.
     "unmet": lambda case, schema: [*sorted(map(str, _apply(case, schema).unmet))],
+    "causes": _causes,
+    "client_side": client_side,
+    "server_side": server_side,
     "normalized": _normalized,
     "changes": _changes,
     "violations": _violations,

@@ -95,11 +95,15 @@ class _Explanation:
             "manifest": self._modified,
             "live": self._live,
             "result": self._result.object,
+            "former": ABSENT,
             # What a server makes of the manifest without a live object.
             "default": with_defaults(
                 stored(self._modified, self._schema), self._schema
             ),
         }
+        if self._last_applied is not None:
+            decoded = stored(self._last_applied, self._schema)
+            values["former"] = with_defaults(decoded, self._schema)
         yield from self._below(Sides(values, self._schema.type, None, Path(), Path()))
 
     def _below(self, sides: Sides) -> Iterator[Cause]:
@@ -137,14 +141,18 @@ class _Explanation:
     ) -> Cause:
         there = self._owners_at(sides)
         managers = {(owner.manager, owner.operation) for owner in there}
+        if code == "allocated" and not all(_is_controller(owner) for owner in there):
+            # Another one has set it in this object.
+            code = "live-only"
         unknown = ""
         if code == "live-only" and self._last_applied is None:
             code = "never-applied"
             unknown = "there is no last-applied configuration"
-        elif code == "live-only" and _CLIENT_SIDE in managers:
+        elif code == "live-only" and managers == {_CLIENT_SIDE}:
             code = "never-applied"
             unknown = (
-                "it was applied, but the last-applied configuration does not have it"
+                "kubectl apply wrote it, and the last-applied configuration does not "
+                "have it"
             )
         elif code == "live-only" and there:
             code = "owned-by-others"
@@ -200,6 +208,11 @@ class _Explanation:
             for owner in self._owners
             if owner.fields.has(path) or owner.fields.at(path)
         ]
+
+
+def _is_controller(owner: Owner) -> bool:
+    """Tell whether an owner is a part of Kubernetes: kube-controller-manager."""
+    return owner.manager.startswith("kube-")
 
 
 def _named(owner: Owner) -> str:

@@ -42,6 +42,7 @@ CONTROLLERS: Final[dict[tuple[str, str], str]] = {
     ("Service", "spec.ipFamilies"): "the allocator of the API server",
     ("Service", "spec.ipFamilyPolicy"): "the allocator of the API server",
     ("Service", "spec.healthCheckNodePort"): "the allocator of the API server",
+    ("Service", "spec.ports.nodePort"): "the allocator of the API server",
     ("PersistentVolumeClaim", "spec.volumeName"): "the volume binder",
     ("PersistentVolume", "spec.claimRef"): "the volume binder",
     ("Pod", "spec.nodeName"): "the scheduler",
@@ -68,29 +69,29 @@ def controller_of(kind: str, sides: Sides) -> str:
 
 def code_of(sides: Sides, kind: str) -> str:
     """Return the code of the cause of a path."""
+    if is_server_set(sides):
+        # A server keeps what it has set, whatever an apply sends.
+        return "server-set"
     if same(sides.live, sides.result):
         return _unchanged(sides, kind)
     return _changed(sides, kind)
 
 
+def is_server_set(sides: Sides) -> bool:
+    """Tell whether a server sets a value and takes it from no apply."""
+    steps = sides.path.steps
+    if steps[:1] == ("status",):
+        return True
+    return steps[:1] == ("metadata",) and len(steps) > 1 and steps[1] in _SERVER_SET
+
+
 def _changed(sides: Sides, kind: str) -> str:
     """Return the code where the result is not what live is."""
-    manifest, live, result = sides.manifest, sides.live, sides.result
+    manifest, result = sides.manifest, sides.result
     if manifest is None and result is ABSENT:
         return "deleted-by-null"
     if manifest is not ABSENT:
-        if not same(manifest, result):
-            return _other_than_asked(sides)
-        was_changed = (
-            live is not ABSENT
-            and sides.last_applied is not ABSENT
-            and not same(sides.last_applied, live)
-        )
-        # The manifest wants what it wanted before, or something new; either way the
-        # change of another is undone (Go: diffMaps compares live with modified only).
-        if not was_changed:
-            return "set"
-        return "overwrites-controller" if controller_of(kind, sides) else "overwritten"
+        return _in_manifest(sides, kind)
     if result is not ABSENT:
         return (
             "filled-in" if same(result, sides.default) else "changed-by-ambiguous-key"
@@ -103,6 +104,28 @@ def _changed(sides: Sides, kind: str) -> str:
     if sides.pruned:
         return "lost-with-parent"
     return "lost-by-ambiguous-key"
+
+
+def _in_manifest(sides: Sides, kind: str) -> str:
+    """Return the code where the manifest has a value, and live had another."""
+    if not same(sides.manifest, sides.result):
+        return _other_than_asked(sides)
+    # What a server makes of the manifest is what live has.
+    if sides.live is not ABSENT and same(sides.live, sides.default):
+        return "canonical"
+    # What typed storage drops is false, 0, "" or empty, and all these are false.
+    if sides.live is ABSENT and sides.default is ABSENT and not sides.manifest:
+        return "zero-value"
+    was_changed = (
+        sides.live is not ABSENT
+        and sides.last_applied is not ABSENT
+        and not same(sides.last_applied, sides.live)
+    )
+    # The manifest wants what it wanted before, or something new; either way the
+    # change of another is undone (Go: diffMaps compares live with modified only).
+    if not was_changed:
+        return "set"
+    return "overwrites-controller" if controller_of(kind, sides) else "overwritten"
 
 
 def _other_than_asked(sides: Sides) -> str:
@@ -150,12 +173,7 @@ def _unchanged(sides: Sides, kind: str) -> str:
 def _not_in_manifest(sides: Sides, kind: str) -> str:
     if sides.last_applied is not ABSENT:
         return "already-gone" if sides.live is ABSENT else "not-pruned"
-    steps = sides.path.steps
-    if steps[:1] == ("status",):
-        return "server-set"
-    if steps[:1] == ("metadata",) and steps[1:2] and steps[1] in _SERVER_SET:
-        return "server-set"
-    if steps == ("metadata", "annotations", LAST_APPLIED):
+    if sides.path.steps == ("metadata", "annotations", LAST_APPLIED):
         return "last-applied-annotation"
     if controller_of(kind, sides):
         return "allocated"

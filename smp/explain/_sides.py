@@ -21,7 +21,7 @@ from smp.values import (
 )
 
 # In this order, the index of an element is that of the first object that has it.
-NAMES: Final = ("result", "live", "manifest", "last-applied", "default")
+NAMES: Final = ("result", "live", "manifest", "last-applied", "default", "former")
 # Where what a server sets is beside what users set.
 _OF_SEVERAL: Final = ((), ("metadata",), ("metadata", "annotations"))
 # The key of an element, and its number among those of the same key.
@@ -31,16 +31,19 @@ _Identity: TypeAlias = tuple[ScalarKey, int]
 class Sides:
     """What the objects have at one path; ABSENT where one has nothing.
 
-    ``default`` is what a server makes of the manifest without a live object.
-    ``live_path`` is the path with the indexes of the live object. ``retains`` says that
-    the object above is cleared by $retainKeys, ``pruned`` that one above is removed,
-    ``repeated`` that it is in an element whose patch merge key others have, too,
-    ``unknown`` that the schema has no such field.
+    ``default`` is what a server makes of the manifest without a live object, ``former``
+    what it made of the last-applied configuration.
+    ``live_path`` is the path with the indexes of the live object. ``keeps`` says that
+    $retainKeys clears this object, ``retains`` that it clears the object above,
+    ``pruned`` that one above is removed, ``repeated`` that it is in an element whose
+    patch merge key others have, too, ``unknown`` that the schema has no such field.
     """
 
     __slots__ = (
         "default",
         "field",
+        "former",
+        "keeps",
         "last_applied",
         "live",
         "live_path",
@@ -67,10 +70,12 @@ class Sides:
         self.live = values["live"]
         self.result = values["result"]
         self.default = values["default"]
+        self.former = values["former"]
         self.type = type_
         self.field = field
         self.path = path
         self.live_path = live_path
+        self.keeps = field is not None and field.retain_keys
         self.retains = False
         self.pruned = False
         self.repeated = False
@@ -85,6 +90,7 @@ class Sides:
             "manifest": self.manifest,
             "last-applied": self.last_applied,
             "default": self.default,
+            "former": self.former,
         }
 
     @property
@@ -120,7 +126,8 @@ class Sides:
         if self.manifest is not ABSENT and self.result is ABSENT:
             return True
         if self.manifest is ABSENT and self.result is ABSENT:
-            return same(self.live, self.last_applied)
+            # Beside what was applied there are no more than defaults.
+            return same(self.live, self.last_applied) or same(self.live, self.former)
         return False
 
     @property
@@ -181,10 +188,13 @@ class Sides:
             if number:
                 # No key tells the second one of equal keys from the first.
                 step = index
-            live_step = _step(live_index, live_element, field, ambiguous=False)
+            live_step: Step = live_index
+            if isinstance(live_element, dict):
+                live_step = _step(live_index, live_element, field, ambiguous=False)
             child = self._child(step, live_step, values, self.type.items, None)
             key = _key(element, field.merge_key)
             child.repeated = self.repeated or key in repeated
+            child.keeps = field.retain_keys
             yield child
 
     @property
@@ -203,9 +213,7 @@ class Sides:
             values, type_, field, self.path / step, self.live_path / live_step
         )
         child.retains = (
-            self.field is not None
-            and self.field.retain_keys
-            and not isinstance(self.manifest, Absent)
+            self.keeps and isinstance(self.manifest, dict) and isinstance(step, str)
         )
         child.repeated = self.repeated
         child.pruned = self.pruned or (

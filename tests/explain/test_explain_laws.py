@@ -37,6 +37,7 @@ GONE = {
     "pruned",
     "repeated-key",
     "retain-keys",
+    "server-set",
     "set",
     "union",
     "zero-value",

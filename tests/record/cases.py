@@ -19,6 +19,7 @@ from pathlib import Path
 
 from smp.cases import (
     APPLY_OPERATIONS,
+    SERVER_OPERATIONS,
     STEPS,
     UNION_OPERATIONS,
     Failure,
@@ -70,7 +71,7 @@ def comparable(case: SpecCase) -> dict[str, Result]:
     and applies the patch that is stated.
     """
     expected = expectations(case)
-    left_out = {*UNION_OPERATIONS, *APPLY_OPERATIONS, STEPS}
+    left_out = {*UNION_OPERATIONS, *APPLY_OPERATIONS, *SERVER_OPERATIONS, STEPS}
     if "applied_patch" in case.document:
         left_out -= {"applied", "kubectl_patch"}
     return {name: result for name, result in expected.items() if name not in left_out}

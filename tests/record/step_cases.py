@@ -52,7 +52,7 @@ _VOLATILE: Final = (
     "generation",
     "namespace",
 )
-_MEDIA_TYPES: Final = {
+MEDIA_TYPES: Final = {
     "apply": "application/apply-patch+yaml",
     "merge_patch": "application/merge-patch+json",
     "strategic_merge_patch": "application/strategic-merge-patch+json",
@@ -163,9 +163,9 @@ class Recorder:
             )
         if step.get("force"):
             query += "&force=true"
-        (operation,) = _MEDIA_TYPES.keys() & step.keys()
+        (operation,) = MEDIA_TYPES.keys() & step.keys()
         return self._server.request(
-            "PATCH", path + query, step[operation], _MEDIA_TYPES[operation]
+            "PATCH", path + query, step[operation], MEDIA_TYPES[operation]
         )
 
     def _get(self, path: str) -> Answer:

@@ -1,0 +1,127 @@
+"""What an API server answers to ``kubectl apply``, with and without --server-side."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp import codec, merge_patch
+from smp.cases._case import SpecCase, last_applied
+from smp.errors import SmpError
+from smp.handler import APPLY, STRATEGIC, Options, Outcome, Refused, patch
+from smp.last_applied import LAST_APPLIED, with_last_applied
+from smp.managed_fields import Step, simulate
+from smp.schema.model import Schema
+from smp.strategic import three_way_patch
+from smp.values import JSON, JSONObject, as_list, as_object, same
+
+# Go: k8s.io/kubectl, pkg/cmd/apply.
+_MANAGER: Final = "kubectl"
+_CLIENT_SIDE: Final = "kubectl-client-side-apply"
+# Servers normalize no unions.
+_PROFILE: Final = "validate-only"
+
+
+def client_side(case: SpecCase, schema: Schema) -> JSON:
+    """Return what a server answers to the strategic merge patch that kubectl sends."""
+    live = case.required("live")
+    modified = case.required("modified")
+    sent = three_way_patch(last_applied(case), modified, live, schema)
+    outcome = patch(
+        live, codec.encode(sent), STRATEGIC, schema, _options(schema, _CLIENT_SIDE)
+    )
+    return _answer(outcome, live)
+
+
+def server_side(case: SpecCase, schema: Schema) -> JSON:
+    """Return what a server answers to ``kubectl apply --server-side``.
+
+    What is stored is that after all requests: an object that client-side apply has
+    written is changed to server-side apply.
+    """
+    live = _annotated(case.required("live"), last_applied(case))
+    modified = case.required("modified")
+    outcome = patch(
+        live, codec.encode(modified), APPLY, schema, _options(schema, _MANAGER)
+    )
+    if isinstance(outcome, Refused):
+        return _answer(outcome, live)
+    step = Step(_MANAGER, modified, "kubectl apply")
+    (state,) = simulate(live, [step], schema, profile=_PROFILE).states
+    if state.error is not None:
+        raise SmpError(str(state.error), code="not-migrated")
+    return changed_by(live, as_object(state.object))
+
+
+def changed_by(live: JSONObject, new: JSONObject) -> JSONObject:
+    """Return what a write changed, as the results of cases state it.
+
+    It is the JSON merge patch from one object to the other, without managed fields and
+    without kubectl's annotation.
+    """
+    return {"changed": merge_patch.diff(_content(live), _content(new))}
+
+
+def refused_by(status: JSONObject, code: int) -> JSONObject:
+    """Return a refusal as the results of cases state it."""
+    details = as_object(status.get("details"))
+    causes: list[JSON] = []
+    for cause in as_list(details.get("causes")):
+        entry = as_object(cause)
+        place: JSONObject = {"field": entry.get("field"), "reason": entry.get("reason")}
+        # One field may be wrong twice for one reason.
+        if not any(same(place, other) for other in causes):
+            causes.append(place)
+    causes.sort(key=lambda cause: str(as_object(cause)["field"]))
+    answer: JSONObject = {"code": code, "reason": status.get("reason")}
+    if causes:
+        answer["causes"] = causes
+    else:
+        answer["message"] = status.get("message")
+    return {"refused": answer}
+
+
+def _answer(outcome: Outcome, live: JSONObject) -> JSONObject:
+    if isinstance(outcome, Refused):
+        return refused_by(outcome.status, outcome.code)
+    return changed_by(live, outcome.object)
+
+
+def _options(schema: Schema, manager: str) -> Options:
+    def prepared(old: JSONObject | None, new: JSONObject) -> JSONObject:
+        # The status is written through its subresource only.
+        kept = {name: value for name, value in new.items() if name != "status"}
+        return {**kept, "status": old["status"]} if old and "status" in old else kept
+
+    return Options(
+        profile=_PROFILE,
+        typed=True,
+        validation=True,
+        field_validation="Strict",
+        manager=manager,
+        prepare=prepared if schema.type.field("status") else None,
+    )
+
+
+def _annotated(live: JSONObject, applied: JSONObject | None) -> JSONObject:
+    """Return the live object with the annotation, which cases leave out."""
+    if applied is None:
+        return live
+    metadata = as_object(live["metadata"])
+    written = as_object(with_last_applied(applied)["metadata"])["annotations"]
+    annotations = {
+        **as_object(metadata.get("annotations")),
+        LAST_APPLIED: as_object(written)[LAST_APPLIED],
+    }
+    return {**live, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _content(obj: JSONObject) -> JSONObject:
+    metadata = {**as_object(obj["metadata"])}
+    metadata.pop("managedFields", None)
+    annotations = {**as_object(metadata.get("annotations"))}
+    annotations.pop(LAST_APPLIED, None)
+    if annotations:
+        metadata["annotations"] = annotations
+    else:
+        metadata.pop("annotations", None)
+    return {**obj, "metadata": metadata}
