@@ -47,6 +47,18 @@ LINT: Final[dict[str, Description]] = {
         "{remedy}",
         "Go: meta.NoKindMatchError",
     ),
+    "invalid-quantity": Description(
+        "error",
+        "the value is no quantity",
+        "write a number with a unit such as m, Ki, Mi, Gi, k, M or G",
+        "Go: resource.ParseQuantity",
+    ),
+    "invalid-base64": Description(
+        "error",
+        "the value is not base64",
+        "encode it, or move it to {section}, which takes it as it is",
+        "Go: encoding/json, []byte is base64",
+    ),
     # Of a manifest.
     "union-members": Description(
         "error",

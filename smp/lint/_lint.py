@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
@@ -22,10 +23,15 @@ from smp.schema.walk import Walk
 from smp.strategic import DELETE, is_directive
 from smp.unions import validate_unions
 from smp.validation import in_order, violations_of
-from smp.values import ABSENT, JSON, JSONObject, as_list, same
+from smp.values import ABSENT, JSON, JSONObject, as_list, as_object, same
 
 # So many missing fields are named.
 _MOST_LISTED: Final = 3
+# The section of base64 by apiVersion and kind, and the one that takes text.
+_BASE64: Final = {
+    ("v1", "Secret"): ("data", "stringData"),
+    ("v1", "ConfigMap"): ("binaryData", "data"),
+}
 
 
 @bounded("the document")
@@ -58,7 +64,11 @@ def lint(
     if form == "strategic":
         rule = PatchRule("patch", shows_values=schema.kind != "Secret")
         Walk(plan_of(schema.types, INTERESTS), [rule]).run(ABSENT, value, schema.type)
-        found = [*rule.all_found(), *_enums(value, schema, "patch")]
+        found = [
+            *rule.all_found(),
+            *_enums(value, schema, "patch"),
+            *_not_base64(value, schema, "patch"),
+        ]
         lacks = missing_fields(value, schema)
         # A directive alone makes it a patch, and so does a missing kind.
         if guessed and lacks and not has_directive(value) and "kind" in value:
@@ -68,6 +78,19 @@ def lint(
     if form == "live":
         return tuple(_of_live_object(value, schema))
     return tuple(_of_manifest(value, schema))
+
+
+def _not_base64(value: JSONObject, schema: Schema, source: Input) -> Iterator[Hazard]:
+    """Yield the values of a Secret or a ConfigMap that a server cannot decode."""
+    section, other = _BASE64.get((schema.api_version, schema.kind), ("", ""))
+    for name, text in as_object(value.get(section)).items():
+        if isinstance(text, str) and not is_directive(name):
+            try:
+                # Go: base64.StdEncoding ignores line breaks, and nothing else.
+                b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
+            except ValueError:
+                path = Path((section, name))
+                yield finding("invalid-base64", path, source, section=other)
 
 
 def _of_manifest(value: JSONObject, schema: Schema) -> Iterator[Hazard]:
@@ -105,7 +128,7 @@ def _misfits(value: JSONObject, schema: Schema | None, source: Input) -> list[Ha
         return []
     rule = DocumentRule(source, shows_values=schema.kind != "Secret")
     Walk(plan_of(schema.types, INTERESTS), [rule]).run(ABSENT, value, schema.type)
-    return rule.all_found()
+    return [*rule.all_found(), *_not_base64(value, schema, source)]
 
 
 def _enums(value: JSONObject, schema: Schema, source: Input) -> list[Hazard]:

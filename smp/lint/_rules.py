@@ -25,6 +25,7 @@ from smp.strategic import (
     check_order,
     is_directive,
 )
+from smp.typed_storage import is_quantity
 from smp.values import (
     ABSENT,
     JSON,
@@ -32,6 +33,7 @@ from smp.values import (
     JSONArray,
     JSONObject,
     ScalarKey,
+    as_object,
     printed,
     scalar_key,
     type_name,
@@ -42,6 +44,8 @@ INTERESTS: Final = Interests(ConformanceInterest("lint"))
 _WORDS: Final = (MARKER, RETAIN_KEYS, ELEMENT_ORDER, DELETIONS)
 _IS_MARK: Final = "$"
 _ROOT: Final = Path()
+_QUANTITY: Final = ".Quantity"
+_MOST_COMPARED: Final = 1000
 
 
 class DocumentRule(ConformanceRule):
@@ -64,6 +68,26 @@ class DocumentRule(ConformanceRule):
         """Note what was found at a path."""
         self.found.append(finding(code, path, self.source, **blanks))
 
+    def scalar(
+        self,
+        place: Place,
+        step: Step,
+        value: JSON,
+        old: JSON | Absent,
+        facts: object,
+    ) -> None:
+        """Compare a value with the type of its field, and look for quantities."""
+        super().scalar(place, step, value, old, facts)
+        if isinstance(value, str) and isinstance(step, str):
+            field = place.node.type.field(step)
+            # Go: Quantity.UnmarshalJSON ignores white space around it.
+            if (
+                field is not None
+                and field.reference.endswith(_QUANTITY)
+                and not is_quantity(value.strip())
+            ):
+                self.add("invalid-quantity", place.path / step)
+
     def unknown(self, place: Place, name: str, value: JSON) -> bool:  # noqa: ARG002
         """Note an unknown field, with what may be meant."""
         # A directive in a patch is looked at as one.
@@ -80,20 +104,26 @@ class DocumentRule(ConformanceRule):
 
     def _instead_of(self, place: Place, name: str) -> str:
         """Say what to do about an unknown field."""
-        similar = similar_name(name, [field.name for field in _fields(place.node.type)])
-        if similar:
-            return f"rename it to {similar}"
+        others = as_object(place.new)
+        # A field that is set as well cannot be meant. To compare names takes long, so
+        # that only the first ones are compared.
+        type_ = place.node.type
+        free = [field.name for field in _fields(type_) if field.name not in others]
+        if len(self.found) < _MOST_COMPARED:
+            similar = similar_name(name, free)
+            if similar:
+                return f"rename it to {similar}"
         # A field of an object above, which was indented too far.
         above = place.parent
         while above is not None:
-            type_ = above.node.type
-            if isinstance(type_, ObjectType) and type_.declares(name):
+            outer = above.node.type
+            if isinstance(outer, ObjectType) and outer.declares(name):
                 return f"move it to {self._whole(above.path / name)}"
             above = above.parent
         # A field of one of the objects beside it, which was not indented far enough.
         below = [
             field.name
-            for field in _fields(place.node.type)
+            for field in _fields(type_)
             if isinstance(field.type, ObjectType) and field.type.declares(name)
         ]
         if len(below) == 1:

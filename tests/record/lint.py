@@ -28,6 +28,8 @@ _RESOURCES: Final = {
     ("example.com/v1", "Widget"): "/apis/example.com/v1/namespaces/default/widgets",
     ("v1", "ConfigMap"): "/api/v1/namespaces/default/configmaps",
     ("v1", "PersistentVolume"): "/api/v1/persistentvolumes",
+    ("v1", "Pod"): "/api/v1/namespaces/default/pods",
+    ("v1", "Secret"): "/api/v1/namespaces/default/secrets",
     ("v1", "Service"): "/api/v1/namespaces/default/services",
 }
 _MEDIA_TYPES: Final = {
