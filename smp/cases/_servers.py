@@ -38,8 +38,15 @@ def server_side(case: SpecCase, schema: Schema) -> JSON:
     What is stored is that after all requests: an object that client-side apply has
     written is changed to server-side apply.
     """
-    live = _annotated(case.required("live"), last_applied(case))
+    live = case.required("live")
     modified = case.required("modified")
+    applied = last_applied(case)
+    if applied is not None:
+        # Cases leave out the annotation.
+        metadata = as_object(with_last_applied(applied)["metadata"])
+        text = as_object(metadata["annotations"])[LAST_APPLIED]
+        annotation: JSON = {"metadata": {"annotations": {LAST_APPLIED: text}}}
+        live = as_object(merge_patch.apply(live, annotation))
     outcome = patch(
         live, codec.encode(modified), APPLY, schema, _options(schema, _MANAGER)
     )
@@ -100,19 +107,6 @@ def _options(schema: Schema, manager: str) -> Options:
         manager=manager,
         prepare=prepared if schema.type.field("status") else None,
     )
-
-
-def _annotated(live: JSONObject, applied: JSONObject | None) -> JSONObject:
-    """Return the live object with the annotation, which cases leave out."""
-    if applied is None:
-        return live
-    metadata = as_object(live["metadata"])
-    written = as_object(with_last_applied(applied)["metadata"])["annotations"]
-    annotations = {
-        **as_object(metadata.get("annotations")),
-        LAST_APPLIED: as_object(written)[LAST_APPLIED],
-    }
-    return {**live, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _content(obj: JSONObject) -> JSONObject:

@@ -141,8 +141,9 @@ class _Explanation:
     ) -> Cause:
         there = self._owners_at(sides)
         managers = {(owner.manager, owner.operation) for owner in there}
-        if code == "allocated" and not all(_is_controller(owner) for owner in there):
-            # Another one has set it in this object.
+        # The managers that are a part of Kubernetes: kube-controller-manager.
+        others = [name for name, _how in managers if not name.startswith("kube-")]
+        if code == "allocated" and others:
             code = "live-only"
         unknown = ""
         if code == "live-only" and self._last_applied is None:
@@ -208,11 +209,6 @@ class _Explanation:
             for owner in self._owners
             if owner.fields.has(path) or owner.fields.at(path)
         ]
-
-
-def _is_controller(owner: Owner) -> bool:
-    """Tell whether an owner is a part of Kubernetes: kube-controller-manager."""
-    return owner.manager.startswith("kube-")
 
 
 def _named(owner: Owner) -> str:

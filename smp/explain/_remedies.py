@@ -58,13 +58,10 @@ def remedy_for(
     """
     # Elements of one patch merge key that differ in other map keys are what only
     # another way can tell from each other.
-    if code == "repeated-key" and not _is_indexed(sides.path):
+    is_indexed = any(isinstance(step, int) for step in sides.path.steps)
+    if code == "repeated-key" and not is_indexed:
         return _by_way(code, sides, ways) or _by_edit(code, sides, ways, element)
     return _by_edit(code, sides, ways, element) or _by_way(code, sides, ways)
-
-
-def _is_indexed(path: Path) -> bool:
-    return any(isinstance(step, int) for step in path.steps)
 
 
 def _by_edit(
@@ -86,11 +83,18 @@ def _by_edit(
 
 def _by_way(code: str, sides: Sides, ways: Ways) -> Remedy | None:
     """Return the first of the other ways that is proved."""
-    purpose, wanted = _purpose(code, sides)
-    if purpose:
-        for way, obj in ways.others():
-            if _holds(value_at(obj, sides.path), wanted):
-                return Remedy(f"{purpose}, {_BY_WAY[way]}", (), wanted, way)
+    wanted: JSON | Absent = ABSENT
+    if code in _SHORT:
+        purpose, wanted = "to get it", sides.manifest
+    elif code in ("changed-by-ambiguous-key", "lost-by-ambiguous-key"):
+        purpose, wanted = "to keep it", sides.live
+    elif code in _STAYING:
+        purpose = "to remove it"
+    else:
+        return None
+    for way, obj in ways.others():
+        if _holds(value_at(obj, sides.path), wanted):
+            return Remedy(f"{purpose}, {_BY_WAY[way]}", (), wanted, way)
     return None
 
 
@@ -147,17 +151,6 @@ def _edits(code: str, sides: Sides, element: JSON | Absent) -> Iterator[Remedy]:
         drop = Edit("manifest", path, ABSENT)
         sentence = "to have one element of this key, take this one out of the manifest"
         yield Remedy(sentence, (drop,), ABSENT)
-
-
-def _purpose(code: str, sides: Sides) -> tuple[str, JSON | Absent]:
-    """Return what another way to apply may be for, and what the field is then."""
-    if code in _SHORT:
-        return "to get it", sides.manifest
-    if code in _STAYING:
-        return "to remove it", ABSENT
-    if code in ("changed-by-ambiguous-key", "lost-by-ambiguous-key"):
-        return "to keep it", sides.live
-    return "", ABSENT
 
 
 def _holds(value: JSON | Absent, wanted: JSON | Absent) -> bool:
