@@ -57,6 +57,7 @@ MODULES = (
     "smp/unions/_validate.py",
     "smp/update.py",
     "smp/managed_fields/_shapes.py",
+    "smp/managed_fields/_compare.py",
     "smp/managed_fields/_fields_below.py",
     "smp/managed_fields/_typed.py",
     "smp/managed_fields/_merge.py",

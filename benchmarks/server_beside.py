@@ -6,8 +6,11 @@ It needs Go, for the program in benchmarks/load that makes the requests, etcd, a
 kube-apiserver (tests/support/apiserver.py says where it comes from). Every server has
 TLS, a token and a store of its own. The servers take turns, so that other load on the
 machine affects them equally; a cell is the rate of the median turn, and the median of
-the ratios of the turns to the kube-apiserver. ``--tree`` is a folder with the compiled
-packages, without which this one is run as it is.
+the ratios of the turns to the kube-apiserver. The second table has the processor time
+of the server and its etcd, which other load disturbs less. Memory is the proportional
+set size of both, of servers that were started for that and got 10,000 ConfigMaps.
+``--tree`` is a folder with the compiled packages, without which this one is run as it
+is.
 """
 
 from __future__ import annotations
@@ -43,6 +46,18 @@ TOKEN: Final = "token"  # noqa: S105  (of servers that exist for this run)
 _DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
 _NEW: Final = "/apis/apps/v1/namespaces/new/deployments"
 _PATIENCE: Final = 60.0  # seconds
+_STARTS: Final = 3
+CONFIG_MAPS: Final = 10_000
+_CONFIG_MAPS: Final = "/api/v1/namespaces/new/configmaps"
+# Starts the server of a test twice in one process, and prints the seconds of each.
+_IN_PROCESS: Final = """
+import time
+from smp.testing import KubernetesApi
+for _ in range(2):
+    started = time.perf_counter()
+    with KubernetesApi():
+        print(time.perf_counter() - started)
+"""
 # In the paths and bodies @N@ is the number of the request and @O@ that of the object.
 _HOT: Final[Mapping[str, object]] = {
     "Method": "PATCH",
@@ -74,9 +89,29 @@ LOADS: Final[Mapping[str, Mapping[str, object]]] = {
 }
 
 
+# A load that makes 10,000 objects of 1 KB, whatever time it takes.
+FILLING: Final[Mapping[str, object]] = {
+    "Method": "POST",
+    "Path": _CONFIG_MAPS,
+    "Body": dump(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "new-@N@"},
+            "data": {f"key-{number}": "value " * 16 for number in range(8)},
+        }
+    ).decode(),
+    "Requests": CONFIG_MAPS,
+}
+
+
 @dataclass
 class Contender:
-    """A running server, how long it took to start, and the rates of each load."""
+    """A running server, how long it took to start, and the turns of each load.
+
+    ``rates`` are requests, or events, a second, and ``efforts`` the milliseconds of the
+    processor for each.
+    """
 
     name: str
     url: str
@@ -84,6 +119,7 @@ class Contender:
     pids: Sequence[int]
     start: float
     rates: dict[str, list[float]] = field(default_factory=dict)
+    efforts: dict[str, list[float]] = field(default_factory=dict)
 
     def client(self) -> httpx.Client:
         """Return a client; the certificate is of this run."""
@@ -110,8 +146,18 @@ class Contender:
                 body = deployment(f"web-{number}")
                 client.post(_DEPLOYMENTS, json=body).raise_for_status()
 
-    def rate(self, program: Path, load: Mapping[str, object], seconds: float) -> float:
-        """Return how many requests, or events, it answers a second."""
+    def turn(self, program: Path, name: str, seconds: float) -> None:
+        """Let it answer a load for so many seconds."""
+        before = self.processor_seconds()
+        count, took = self.run(program, LOADS[name], seconds)
+        effort = (self.processor_seconds() - before) / max(count, 1)
+        self.rates.setdefault(name, []).append(count / took)
+        self.efforts.setdefault(name, []).append(effort * 1000)
+
+    def run(
+        self, program: Path, load: Mapping[str, object], seconds: float
+    ) -> tuple[int, float]:
+        """Make requests; return how many, or how many events, and the seconds."""
         job = {
             "Seconds": seconds,
             "URL": self.url,
@@ -134,112 +180,194 @@ class Contender:
         if done.returncode:
             raise RuntimeError(f"{self.name}: {done.stderr}")
         result = json.loads(done.stdout)
-        return float(result["Count"] / result["Seconds"])
+        if result["Closed"]:
+            print(f"{self.name} closed {result['Closed']} times", file=sys.stderr)
+        return int(result["Count"]), float(result["Seconds"])
 
-    def memory(self) -> int:
-        """Return the resident memory in MB, with that of its etcd."""
+    def processor_seconds(self) -> float:
+        """Return the time of processors that it used so far, with that of its etcd."""
+        ticks = 0
+        for pid in self.pids:
+            # After the name of the program, in parentheses: proc(5), stat.
+            numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(numbers[11]) + int(numbers[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """Return its proportional set size in MB, with that of its etcd."""
         total = 0
         for pid in self.pids:
-            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-                if line.startswith("VmRSS:"):
-                    total += int(line.split()[1]) // 1024
-        return total
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+        return total / 1024
 
 
 @contextmanager
 def real() -> Iterator[Contender]:
     """Run a kube-apiserver with an etcd of its own."""
+    before = _children()
     started = time.monotonic()
     with apiserver.running() as server:
         seconds = time.monotonic() - started
         token = server.headers["Authorization"].removeprefix("Bearer ")
-        yield Contender(REAL, server.url, token, _children(), seconds)
+        pids = [*(_children() - before)]
+        yield Contender(REAL, server.url, token, pids, seconds)
 
 
 @contextmanager
-def ours(name: str, store: str, tree: Path, directory: Path) -> Iterator[Contender]:
-    """Run ``smp serve`` of a tree on a store."""
-    certificates = etcd.Certificates(_made(directory / "certificates"))
-    token = directory / "token"
-    token.write_text(TOKEN)
-    command: list[str | Path] = [
-        *(sys.executable, "-m", "smp", "serve", "--port", "0", "--store", store),
-        *("--token-file", token, "--tls-cert", certificates.certificate),
-        *("--tls-key", certificates.key),
-    ]
-    started = time.monotonic()
-    before = set(_children())
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=tree, env=environment
-    ) as process:
-        try:
-            line = process.stdout.readline() if process.stdout else ""
-            seconds = time.monotonic() - started
-            url = line.rpartition(" at ")[2].strip()
-            pids = [process.pid, *(before if store.startswith("etcd") else ())]
-            yield Contender(name, url, TOKEN, pids, seconds)
-        finally:
-            process.terminate()
-
-
-def _made(directory: Path) -> Path:
-    directory.mkdir(parents=True)
-    return directory
-
-
-def _children() -> list[int]:
-    """Return the processes that this one started."""
-    path = Path(f"/proc/self/task/{os.getpid()}/children")
-    return [int(pid) for pid in path.read_text().split()]
-
-
-def measured(options: argparse.Namespace) -> list[Contender]:
-    """Run all servers, and measure each load in turns."""
-    contenders: list[Contender] = []
+def ours(name: str, tree: Path) -> Iterator[Contender]:
+    """Run ``smp serve`` of a tree on a store of its own: etcd, SQLite or memory."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        program = directory / "load"
+        before = _children()
+        store = "memory:"
+        if name == "etcd":
+            store = stack.enter_context(etcd.running()).url
+        elif name == "SQLite":
+            store = f"sqlite:{directory / 'objects.db'}"
+        certificates = etcd.Certificates(directory)
+        token = directory / "token"
+        token.touch(mode=0o600)
+        token.write_text(TOKEN)
+        command: list[str | Path] = [
+            *(sys.executable, "-m", "smp", "serve", "--port", "0", "--store", store),
+            *("--token-file", token, "--tls-cert", certificates.certificate),
+            *("--tls-key", certificates.key),
+        ]
+        environment = {**os.environ, "PYTHONPATH": str(tree)}
+        started = time.monotonic()
+        process = stack.enter_context(
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=tree,
+                env=environment,
+            )
+        )
+        stack.callback(process.terminate)
+        line = process.stdout.readline() if process.stdout else ""
+        seconds = time.monotonic() - started
+        url = line.rpartition(" at ")[2].strip()
+        yield Contender(name, url, TOKEN, [*(_children() - before)], seconds)
+
+
+def _children() -> set[int]:
+    """Return the processes that this one started."""
+    path = Path(f"/proc/self/task/{os.getpid()}/children")
+    return {int(pid) for pid in path.read_text().split()}
+
+
+@contextmanager
+def contender(name: str, tree: Path) -> Iterator[Contender]:
+    """Run one of the servers."""
+    with real() if name == REAL else ours(name, tree) as running:
+        yield running
+
+
+NAMES: Final = (REAL, "etcd", "SQLite", "memory")
+
+
+@dataclass
+class Measured:
+    """The servers after their turns, the seconds of each start, and the memory in MB.
+
+    ``in_process`` are the seconds of a first and of a second start in one process.
+    """
+
+    contenders: Sequence[Contender]
+    starts: Mapping[str, Sequence[float]]
+    memory: Mapping[str, float]
+    in_process: Sequence[float]
+
+
+def measured(options: argparse.Namespace) -> Measured:
+    """Run all servers, and measure each load in turns, then memory and starts."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "load"
         subprocess.run(["go", "build", "-o", program], cwd=PROGRAM, check=True)  # noqa: S607
-        store = stack.enter_context(etcd.running())
-        stores = {
-            "etcd": store.url,
-            "SQLite": f"sqlite:{directory / 'objects.db'}",
-            "memory": "memory:",
-        }
-        for name, url in stores.items():
-            server = ours(name, url, options.tree, directory / name)
-            contenders.append(stack.enter_context(server))
-        contenders.insert(0, stack.enter_context(real()))
+        contenders = _in_turns(program, options)
+        memory: dict[str, float] = {}
+        starts: dict[str, list[float]] = {}
+        for name in NAMES:
+            print(f"memory: {name}", file=sys.stderr)
+            with contender(name, options.tree) as each:
+                starts[name] = [each.start]
+                each.prepare()
+                each.run(program, FILLING, 10 * _PATIENCE)
+                memory[name] = each.memory()
+        for _ in range(_STARTS - 1):
+            for name in NAMES:
+                with contender(name, options.tree) as each:
+                    starts[name].append(each.start)
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_PROCESS],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=options.tree,
+        env={**os.environ, "PYTHONPATH": str(options.tree)},
+    )
+    in_process = [float(line) for line in done.stdout.split()]
+    return Measured(contenders, starts, memory, in_process)
+
+
+def _in_turns(program: Path, options: argparse.Namespace) -> Sequence[Contender]:
+    with ExitStack() as stack:
+        contenders = [
+            stack.enter_context(contender(name, options.tree)) for name in NAMES
+        ]
         for each in contenders:
             each.prepare()
-        for name, load in LOADS.items():
+        for name in LOADS:
             print(name, file=sys.stderr)
             for _ in range(options.turns):
                 for each in contenders:
-                    rate = each.rate(program, load, options.seconds)
-                    each.rates.setdefault(name, []).append(rate)
-        for each in contenders:
-            each.rates["start, seconds"] = [each.start]
-            each.rates["memory at the end, MB"] = [float(each.memory())]
+                    each.turn(program, name, options.seconds)
     return contenders
 
 
-def section(contenders: Sequence[Contender]) -> Section:
+def section(measured: Measured) -> Section:
     """Report what was measured."""
-    theirs, *others = contenders
-    rows: list[list[str]] = []
-    for name, reference in theirs.rates.items():
-        cells = [name, _number(median(reference))]
-        for each in others:
-            rates = each.rates[name]
-            ratio = median(
-                own / other for own, other in zip(rates, reference, strict=True)
-            )
-            cells.append(f"{_number(median(rates))} ({ratio:.2g}x)")
-        rows.append(cells)
-    lines = table(["", *(each.name for each in contenders)], rows)
+    head = ["", *NAMES]
+    rates: list[list[str]] = []
+    efforts: list[list[str]] = []
+    for name in LOADS:
+        turns = {each.name: each.rates[name] for each in measured.contenders}
+        rates.append([name, *_compared(turns)])
+        cells = [f"{median(each.efforts[name]):.2f}" for each in measured.contenders]
+        efforts.append([name, *cells])
+    starts = ["start, seconds", *_compared(measured.starts)]
+    memory = {name: [value] for name, value in measured.memory.items()}
+    size = [f"memory after {CONFIG_MAPS:,} ConfigMaps, MB", *_compared(memory)]
+    first, second = measured.in_process
+    sooner = f"{median(measured.starts[REAL]) / second:,.0f} times sooner"
+    lines = [
+        *table(head, [*rates, size, starts]),
+        "",
+        "Milliseconds of processors for each request or event, of the server and etcd:",
+        "",
+        *table(head, efforts),
+        "",
+        "In a process that runs already (`KubernetesApi`) the first start takes",
+        f"{first:.2f} s, with its imports, and the next {second * 1000:.0f} ms,",
+        f"{sooner} than the kube-apiserver.",
+    ]
     return Section("beside", "The server beside a kube-apiserver", lines, None)
+
+
+def _compared(values: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return the medians, and those of the ratios to the kube-apiserver."""
+    reference = values[REAL]
+    cells: list[str] = []
+    for name in NAMES:
+        text = _number(median(values[name]))
+        if name != REAL:
+            pairs = zip(values[name], reference, strict=True)
+            text += f" ({median(own / other for own, other in pairs):.2g}x)"
+        cells.append(text)
+    return cells
 
 
 def _number(value: float) -> str:

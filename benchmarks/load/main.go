@@ -1,8 +1,13 @@
 // Command load makes requests to an API server for some seconds and times them.
 //
 // It reads a job as JSON from standard input and prints the result as JSON: the number
-// of requests (or of events), the seconds, and the latencies in milliseconds. "@N@" in
-// a path or a body is replaced by the number of the request.
+// of requests (or of events), the seconds, the latencies in milliseconds, and how often
+// a server closed a connection. "@N@" in a path or a body is replaced by the number of
+// the request.
+//
+// As clients of Kubernetes do, it goes on where a server closes a connection: the next
+// request gets a new one, and a watch is resumed from the last resourceVersion that it
+// delivered. An API server closes the watches of clients that it finds slow.
 package main
 
 import (
@@ -10,6 +15,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +24,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -30,6 +37,8 @@ type job struct {
 	Connections, Watchers int
 	WatchPath             string
 	Seconds               float64
+	// Requests, where it is not 0, is how many requests to make at most.
+	Requests int64
 	// Objects is how many different paths there are: @O@ is the number modulo this.
 	Objects int
 	// First is the number of the first request.
@@ -40,9 +49,18 @@ type result struct {
 	Count     int
 	Seconds   float64
 	Latencies []float64
+	Closed    int64
 }
 
-var marker = regexp.MustCompile(`"replicas":(\d+)`)
+var (
+	marker  = regexp.MustCompile(`"replicas":(\d+)`)
+	version = regexp.MustCompile(`"resourceVersion":"(\d+)"`)
+	// closed counts the connections that a server closed before it had answered.
+	closed int64
+)
+
+// mostClosed is when a server is said to fail instead.
+const mostClosed = 1000
 
 func main() {
 	var j job
@@ -77,9 +95,14 @@ func requests(client *http.Client, j job) result {
 		go func(c int) {
 			defer group.Done()
 			for time.Now().Before(until) {
+				number := atomic.AddInt64(&next, 1)
+				if j.Requests > 0 && number > j.First+j.Requests {
+					break
+				}
 				sent := time.Now()
-				do(client, j, atomic.AddInt64(&next, 1))
-				latencies[c] = append(latencies[c], milliseconds(sent))
+				if do(client, j, number) {
+					latencies[c] = append(latencies[c], milliseconds(sent))
+				}
 			}
 		}(c)
 	}
@@ -89,6 +112,7 @@ func requests(client *http.Client, j job) result {
 		r.Latencies = append(r.Latencies, each...)
 	}
 	r.Count = len(r.Latencies)
+	r.Closed = closed
 	return r
 }
 
@@ -104,16 +128,20 @@ func events(client *http.Client, j job) result {
 		group.Add(1)
 		go func(w int) {
 			defer group.Done()
-			response, err := client.Do(request(j, "GET", j.WatchPath, ""))
-			if err != nil || response.StatusCode != 200 {
-				fail(fmt.Errorf("watch: %v %v", response, err))
-			}
+			lines := watch(client, j, "")
 			watching.Done()
-			reader := bufio.NewReaderSize(response.Body, 1<<16)
+			resumeAt := ""
 			for {
-				line, err := reader.ReadBytes('\n')
+				line, err := lines.ReadBytes('\n')
+				if isClosed(err) {
+					lines = watch(client, j, resumeAt)
+					continue
+				}
 				if err != nil {
 					fail(err)
+				}
+				if at := version.FindSubmatch(line); at != nil {
+					resumeAt = string(at[1])
 				}
 				found := marker.FindSubmatch(line)
 				if found == nil {
@@ -143,17 +171,51 @@ func events(client *http.Client, j job) result {
 	number++
 	atomic.StoreInt64(&last, number)
 	sent.Store(number, time.Now())
-	do(client, j, number)
+	for !do(client, j, number) {
+		// The watchers wait for this one.
+	}
 	group.Wait()
 	r := result{Seconds: time.Since(started).Seconds()}
 	for _, each := range latencies {
 		r.Latencies = append(r.Latencies, each...)
 	}
 	r.Count = len(r.Latencies)
+	r.Closed = closed
 	return r
 }
 
-func do(client *http.Client, j job, number int64) {
+// watch starts a watch, and returns its lines.
+func watch(client *http.Client, j job, resumeAt string) *bufio.Reader {
+	path := j.WatchPath
+	if resumeAt != "" {
+		path += "&resourceVersion=" + resumeAt
+	}
+	for {
+		response, err := client.Do(request(j, "GET", path, ""))
+		if isClosed(err) {
+			continue
+		}
+		if err != nil || response.StatusCode != 200 {
+			fail(fmt.Errorf("watch: %v %v", response, err))
+		}
+		return bufio.NewReaderSize(response.Body, 1<<16)
+	}
+}
+
+// isClosed tells whether the server closed the connection, and counts it.
+func isClosed(err error) bool {
+	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if !ended && !errors.Is(err, syscall.ECONNRESET) {
+		return false
+	}
+	if atomic.AddInt64(&closed, 1) > mostClosed {
+		fail(fmt.Errorf("the server closed %d connections: %w", mostClosed, err))
+	}
+	return true
+}
+
+// do makes a request, which must succeed; false where the connection was closed.
+func do(client *http.Client, j job, number int64) bool {
 	n := []byte(strconv.FormatInt(number, 10))
 	o := []byte(strconv.FormatInt(number%int64(j.Objects), 10))
 	fill := func(text string) string {
@@ -161,17 +223,24 @@ func do(client *http.Client, j job, number int64) {
 		return string(bytes.ReplaceAll(filled, []byte("@O@"), o))
 	}
 	response, err := client.Do(request(j, j.Method, fill(j.Path), fill(j.Body)))
+	if isClosed(err) {
+		return false
+	}
 	if err != nil {
 		fail(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
+	if isClosed(err) {
+		return false
+	}
 	if err != nil {
 		fail(err)
 	}
 	if response.StatusCode >= 300 {
 		fail(fmt.Errorf("%s %s: %d %s", j.Method, fill(j.Path), response.StatusCode, body))
 	}
+	return true
 }
 
 func request(j job, method, path, body string) *http.Request {

@@ -2,6 +2,8 @@
 
 Objects that come from one another share what did not change: of two values that are
 the same Python object nothing is visited.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
-from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, require_known
+from smp.values import (
+    JSON,
+    JSONArray,
+    JSONObject,
+    as_list,
+    as_object,
+    check_depth,
+    require_known,
+)
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -57,6 +67,8 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema) -> Comparison:
 
     Raises UnknownFieldError and ObjectError (code no-path-element), with the path.
     """
+    check_depth(old)
+    check_depth(new)
     found = _Changes()
     _compare(old, new, root_shape(schema, old), root_shape(schema, new), found)
     return found.comparison()
@@ -230,7 +242,13 @@ def _by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
 
 
 def everything(value: JSON, shape: Shape) -> FieldSet:
-    """Return all paths below a value, those of its objects and lists as well."""
+    """Return all paths below a value, those of its objects and lists as well.
+
+    Where there are none it is ``EMPTY`` itself.
+    """
+    # Most values are owned as a whole, or have no paths below them.
+    if shape.form is not Form.MAP and shape.form is not Form.LIST:
+        return EMPTY
     members: list[str] = []
     children: dict[str, FieldSet] = {}
     if shape.form is Form.MAP and isinstance(value, dict):
@@ -238,16 +256,16 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
             element = field_element(name)
             members.append(element)
             below = _everything_at(element, content, shape.of_name(name, content))
-            if below:
+            if below is not EMPTY:
                 children[element] = below
     elif shape.form is Form.LIST and isinstance(value, list):
         for element, contents in _by_element(value, shape).items():
             members.append(element)
             if len(contents) == 1:
                 below = _everything_at_element(element, contents[0], shape)
-                if below:
+                if below is not EMPTY:
                     children[element] = below
-    elif shape.form in (Form.MAP, Form.LIST):
+    else:
         require_known(value)
     return _field_set(frozenset(members), children)
 

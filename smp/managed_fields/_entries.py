@@ -185,7 +185,10 @@ class ManagedFields:
         Go: internal.EncodeObjectManagedFields.
         """
         entries: JSONArray = []
-        for owner in sorted(self.owners.values(), key=_order):
+        owners = [*self.owners.values()]
+        if len(owners) > 1:
+            owners.sort(key=_order)
+        for owner in owners:
             if not owner.fields:
                 continue
             read = self._read.get(owner.identity)

@@ -76,16 +76,7 @@ class FieldSet(msgspec.Struct, frozen=True):
     @bounded("the field set")
     def to_v1(self) -> JSONObject:
         """Return the set as fieldsV1, a JSON object with its members in Go's order."""
-        written: JSONObject = {}
-        for element in in_order({*self.members, *self.children}):
-            content: JSONObject = {}
-            subset = self.children.get(element)
-            if subset is not None:
-                if element in self.members:
-                    content[_SELF] = {}
-                content.update(subset.to_v1())
-            written[element] = content
-        return written
+        return _written(self, is_member=False)
 
     def to_v1_text(self) -> str:
         """Return the set as the text of fieldsV1, byte for byte as Go prints it.
@@ -228,6 +219,20 @@ class FieldSet(msgspec.Struct, frozen=True):
 
 
 EMPTY: Final = FieldSet()
+
+
+def _written(node: FieldSet, *, is_member: bool) -> JSONObject:
+    """Write a node as fieldsV1; ``is_member``: the path to it is in the set."""
+    members, children = node.members, node.children
+    written: JSONObject = {_SELF: {}} if is_member else {}
+    elements = members if not children else {*members, *children}
+    for element in in_order(elements):
+        subset = children.get(element)
+        if subset is None:
+            written[element] = {}
+        else:
+            written[element] = _written(subset, is_member=element in members)
+    return written
 
 
 def _read(node: JSON) -> tuple[FieldSet, bool]:

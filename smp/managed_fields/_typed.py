@@ -135,7 +135,8 @@ def _map_problems(
             problems.append(f".{name}: field not declared in schema")
             continue
         found = _problems(content, before, inner, allow_duplicates=allow_duplicates)
-        problems += [f".{name}{problem}" for problem in found]
+        if found:
+            problems += [f".{name}{problem}" for problem in found]
     return problems
 
 

@@ -82,7 +82,17 @@ def serve(
             ):
                 await server.serve(sockets=[listening])
 
-        asyncio.run(run())
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(run())
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Make the event loop: that of uvloop where it is installed, which is faster."""
+    try:
+        import uvloop  # noqa: PLC0415 - optional
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 class Server(uvicorn.Server):

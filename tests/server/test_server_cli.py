@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import signal
@@ -11,7 +12,7 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ import httpx
 import pytest
 import yaml
 
+from smp.server.run import new_event_loop
 from tests.support.command import smp_command
 from tests.support.kubectl import needs_kubectl
 from tests.support.paths import ROOT
@@ -457,3 +459,14 @@ def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             server.process.wait(timeout=1)
         assert server.stop(signal.SIGINT) == 0
+
+
+def test_the_event_loop_is_that_of_uvloop_where_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uvloop = pytest.importorskip("uvloop")
+    with closing(new_event_loop()) as loop:
+        assert isinstance(loop, uvloop.Loop)
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    with closing(new_event_loop()) as loop:
+        assert isinstance(loop, asyncio.BaseEventLoop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 import pytest
 
@@ -57,7 +57,11 @@ class ScriptedSource:
     ) -> Page:
         return Page((), revision or self.present)
 
-    async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+    async def changes(
+        self,
+        since: int,
+        known: Callable[[], int] | None = None,  # noqa: ARG002  (a source may)
+    ) -> AsyncGenerator[Batch, None]:
         self.followed.append(since)
         step = self.script.pop(0)
         for action in [step] if isinstance(step, Exception) else step:
@@ -205,13 +209,34 @@ async def test_a_read_of_a_source_that_was_replaced_does_not_use_the_cache() -> 
 
 async def test_a_write_of_this_process_is_known_before_it_is_delivered() -> None:
     arrives = asyncio.Event()
-    source = ScriptedSource([arrives, ([change(11), change(13)], 13)])
+    source = ScriptedSource([arrives, ([change(11), change(14)], 14)])
     cache = Cache(source, history=10, progress=TIMEOUT)
     await cache.get("a", None)
     await asyncio.sleep(0)
+    # Another process wrote 11, which has not been delivered.
+    cache.add("a", b"13", 13)
     cache.add("a", b"12", 12)
-    cache.add("a", b"11", 11)
-    assert await cache.get("a", 0) == Stored("a", b"12", 12)
+    assert await cache.get("a", 0) == Stored("a", b"13", 13)
     arrives.set()
-    assert await cache.get("a", 12) == Stored("a", b"", 13)
+    assert await cache.get("a", 13) == Stored("a", b"", 14)
+    await cache.close()
+
+
+async def test_a_write_of_this_process_reaches_its_watchers_once_and_at_once() -> None:
+    arrives = asyncio.Event()
+    source = ScriptedSource([arrives, ([change(11), change(12), change(13)], 13)])
+    cache = Cache(source, history=10, progress=TIMEOUT)
+    events = cache.watch("", 10)
+    taking = asyncio.create_task(take_changes(events, 3))
+    await asyncio.sleep(0.01)
+    # The answers of a store to several writes may come in any order.
+    cache.add("a", b"12", 12)
+    assert cache.revision == 10
+    cache.add("a", b"11", 11)
+    assert cache.revision == 12
+    arrives.set()
+    first, second, third = await taking
+    assert first == Event("put", "a", b"11", 11)
+    assert second == Event("put", "a", b"12", 12, Stored("a", b"11", 11))
+    assert third.revision == 13
     await cache.close()

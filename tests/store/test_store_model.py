@@ -15,7 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from smp.server.store import Event, Expired, Store, open_store
+from smp.server.store import Event, Expired, Store, Stored, open_store
+from smp.server.store.sqlite import SQLiteStore
 from tests.support.stores import (
     BACKENDS,
     StoreModel,
@@ -61,6 +62,33 @@ async def test_the_history_is_complete_and_bounded(url: str, backend: str) -> No
             (rows,) = file.execute("SELECT count(*) FROM changes").fetchone()
         file.close()
         assert rows <= 60 + 6  # the bounded history, and the present value of each key
+
+
+async def test_the_history_of_a_file_is_bounded_in_bytes(tmp_path: Path) -> None:
+    size = 10_000
+    store = SQLiteStore(str(tmp_path / "objects.db"), size=size)
+    revision = await store.create("a", bytes(500)) or 0
+    last = await store.create("b", bytes(100)) or 0
+    for _ in range(100):
+        last = await store.swap("b", bytes(1000), last) or 0
+    # It is compacted in steps of a tenth of the size.
+    within, beyond = last - 8, last - 13
+    page = await store.list("", revision=within)
+    assert [item.revision for item in page.items] == [revision, within]
+    async with aclosing(store.watch("", within)) as events:
+        assert await take_revisions(events, 8) == [*range(within + 1, last + 1)]
+    # What the cache still has in memory is not what a new process finds.
+    await store.close()
+    reopened = SQLiteStore(str(tmp_path / "objects.db"), size=size)
+    with pytest.raises(Expired):
+        await reopened.list("", revision=beyond)
+    assert await reopened.get("a") == Stored("a", bytes(500), revision)
+    await reopened.close()
+    with sqlite3.connect(tmp_path / "objects.db") as file:
+        (stored,) = file.execute("SELECT sum(length(value)) FROM changes").fetchone()
+    file.close()
+    # The history, a tenth of it, the value that it began with, and the present ones.
+    assert size / 2 < stored <= size * 1.1 + 1000 + 1500
 
 
 KEYS: Final = st.sampled_from(

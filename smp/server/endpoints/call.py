@@ -89,7 +89,8 @@ class Call:
         content_type = self.request.headers.get("content-type", "")
         options = requested(
             options,
-            self.request.url.query,
+            # Request.url would parse more than that.
+            self.request.scope["query_string"].decode("latin-1"),
             method=self.request.method,
             media_type=content_type,
         )

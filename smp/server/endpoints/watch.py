@@ -101,6 +101,8 @@ class WatchEncoder:
 
     async def selected(self, items: Sequence[Stored]) -> list[Stored]:
         """Return the objects that are selected."""
+        if not self._options.has_selector:
+            return [*items]
         # A change is selected by all watches at one time.
         watches = sum(self._call.state.metrics.watches.values.values())
         seconds = self._options.seconds_to_select(items) * max(watches, 1)

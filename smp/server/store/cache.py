@@ -11,14 +11,16 @@ acknowledged has to return what was written, through whichever server it was wri
 3. it reads the cache.
 
 Where the cache does not get there, because it is being loaded or lost its connection,
-the source is read instead. Example: the cache is at 7, and another server wrote 8. A
+the source is read instead. An acknowledged write of this process is in the cache at
+once where every change before it is, so that its watchers need not wait until it comes
+back from the source. Example: the cache is at 7, and another server wrote 8. A
 read learns that the revision is 8, waits until the change 8 arrives, and returns it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from time import monotonic
 from typing import Final, Protocol
@@ -32,7 +34,7 @@ from smp.server.store.errors import (
     check_reached,
 )
 from smp.server.store.history import Batch, wait, watch
-from smp.server.store.model import Event, Page, Stored
+from smp.server.store.model import Event, Page, Stored, change_event
 
 _RETRY: Final = 0.2  # seconds before a source that failed is read again
 _PROMPT: Final = 0.05  # seconds in which changes usually arrive
@@ -51,9 +53,12 @@ class Source(Protocol):
         """Let ``changes`` reach the current revision, whoever wrote it."""
         ...
 
-    def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+    def changes(
+        self, since: int, known: Callable[[], int] | None = None
+    ) -> AsyncGenerator[Batch, None]:
         """Follow every change after a revision, without end.
 
+        What is not after the revision that ``known`` returns need not be delivered.
         Raises Expired and StoreError.
         """
         ...
@@ -80,6 +85,8 @@ class Cache:
         # Acknowledged writes of this process that the source has not delivered yet: the
         # revision, and the value where the key was not deleted.
         self._written: dict[str, tuple[int, Stored | None]] = {}
+        # The same by revision, to be taken over when all changes before have come.
+        self._ahead: dict[int, tuple[str, bytes | None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._loaded = asyncio.Event()
         self._is_following = False
@@ -124,14 +131,35 @@ class Cache:
             async for event in events:
                 yield event
 
+    @property
+    def revision(self) -> int:
+        """The revision up to which the cache has every change."""
+        return self._contents.log.revision
+
     def add(self, key: str, value: bytes | None, revision: int) -> None:
         """Take over an acknowledged write; a value of None is a delete."""
-        if revision <= self._contents.log.revision:
+        if revision <= self.revision:
             return  # its change has been delivered already
         known = self._written.get(key)
         if known is None or known[0] < revision:
             stored = None if value is None else Stored(key, value, revision)
             self._written[key] = revision, stored
+        self._ahead[revision] = key, value
+        if self._is_following:
+            self._take_over(self._contents)
+
+    def _take_over(self, contents: Contents) -> None:
+        """Extend the contents by the writes that come directly after them.
+
+        Revisions grow by one with each write to the store, so there is none between.
+        """
+        revision = contents.log.revision
+        while written := self._ahead.pop(revision + 1, None):
+            revision += 1
+            key, value = written
+            before = contents.get(key)
+            contents.extend([change_event(key, value, revision, before)], revision)
+        self._forget_written(contents.log.revision)
 
     async def close(self) -> None:
         """End the watches and the tasks."""
@@ -216,6 +244,7 @@ class Cache:
         if not self._task or self._task.done():
             self._contents = Contents((), 0, history=self._history)
             self._written = {}
+            self._ahead = {}
             self._loaded.clear()
             self._task = asyncio.create_task(self._follow(self._contents))
         return self._task
@@ -230,12 +259,14 @@ class Cache:
                         await self._load(contents)
                         is_loaded = True
                     try:
-                        changes = self._source.changes(contents.log.revision)
+                        changes = self._source.changes(
+                            contents.log.revision, lambda: contents.log.revision
+                        )
                         async with aclosing(changes):
                             self._is_following = True
+                            self._take_over(contents)
                             async for events, revision in changes:
-                                contents.extend(events, revision)
-                                self._forget_written(revision)
+                                self._extend(contents, events, revision)
                     except Expired:
                         # The source was compacted beyond the contents. Watchers within
                         # the gap read the source, and get Expired from it.
@@ -249,6 +280,17 @@ class Cache:
         finally:
             self._is_following = False
             contents.log.close()
+
+    def _extend(
+        self, contents: Contents, events: Sequence[Event], revision: int
+    ) -> None:
+        """Extend the contents by changes of the source."""
+        known = contents.log.revision
+        if revision > known:
+            # Writes of this process may be there already.
+            new = [event for event in events if event.revision > known]
+            contents.extend(new, revision)
+            self._take_over(contents)
 
     async def _load(self, contents: Contents) -> None:
         """Read the snapshot of now. Raises StoreError and Expired."""
@@ -274,6 +316,9 @@ class Cache:
                 key: written
                 for key, written in self._written.items()
                 if written[0] > revision
+            }
+            self._ahead = {
+                at: written for at, written in self._ahead.items() if at > revision
             }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Final
 
@@ -126,7 +126,9 @@ class EtcdStore(Writes):
         put = RequestOp(request_put=PutRequest(self._progress_key))
         await self._client.txn(TxnRequest(success=[put]))
 
-    async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+    async def changes(
+        self, since: int, known: Callable[[], int] | None = None
+    ) -> AsyncGenerator[Batch, None]:
         """Follow every change after a revision."""
         start, end = key_range(self._root)
         objects = encoded(self._objects)
@@ -138,6 +140,8 @@ class EtcdStore(Writes):
                     if response.events:
                         # All changes of a revision come in one response.
                         since = response.events[-1].kv.mod_revision
+                        if known and known() >= since:
+                            continue
                         events = [
                             self._event(event)
                             for event in response.events

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -147,7 +147,6 @@ class SQLiteStore(Writes):
         self._writer = Worker(writing, "BEGIN IMMEDIATE")
         self._reader = Worker(reading, "BEGIN")
         self._cache = Cache(self, history=history, progress=progress)
-        self._delivered = 0  # the revision up to which changes were delivered
         self._written = asyncio.Event()  # set at the next write, and then replaced
 
     async def get(self, key: str, *, not_older: int | None = None) -> Stored | None:
@@ -199,7 +198,7 @@ class SQLiteStore(Writes):
         except sqlite3.ProgrammingError:
             raise ClosedError from None
         # Another process has written.
-        if revision > self._delivered:
+        if revision > self._cache.revision:
             self._wake()
         return revision
 
@@ -244,7 +243,9 @@ class SQLiteStore(Writes):
         revision = await self._writer.run(write)
         if revision is not None:
             self._cache.add(key, value, revision)
-            self._wake()
+            # Another process wrote before.
+            if self._cache.revision < revision:
+                self._wake()
         return revision
 
     def _wake(self) -> None:
@@ -252,15 +253,18 @@ class SQLiteStore(Writes):
         self._written.set()
         self._written = asyncio.Event()
 
-    async def changes(self, since: int) -> AsyncGenerator[Batch, None]:
+    async def changes(
+        self, since: int, known: Callable[[], int] | None = None
+    ) -> AsyncGenerator[Batch, None]:
         """Follow every change: those of this process at once, others soon."""
         while True:
             # Taken before reading, so that a write in between is not missed.
             written = self._written
+            if known:
+                since = max(since, known())
             batch = await self._reader.run(partial(_changes, since=since))
             if batch[1] > since:
                 since = batch[1]
-                self._delivered = max(self._delivered, since)
                 yield batch
             else:
                 await wait(written, _POLL)
