@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,6 +20,7 @@ from smp.cli._inputs import (
 )
 from smp.cli._objects import Entry, Object
 from smp.cli._options import WITHOUT_SCHEMA, Schemas
+from smp.cli._patch_files import Target, patch_files
 from smp.cli._run import Row
 from smp.documents import Chunk, Document, Position, Positions, parse, positions
 from smp.errors import DocumentError, SmpError, UnknownKindError
@@ -38,11 +40,13 @@ class Part(Row, frozen=True):
 
     ``former`` has for each document the place of another one with the same object in
     the same file; empty for the first one. ``is_named`` says that the file is an
-    argument, and not found in a directory.
+    argument, and not found in a directory. ``target`` is there where a kustomization
+    lists the file as a patch.
     """
 
     former: tuple[str, ...] = ()
     is_named: bool = False
+    target: Target | None = None
 
 
 class LintedDocument(msgspec.Struct, frozen=True):
@@ -84,42 +88,43 @@ def parts_of(inputs: Inputs, paths: Sequence[str]) -> Iterator[Part]:
     """Yield the parts of all files. What cannot be read is a problem of the inputs."""
     for path in paths:
         try:
-            yield from _parts_of(inputs, path)
+            files = inputs.files(path)
+            is_named = files == [path]
+            # kustomize knows which files are patches, and of what.
+            patches = {} if is_named else patch_files(inputs, files)
+            source = ""
+            places: dict[tuple[object, str], str] = {}
+            for chunk, is_regular in inputs.chunks_of(path):
+                if chunk.source != source:
+                    source, places = chunk.source, {}
+                identities = _identities(chunk)
+                former = []
+                for identity, line in identities:
+                    key = (identity.key, identity.namespace)
+                    is_one = identity.name and not identity.is_generated
+                    former.append(places.get(key, "") if is_one else "")
+                    places.setdefault(key, f"{chunk.source}:{line}")
+                can_reread = is_regular and chunk.offset is not None
+                entry = Entry(
+                    identities[0][0] if identities else Identity(),
+                    chunk.source,
+                    chunk.line,
+                    chunk.offset or 0,
+                    len(chunk.data),
+                    None if can_reread else chunk.data,
+                    chunk.list_of,
+                )
+                is_definition = entry.identity.kind == "CustomResourceDefinition"
+                if is_definition and not can_reread:
+                    inputs.definitions.append(entry)
+                yield Part(
+                    entry,
+                    former=tuple(former),
+                    is_named=is_named,
+                    target=patches.get(os.path.normpath(source)),
+                )
         except DocumentError as error:
             inputs.problems.append(Failure(error))
-
-
-def _parts_of(inputs: Inputs, path: str) -> Iterator[Part]:
-    """Yield the parts of the files of one path. Raises DocumentError."""
-    is_named = inputs.files(path) == [path]
-    source = ""
-    places: dict[tuple[object, str], str] = {}
-    for chunk, is_regular in inputs.chunks_of(path):
-        if chunk.source != source:
-            source, places = chunk.source, {}
-        identities = _identities(chunk)
-        former = []
-        for identity, line in identities:
-            # A patch of an object may stand beside another one, or its manifest.
-            here = f"{chunk.source}:{line}"
-            key = (identity.key, identity.namespace)
-            is_one = identity.name and not identity.is_generated
-            former.append(places.get(key, "") if is_one else "")
-            places.setdefault(key, here)
-        can_reread = is_regular and chunk.offset is not None
-        entry = Entry(
-            identities[0][0] if identities else Identity(),
-            chunk.source,
-            chunk.line,
-            chunk.offset or 0,
-            len(chunk.data),
-            None if can_reread else chunk.data,
-            chunk.list_of,
-        )
-        is_definition = entry.identity.kind == "CustomResourceDefinition"
-        if is_definition and not can_reread:
-            inputs.definitions.append(entry)
-        yield Part(entry, former=tuple(former), is_named=is_named)
 
 
 def _identities(chunk: Chunk) -> list[tuple[Identity, int]]:
@@ -144,6 +149,7 @@ class Linter:
         self._inputs = inputs
         self._schemas = schemas
         self._asked = asked
+        self._schemas_of_targets: dict[Target, Schema | None] = {}
 
     def result(self, part: Part) -> Linted:
         """Return what was found in a part; what is wrong with it is a problem."""
@@ -165,21 +171,23 @@ class Linter:
         except DocumentError as error:
             return _broken(chunk, error, part)
         texts = _Texts(chunk)
+        kind = self._schema_of_patches(part)
         linted: list[LintedDocument] = []
         kinds: list[str] = []
         skipped: list[tuple[Document, str]] = []
         for number, document in enumerate(documents):
-            reason = self._reason_to_skip(document.value, part)
+            reason = self._reason_to_skip(document.value, part, kind)
             if reason:
                 skipped.append((document, reason))
                 continue
             identity = identity_of(as_object(document.value))
             former = part.former[number] if number < len(part.former) else ""
             try:
-                form, found, kind = self._of_document(document.value, former)
+                form, found = self._of_document(
+                    document.value, former, kind, kinds, part
+                )
             except SmpError as error:
                 raise Failure(error, document, identity.label) from None
-            kinds += kind
             findings: list[tuple[Hazard, Position]] = []
             for hazard in found:
                 if hazard.code in self._asked.ignored:
@@ -198,7 +206,32 @@ class Linter:
             entry.source, entry.line, tuple(linted), tuple(kinds), tuple(skipped)
         )
 
-    def _reason_to_skip(self, value: JSON, part: Part) -> str:
+    def _schema_of_patches(self, part: Part) -> Schema | None:
+        """Return the schema of what patches without apiVersion and kind are of."""
+        target = part.target
+        if self._asked.kind is not None or target is None or not target.kind:
+            return self._asked.kind
+        if target not in self._schemas_of_targets:
+            # Few runs come here. Of several versions, clients prefer the first one.
+            from smp.schema.resource_names import (  # noqa: PLC0415  # see above
+                version_sort_key,
+            )
+
+            catalog = self._schemas.catalog
+            matching: list[tuple[str, str]] = []
+            for api_version, name in catalog.kinds():
+                group, _, version = api_version.rpartition("/")
+                is_meant = name == target.kind and target.group in ("", group)
+                if is_meant and target.version in ("", version):
+                    matching.append((version, api_version))
+            matching.sort(key=lambda found: version_sort_key(found[0]))
+            schema = None
+            if matching:
+                schema = catalog.schema(matching[0][1], target.kind)
+            self._schemas_of_targets[target] = schema
+        return self._schemas_of_targets[target]
+
+    def _reason_to_skip(self, value: JSON, part: Part, kind: Schema | None) -> str:
         """Say why a document takes no part; empty where it does."""
         if isinstance(value, list):
             is_patch = form_of(value, None, custom=False) == "json"
@@ -211,30 +244,40 @@ class Linter:
         if "kind" in value or "apiVersion" in value:
             return ""
         # Directories hold the files of many tools.
-        if not part.is_named and not has_directive(value):
+        is_listed = part.is_named or part.target is not None
+        if not is_listed and not has_directive(value):
             return NOT_AN_OBJECT
-        return "" if self._asked.kind is not None else _WITHOUT_KIND
+        return "" if kind is not None else _WITHOUT_KIND
 
     def _of_document(
-        self, value: JSON, former: str
-    ) -> tuple[Form, list[Hazard], list[str]]:
-        """Return what a document is, what was found, and its kind without a schema."""
+        self,
+        value: JSON,
+        former: str,
+        kind: Schema | None,
+        kinds: list[str],
+        part: Part,
+    ) -> tuple[Form, list[Hazard]]:
+        """Return what a document is, and what was found; add its kind to the unknown.
+
+        ``kind`` is the schema of a patch without apiVersion and kind.
+        """
         if not isinstance(value, dict):
-            return "json", [*lint(value, self._asked.kind, "json")], []
+            return "json", [*lint(value, kind, "json")]
         found: list[Hazard] = []
-        kinds: list[str] = []
-        schema: Schema | None = self._asked.kind
-        custom = False
-        if "kind" in value or "apiVersion" in value or schema is None:
+        if kind is None or "kind" in value or "apiVersion" in value:
             obj = Object(value, Document(value, "", 1))
-            custom = self._schemas.is_custom(obj)
             schema = self._schema_of(obj, found, kinds)
-        form, guessed = self._form(value, schema, custom=custom)
+        else:
+            named: JSONObject = {"apiVersion": kind.api_version, "kind": kind.kind}
+            obj = Object(named, Document(named, "", 1))
+            schema = kind
+        custom = self._schemas.is_custom(obj)
+        form, guessed = self._form(value, schema, part, custom=custom)
         # A patch may stand beside what it patches, and a dump may repeat an object.
         if former and form == "manifest":
             found.append(finding("repeated-object", _NAME, "manifest", place=former))
         found += lint(value, schema, form, custom=custom, guessed=guessed)
-        return form, found, kinds
+        return form, found
 
     def _schema_of(
         self, obj: Object, found: list[Hazard], kinds: list[str]
@@ -262,21 +305,21 @@ class Linter:
         return schema
 
     def _form(
-        self, value: JSONObject, schema: Schema | None, *, custom: bool
+        self, value: JSONObject, schema: Schema | None, part: Part, *, custom: bool
     ) -> tuple[Form, bool]:
         """Return what an object is, and whether that was found by its content."""
         asked = self._asked
+        is_patch = asked.as_ == "patch" or part.target is not None
         if asked.as_ == "manifest":
             return "manifest", False
         if asked.as_ == "live":
             return "live", False
         form = form_of(value, schema, custom=custom) or "manifest"
-        if form in ("manifest", "live") and asked.as_ != "patch":
+        if form in ("manifest", "live") and not is_patch:
             return form, True
-        guessed = asked.as_ != "patch"
         if asked.patch_type == "merge" or custom:
-            return "merge", guessed
-        return "strategic", guessed
+            return "merge", not is_patch
+        return "strategic", not is_patch
 
 
 _NAME: Final = Path(("metadata", "name"))

@@ -78,10 +78,26 @@ def run_lint(  # the options of the command
     inputs = Inputs(settings.max_bytes)
     sources = Sources()
     schemas = Schemas(settings, inputs, sources)
+    schema: Schema | None = None
+    if kind:
+        # Few runs name a kind.
+        from smp.schema.resource_names import (  # noqa: PLC0415  # see above
+            find_kind,
+            names_of_definitions,
+        )
+
+        custom = names_of_definitions(sources.definitions)
+        named = find_kind(kind, schemas.catalog, custom)
+        if named.path:
+            raise UsageError(
+                f"Invalid value for '--kind': {named.path!r} is behind the kind "
+                f"{named.kind}"
+            )
+        schema = schemas.catalog.schema(named.api_version, named.kind)
     asked = Asked(
         as_ or "",
         patch_type or "",
-        _schema_of_kind(kind, schemas, sources) if kind else None,
+        schema,
         frozenset(codes),
     )
     linter = Linter(inputs, schemas, asked)
@@ -153,24 +169,6 @@ COMMAND: Final[Command] = declared(
     "3 something could not be read.\n\n"
     "\b\nExample:\n  smp lint new.yaml live.yaml --severity error",
 )
-
-
-def _schema_of_kind(name: str, schemas: Schemas, sources: Sources) -> Schema:
-    """Return the schema of a kind as users write it. Raises UnknownKindError."""
-    # Few runs name a kind.
-    from smp.schema.resource_names import (  # noqa: PLC0415  # see above
-        find_kind,
-        names_of_definitions,
-    )
-
-    custom = names_of_definitions(sources.definitions)
-    found = find_kind(name, schemas.catalog, custom)
-    if found.path:
-        raise UsageError(
-            f"Invalid value for '--kind': {found.path!r} is behind the kind "
-            f"{found.kind}"
-        )
-    return schemas.catalog.schema(found.api_version, found.kind)
 
 
 class _Tally:

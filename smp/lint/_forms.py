@@ -59,27 +59,23 @@ def missing_fields(obj: JSONObject, schema: Schema | None) -> list[str]:
     These are fields that a server requires: of the object, of what is in it, and the
     image of a container. What an element of another list lacks was forgotten.
     """
+    missing: list[str] = []
     if schema is None:
-        return []
+        return missing
     # What is wrong with the object otherwise is found elsewhere.
     with suppress(SmpError):
         whole = with_defaults(obj, schema)
         violations = violations_of(None, whole, schema, ratchet=False)
-        return [
-            str(violation.path)
-            for violation in in_order(violations, schema.type)
-            if violation.reason == "FieldValueRequired"
-            and _is_left_out(obj, violation.path)
-        ]
-    return []
-
-
-def _is_left_out(obj: JSONObject, path: Path) -> bool:
-    """Tell whether an object lacks a field that every manifest of its kind has."""
-    if path == _NAME or value_at(obj, path) is not ABSENT:
-        return False
-    is_of_element = any(not isinstance(step, str) for step in path.steps)
-    return not is_of_element or path.steps[-1] == "image"
+        for violation in in_order(violations, schema.type):
+            path = violation.path
+            # One that is there, and empty, was written.
+            is_there = path == _NAME or value_at(obj, path) is not ABSENT
+            if violation.reason != "FieldValueRequired" or is_there:
+                continue
+            is_of_element = any(not isinstance(step, str) for step in path.steps)
+            if not is_of_element or path.steps[-1] == "image":
+                missing.append(str(path))
+    return missing
 
 
 def has_directive(value: JSON) -> bool:

@@ -76,7 +76,18 @@ def lint(
             found.append(finding("partial-object", Path(), "patch", fields=fields))
         return tuple(found)
     if form == "live":
-        return tuple(_of_live_object(value, schema))
+        # Applying again what was applied last. An annotation that cannot be read is a
+        # hazard of its own.
+        last_applied = None
+        with suppress(SmpError):
+            last_applied = last_applied_configuration(value)
+        manifest = last_applied
+        if manifest is None:
+            names = ("apiVersion", "kind")
+            manifest = {name: value[name] for name in names if name in value}
+        # The configuration is the last one as well: it is looked at once.
+        hazards = find_hazards(last_applied, manifest, value, schema)
+        return tuple([hazard for hazard in hazards if hazard.input != "manifest"])
     return tuple(_of_manifest(value, schema))
 
 
@@ -166,20 +177,3 @@ def _directives_in(value: JSON, path: Path, *, custom: bool) -> Iterator[Hazard]
     elif isinstance(value, list):
         for index, element in enumerate(value):
             yield from _directives_in(element, path / index, custom=custom)
-
-
-def _of_live_object(live: JSONObject, schema: Schema) -> list[Hazard]:
-    """Return the hazards of applying again what was applied last."""
-    # An annotation that cannot be read is a hazard of its own.
-    last_applied = None
-    with suppress(SmpError):
-        last_applied = last_applied_configuration(live)
-    manifest = last_applied
-    if manifest is None:
-        manifest = {name: live[name] for name in ("apiVersion", "kind") if name in live}
-    # The configuration is the last one as well: it is looked at once.
-    return [
-        hazard
-        for hazard in find_hazards(last_applied, manifest, live, schema)
-        if hazard.input != "manifest"
-    ]

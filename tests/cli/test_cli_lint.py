@@ -181,6 +181,35 @@ def test_kinds_without_a_schema_are_counted_and_a_definition_describes_them(
     assert codes(lint(f"{json.dumps(definition)}\n")) == []
 
 
+def test_kustomizations_name_patches_and_what_they_are_of(directory: Path) -> None:
+    folder = directory / "folder"
+    (folder / "patches").mkdir(parents=True)
+    (folder / "kustomization.yaml").write_text(
+        "patches:\n"
+        "- {path: patches/of_target.yaml, target: {kind: Deployment, group: apps}}\n"
+        "- path: ./patches/named.yaml\n"
+        "- patch: '[]'\n"
+        "patchesJson6902:\n"
+        "- {path: patches/operations.yaml, target: {version: v1, kind: Deployment}}\n"
+        "patchesStrategicMerge:\n"
+        "- patches/old.yaml\n"
+        "- |\n  apiVersion: v1\n"
+    )
+    patches = folder / "patches"
+    (patches / "of_target.yaml").write_text("spec: {replica: 1}\n")
+    named = DEPLOYMENT.replace("replicas", "replica")
+    (patches / "named.yaml").write_text(named)
+    (patches / "old.yaml").write_text(CONFIG_MAP)
+    operations = "- {op: add, path: /spec/replica, value: 1}\n"
+    (patches / "operations.yaml").write_text(operations)
+    (patches / "unlisted.yaml").write_text("spec: {replica: 1}\n")
+    ran = run("lint", "folder", "--severity", "note")
+    assert codes(ran) == ["1:8:unknown-field", "1:13:unknown-field"]
+    assert "of_target.yaml:1:8" in ran.stdout
+    assert "3 strategic merge patches, 1 JSON Patch: 2 errors" in ran.stderr
+    assert "unlisted.yaml:1: not a Kubernetes object" in ran.stderr
+
+
 def test_severity_decides_what_is_shown_and_the_exit_code() -> None:
     patch = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
