@@ -47,6 +47,7 @@ REPORT_FORMATS: Final[dict[str, Format]] = {
     "sarif": "sarif",
     "junit": "junit",
     "markdown": "markdown",
+    "html": "html",
 }
 
 

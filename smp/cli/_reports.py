@@ -10,7 +10,7 @@ import msgspec
 
 from smp.cli._formats import Format, Problem
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import Notice, ObjectOutcome
+from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry
 from smp.cli._options import REPORT_FORMATS, Settings
 from smp.cli._outcomes import UNMET
@@ -104,6 +104,7 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
         tuple(_placed(finding, entries, positions) for finding in found),
         tuple(notes),
         "\n".join(outcome.problems),
+        outcome.type_,
     )
 
 
@@ -119,8 +120,13 @@ def _findings(outcome: ObjectOutcome) -> list[Finding]:
     found += causes
     for notice in outcome.notices:
         # A cause says of such a path what is wrong, and why.
-        if notice.code != UNMET or notice.path.by_index not in explained:
-            found.append(_finding_of_notice(notice))
+        if notice.code == UNMET and notice.path.by_index in explained:
+            continue
+        level: Level = "error" if notice.is_fault else "warning"
+        origin: Origin = "violation" if notice.is_fault else "warning"
+        # The text of a notice begins with its path, which a finding has beside it.
+        sentence = notice.text.removeprefix(f"{notice.path}: ")
+        found.append(Finding(notice.code, origin, level, notice.path, sentence))
     # Of a conflict the problems have the same as one text.
     if outcome.ownership is not None:
         for conflict in outcome.ownership.conflicts:
@@ -129,14 +135,6 @@ def _findings(outcome: ObjectOutcome) -> list[Finding]:
     elif outcome.problems:
         found.append(Finding("failed", "failure", "error", Path(), outcome.problems[0]))
     return found
-
-
-def _finding_of_notice(notice: Notice) -> Finding:
-    level: Level = "error" if notice.is_fault else "warning"
-    # The text of a notice begins with its path, which a finding has beside it.
-    sentence = notice.text.removeprefix(f"{notice.path}: ")
-    origin: Origin = "violation" if notice.is_fault else "warning"
-    return Finding(notice.code, origin, level, notice.path, sentence)
 
 
 def _placed(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from smp.explain._causes import CAUSES, Cause, Edit, Evidence, Reason, Remedy, Way
 from smp.explain._explain import explain_apply
+from smp.explain._side_by_side import SideBySide, side_by_side
 
 __all__ = [
     "CAUSES",
@@ -24,6 +25,8 @@ __all__ = [
     "Evidence",
     "Reason",
     "Remedy",
+    "SideBySide",
     "Way",
     "explain_apply",
+    "side_by_side",
 ]

@@ -67,7 +67,12 @@ class JunitPrinter:
             if names[name] > 1:
                 name += f" ({names[name]})"
             message, type_ = _quoted(finding.sentence), _quoted(finding.code)
-            details = _text(_details(finding))
+            lines_of_finding = [_line(finding)]
+            if finding.place is not None:
+                lines_of_finding.append(str(finding.place))
+            if finding.rule:
+                lines_of_finding.append(finding.rule)
+            details = _text("\n".join(lines_of_finding))
             lines += [
                 f'  <testcase name={_quoted(name)} classname={class_name} time="0">',
                 f"    <failure message={message} type={type_}>{details}</failure>",
@@ -89,15 +94,6 @@ def _line(finding: Finding) -> str:
     where = f"{finding.path}: " if finding.path.steps else ""
     remedy = f"; remedy: {finding.remedy}" if finding.remedy else ""
     return f"{finding.level}: {where}{finding.sentence}{remedy} [{finding.code}]"
-
-
-def _details(finding: Finding) -> str:
-    lines = [_line(finding)]
-    if finding.place is not None:
-        lines.append(str(finding.place))
-    if finding.rule:
-        lines.append(finding.rule)
-    return "\n".join(lines)
 
 
 def _quoted(text: str) -> str:

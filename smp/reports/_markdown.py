@@ -68,17 +68,11 @@ class MarkdownPrinter:
         summary = summary_of(report)
         is_shown = bool(summary.level) or report.verdict not in ("unchanged", "checked")
         text = _section(report, summary) if is_shown else ""
-        return msgspec.json.encode(_Piece(_unicode(summary), text)).decode()
+        return msgspec.json.encode(_Piece(summary, text)).decode()
 
     def begin(self) -> Composition:
         """Return a text that sections are added to."""
         return _Comment(self._title)
-
-
-def _unicode(summary: Summary) -> Summary:
-    return msgspec.structs.replace(
-        summary, label=printable(summary.label), place=printable(summary.place)
-    )
 
 
 class _Comment:
@@ -173,7 +167,9 @@ def _lines(report: ObjectReport) -> Iterator[str]:
         if finding.origin != "failure":
             yield _finding(finding)
     # What stays as it is needs no review.
-    changes = [cause for cause in report.causes if _is_change(cause)]
+    changes = [
+        cause for cause in report.causes if shown(cause.before) != shown(cause.after)
+    ]
     if changes:
         yield ""
         yield "| path | live | result | why |"
@@ -196,10 +192,6 @@ def _fenced(text: str) -> Iterator[str]:
     yield f"{ticks}yaml"
     yield from lines
     yield ticks
-
-
-def _is_change(cause: Cause) -> bool:
-    return shown(cause.before) != shown(cause.after)
 
 
 def _row(cause: Cause) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from smp.explain import Cause
 from smp.hazards import Hazard
 from smp.paths import Path
+from smp.schema.model import ANY, Type
 from smp.values import JSON, JSONObject
 
 Level: TypeAlias = Literal["error", "warning", "note"]
@@ -66,7 +67,7 @@ class ObjectReport(msgspec.Struct, frozen=True):
     None; an object that was only looked at is "checked". ``causes`` are all of them,
     ``findings`` what a user should look at, of the causes too. ``notes`` say what the
     report is based on. ``error`` says why the object could not be computed; it is empty
-    where it was.
+    where it was. By ``type_`` the versions are laid side by side.
     """
 
     api_version: str
@@ -85,6 +86,7 @@ class ObjectReport(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
+    type_: Type = ANY
 
     @property
     def label(self) -> str:

@@ -8,7 +8,7 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from smp.reports._model import ObjectReport
 
-Format: TypeAlias = Literal["text", "json", "sarif", "junit", "markdown"]
+Format: TypeAlias = Literal["text", "json", "sarif", "junit", "markdown", "html"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 # Each module has make_printer(title); it is loaded when its format is printed.
@@ -18,6 +18,7 @@ _MODULES: Final[dict[str, str]] = {
     "sarif": "_sarif",
     "junit": "_junit",
     "markdown": "_markdown",
+    "html": "_html",
 }
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from smp.reports._findings import counted
 from smp.reports._model import LEVELS, ObjectReport
+from smp.reports._values import printable
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -33,7 +34,8 @@ class Summary(msgspec.Struct, frozen=True):
 def summary_of(report: ObjectReport) -> Summary:
     """Return what a composition needs to know of an object."""
     counts = {str(level): count for level, count in counted(report.findings).items()}
-    return Summary(report.label, str(report.place), report.verdict, **counts)
+    label, place = printable(report.label), printable(str(report.place))
+    return Summary(label, place, report.verdict, **counts)
 
 
 class Totals:

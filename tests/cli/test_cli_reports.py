@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
 
+from smp.reports._html import environment
 from tests.support.command import run
 
 NEW = """\
@@ -69,7 +71,7 @@ data: {password: aHVudGVyMQ==}
 """
 LAST = LIVE.split("---\n", maxsplit=1)[0].replace("replicas: 5", "replicas: 2")
 CONFIDENTIAL = ("hunter", "aHVudGVyMQ", "swordfish", "goldfish")
-OUTPUTS = ("causes", "causes-json", "sarif", "junit", "markdown")
+OUTPUTS = ("causes", "causes-json", "sarif", "junit", "markdown", "html")
 
 
 @pytest.fixture(autouse=True)
@@ -176,6 +178,16 @@ def test_a_diff_of_two_states_shows_the_patch() -> None:
     three_way = ("diff", "web-last.yaml", "web.yaml", "--live", "web-live.yaml")
     result = run(*three_way, "-o", "causes")
     assert "! spec.replicas: 5 -> 2" in result.stdout
+
+
+def test_a_page_needs_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = run("diff", "web-last.yaml", "web-live.yaml", "-o", "html")
+    environment.cache_clear()
+    assert result.exit_code == 2
+    assert "an HTML report needs the package 'jinja2'" in result.stderr
+    assert "pip install" in result.stderr
 
 
 def test_a_conflict_of_a_server_side_apply_is_a_failure() -> None:

@@ -1,0 +1,164 @@
+"""The page of a report in a browser: accessible, inert, and usable by keyboard alone.
+
+These tests need Chromium (``apt-get install chromium``) and the extra ``browser``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from smp.reports import ObjectReport, printed
+from tests.support.reports import applied_report, failed_report, named_report
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = (
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "javascript:window.hacked=1",
+    '" onfocus="window.hacked=1" autofocus="',
+    "{{ 7 * 191 }}{% for x in y %}",
+    "';--c1:url(https://example.com/)",
+    "</style></details></article><b id=hacked>",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="the extra browser")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("Chromium is not installed")
+    with api.sync_playwright() as playwright:
+        # In a container the root user cannot have a sandbox in the sandbox.
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"]
+        )
+        yield launched
+        launched.close()
+
+
+def opened(
+    browser: Any, folder: Path, reports: tuple[ObjectReport, ...], **options: Any
+) -> Any:
+    """Open a page in a context of its own; requests and errors are in ``heard``."""
+    file = folder / "report.html"
+    text = "".join(printed(reports, "html", title="smp apply"))
+    file.write_text(text, encoding="utf-8")
+    page = browser.new_context(**options).new_page()
+    page.heard = []
+    page.on("request", lambda request: page.heard.append(request.url))
+    page.on("console", lambda message: page.heard.append(message.text))
+    page.on("pageerror", lambda error: page.heard.append(str(error)))
+    page.on("dialog", lambda dialog: page.heard.append(dialog.message))
+    page.goto(file.as_uri())
+    return page
+
+
+def reports() -> tuple[ObjectReport, ...]:
+    unchanged = msgspec.structs.replace(
+        applied_report(), name="same", verdict="unchanged", findings=()
+    )
+    return applied_report(), failed_report(), unchanged
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 400)])
+def test_axe_finds_nothing(
+    browser: Any, tmp_path: Path, scheme: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = opened(
+        *(browser, tmp_path, reports()),
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+        # axe is a script beside that of the page.
+        bypass_csp=True,
+    )
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((part) => part.open = true)"
+    )
+    page.check("#equal")
+    results = axe.Axe().run(page)
+    assert results.response["violations"] == []
+    # Nothing is wider than the window.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_all_can_be_reached_and_done_with_the_keyboard(
+    browser: Any, tmp_path: Path
+) -> None:
+    page = opened(browser, tmp_path, reports())
+    assert page.heard == [page.url]
+    page.keyboard.press("/")
+    page.keyboard.type("configmap")
+    page.wait_for_selector("#status:not(:empty)")
+    assert page.inner_text("#status") == "1 of 3 objects"
+    assert [article.is_visible() for article in page.query_selector_all("article")] == [
+        False,
+        True,
+        False,
+    ]
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    focused = "document.activeElement.closest('article').id"
+    assert page.evaluate(focused) == "o2"
+    page.keyboard.press("k")
+    assert page.evaluate(focused) == "o1"
+    # The focus can be seen.
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.evaluate(outline) == "solid"
+    is_open = "document.querySelector('#o1 > details').open"
+    assert page.evaluate(is_open)
+    page.keyboard.press("o")
+    assert not page.evaluate(is_open)
+    page.keyboard.press("o")
+    page.keyboard.press("e")
+    assert page.is_visible("tr.equal")
+    # Tab goes to each cause, and Enter unfolds it.
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('.why') !== null"):
+            break
+    page.keyboard.press("Enter")
+    assert page.is_visible(".why[open] p")
+    page.select_option("#filter", "verdict:failed")
+    assert page.inner_text("#status") == "1 of 3 objects"
+
+
+def test_without_scripts_everything_can_be_read(browser: Any, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, reports(), java_script_enabled=False)
+    assert not page.is_visible("#search")
+    assert page.is_visible("text=spec.strategy.type")
+    assert not page.is_visible("tr.equal")
+    page.check("#equal")
+    assert page.is_visible("tr.equal")
+    page.click(".why summary")
+    assert page.is_visible(".why[open] p")
+    page.click("nav a[href='#o3']")
+    assert page.heard == [page.url.partition("#")[0]]
+
+
+@pytest.mark.parametrize("has_policy", [True, False])
+def test_names_and_values_are_inert(
+    browser: Any, tmp_path: Path, *, has_policy: bool
+) -> None:
+    hostile = tuple(named_report(text) for text in HOSTILE)
+    # Escaping is enough, and so is the policy of the page.
+    page = opened(browser, tmp_path, hostile, bypass_csp=not has_policy)
+    page.evaluate(
+        "document.querySelectorAll('details').forEach((part) => part.open = true)"
+    )
+    page.keyboard.press("Tab")
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert page.query_selector("#hacked") is None
+    assert page.query_selector_all("img, iframe, a[href^='javascript']") == []
+    assert "1337" not in page.inner_text("main")
+    assert page.heard == [page.url]
+    assert HOSTILE[0] in page.inner_text("h2 >> nth=0")
