@@ -186,14 +186,19 @@ class Sides:
             live_index, live_element = places.get("live", (index, element))
             step = _step(index, element, field, ambiguous=ambiguous)
             if number:
-                # No key tells the second one of equal keys from the first.
+                # No key tells the second one of equal keys from the first. An index is
+                # that in the result or in the manifest.
                 step = index
+                is_old = "result" not in places and "manifest" not in places
+                if is_old and isinstance(element, dict):
+                    key = element.get(field.merge_key)
+                    step = Element(index, field.merge_key, key)
             live_step: Step = live_index
             if isinstance(live_element, dict):
                 live_step = _step(live_index, live_element, field, ambiguous=False)
             child = self._child(step, live_step, values, self.type.items, None)
-            key = _key(element, field.merge_key)
-            child.repeated = self.repeated or key in repeated
+            is_repeated = _key(element, field.merge_key) in repeated
+            child.repeated = self.repeated or is_repeated
             child.keeps = field.retain_keys
             yield child
 
