@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -37,8 +38,14 @@ from smp.last_applied import (
 from smp.values import JSONObject, as_object
 
 if TYPE_CHECKING:
+    from smp.explain import Cause
     from smp.hazards import Input
 
+# Of these fields nothing is to be explained, unless a user asks for them.
+_AS_EXPECTED: Final = frozenset(
+    {"equal", "last-applied-annotation", "server-default", "server-set"}
+)
+_INDEX: Final = re.compile(r"\[[^\]]*\]")
 _WITHOUT_SCHEMA: Final = "its lists are applied as a whole"
 
 _NOTHING: Final = (
@@ -56,6 +63,7 @@ def run_apply(
     last_paths: tuple[str, ...],
     overwrite: bool,
     settings: Settings,
+    explained: Explained | None = None,
 ) -> int:
     """Print each new object as an API server would store it.
 
@@ -118,8 +126,37 @@ def run_apply(
     output = applied_format(settings)
     if settings.explains:
         output = report_format(settings, inputs, "smp apply")
+    if explained is not None:
+        compute = partial(_explained, compute=compute, explained=explained)
     totals = run(rows, Work(compute, output), inputs, settings)
     return totals.exit_code(found=totals.is_failed_by(settings))
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """Which causes ``smp explain`` shows: those of a path, or of what differs."""
+
+    path: str = ""
+
+    def shows(self, cause: Cause) -> bool:
+        """Tell whether a cause is shown."""
+        if not self.path:
+            return cause.code not in _AS_EXPECTED
+        text = str(cause.path)
+        if "[" not in self.path:
+            text = _INDEX.sub("", text)
+        # The cause of a whole value is that of each path below it.
+        shorter, longer = sorted((text, self.path), key=len)
+        return f"{longer}.".startswith((f"{shorter}.", f"{shorter}["))
+
+
+def _explained(
+    row: Row, *, compute: Callable[[Row], ObjectOutcome | None], explained: Explained
+) -> ObjectOutcome | None:
+    outcome = compute(row)
+    if outcome is None:
+        return None
+    causes = tuple(cause for cause in outcome.causes if explained.shows(cause))
+    return msgspec.structs.replace(outcome, causes=causes)
 
 
 COMMAND: Final[Command] = declared(

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any, Final
 
-from smp.cli._commands import Argument, Command
+import msgspec
+
+from smp.cli._commands import Argument, Command, Option
 from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
 from smp.cli._options import (
@@ -101,8 +103,14 @@ def _completions(candidates: Iterable[str], incomplete: str) -> list[str]:
     ]
 
 
-def run_explain(words: tuple[str, ...], settings: Settings) -> int:
-    """Show the fields of a kind: what they are, and how they are patched.
+def run_explain(
+    words: tuple[str, ...],
+    new_paths: tuple[str, ...],
+    live_paths: tuple[str, ...],
+    last_paths: tuple[str, ...],
+    settings: Settings,
+) -> int:
+    """Show what the fields of a kind are, or why an apply does (not) change them.
 
     TYPE is a kind or a resource type as kubectl takes it: Deployment, deployments,
     deploy, deployments.apps. Without API_VERSION it is that of the preferred version.
@@ -113,7 +121,15 @@ def run_explain(words: tuple[str, ...], settings: Settings) -> int:
     same. A path is spec.containers.env; keys and indexes in brackets are ignored, so
     that a path from an error message will do. Descriptions of built-in kinds are those
     of the newest bundled version.
+
+    With -f FILE it says of each field of the objects in it why `kubectl apply` changes
+    it or does not, and what would change it: `smp explain -f FILE --live FILE [PATH]`.
+    Without a PATH, fields that are as expected are left out. -o json is for programs.
     """
+    if new_paths or live_paths or last_paths:
+        return _explain_apply(words, new_paths, live_paths, last_paths, settings)
+    if not words:
+        raise UsageError("give a type: smp explain deploy, or -f FILE --live FILE")
     sources = Sources()
     inputs = Inputs()
     catalog = Schemas(settings, inputs, sources).catalog
@@ -169,13 +185,67 @@ def run_explain(words: tuple[str, ...], settings: Settings) -> int:
     return code
 
 
+def _explain_apply(
+    words: tuple[str, ...],
+    new_paths: tuple[str, ...],
+    live_paths: tuple[str, ...],
+    last_paths: tuple[str, ...],
+    settings: Settings,
+) -> int:
+    """Show the causes of what an apply does to objects."""
+    # Fields of a kind are explained without what an apply needs.
+    from smp.cli.apply import Explained, run_apply  # noqa: PLC0415  # see above
+
+    if len(words) > 1:
+        raise UsageError(f"an argument too many: {words[1]}")
+    output = {"report": "causes", "json": "causes-json"}.get(settings.output)
+    if output is None:
+        raise UsageError(f"-o {settings.output} is for the fields of a kind")
+    return run_apply(
+        new_paths=new_paths,
+        kustomizations=(),
+        live_paths=live_paths,
+        last_paths=last_paths,
+        overwrite=True,
+        settings=msgspec.structs.replace(settings, output=output),
+        explained=Explained(words[0] if words else ""),
+    )
+
+
 COMMAND: Final[Command] = declared(
     run_explain,
-    (output_option("report", "table", "yaml", "json"), *SCHEMA_OPTIONS),
+    (
+        Option(
+            ("-f", "--filename"),
+            "New configuration: say why an apply of it does (not) change the live "
+            "objects. Repeatable.",
+            parameter="new_paths",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        Option(
+            ("--live",),
+            "Live objects. Repeatable.",
+            parameter="live_paths",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        Option(
+            ("--last-applied",),
+            "What was applied last. Repeatable. [default: the annotation of the live "
+            "object]",
+            parameter="last_paths",
+            is_path=True,
+            is_repeatable=True,
+        ),
+        output_option("report", "table", "yaml", "json"),
+        *SCHEMA_OPTIONS,
+    ),
     arguments=(
         Argument(
             "words",
             metavar="[API_VERSION] TYPE [PATH]",
+            is_required=False,
             is_repeatable=True,
             complete=_complete,
         ),

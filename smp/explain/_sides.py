@@ -187,12 +187,13 @@ class Sides:
             step = _step(index, element, field, ambiguous=ambiguous)
             if number:
                 # No key tells the second one of equal keys from the first. An index is
-                # that in the result or in the manifest.
+                # that in the result or in the manifest; all others are behind these.
                 step = index
                 is_old = "result" not in places and "manifest" not in places
                 if is_old and isinstance(element, dict):
+                    behind = len(lists["result"]) + index
                     key = element.get(field.merge_key)
-                    step = Element(index, field.merge_key, key)
+                    step = Element(behind, field.merge_key, key)
             live_step: Step = live_index
             if isinstance(live_element, dict):
                 live_step = _step(live_index, live_element, field, ambiguous=False)

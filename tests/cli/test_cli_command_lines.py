@@ -87,7 +87,7 @@ def test_a_usual_line_is_read_without_click_and_as_click_reads_it(line: str) -> 
         "apply -f x y",
         "patch -p {}",
         "patch x y -p {}",
-        "explain",
+        "explain -x",
         "diff a b --ignore-fil x",
     ],
 )

@@ -18,6 +18,67 @@ from tests.support.kubectl import needs_kubectl
 from tests.support.server_process import Kubectl, serving
 
 
+@pytest.fixture
+def applied(tmp_path: Path) -> list[str]:
+    """Return the options that explain the apply of a ConfigMap and a Secret."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login"}}
+    new, live = tmp_path / "new.yaml", tmp_path / "live.yaml"
+    new_secret = {**secret, "data": {"password": "bmV3"}}
+    live_secret = {**secret, "data": {"password": "b2xk", "token": "c2VjcmV0"}}
+    new_map = config_map(**{"a.b": "1", "kept": "2"})
+    live_map = config_map(**{"a.b": "9", "kept": "2", "other": "3"})
+    new.write_text(f"{new_map}---\n{json.dumps(new_secret)}\n")
+    live.write_text(f"{live_map}---\n{json.dumps(live_secret)}\n")
+    return ["-f", str(new), "--live", str(live)]
+
+
+def test_an_apply_is_explained_with_causes_and_remedies(applied: list[str]) -> None:
+    shown = run("explain", *applied).stdout
+    assert '  data[a.b]: "9" -> "1"\n      the manifest sets it [set]\n' in shown
+    assert (
+        '  data.other: "3"\n'
+        "      it is not in the manifest, and it cannot be pruned: there is no "
+        "last-applied configuration [never-applied]\n"
+        "      remedy: to remove it, set it to null in the manifest\n" in shown
+    )
+    # What is as expected is left out.
+    assert "data.kept" not in shown
+    assert "metadata.name" not in shown
+
+
+def test_an_explained_apply_shows_no_value_of_a_secret(applied: list[str]) -> None:
+    for output in ("report", "json"):
+        shown = run("explain", *applied, "-o", output).stdout
+        assert "data.token" in shown
+        for value in ("bmV3", "b2xk", "c2VjcmV0"):
+            assert value not in shown
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("data.kept", ["data.kept"]),
+        ("data[a.b]", ["data[a.b]"]),
+        ("metadata", ["metadata.name"]),
+        ("data.missing", []),
+    ],
+)
+def test_an_apply_is_explained_at_a_path(
+    applied: list[str], path: str, shown: list[str]
+) -> None:
+    first, *_ = json.loads(run("explain", *applied, path, "-o", "json").stdout)
+    assert [cause["path"] for cause in first.get("causes", [])] == shown
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["-o", "table", "-f", "x"], ["a", "b", "-f", "x"]]
+)
+def test_what_cannot_be_explained_is_a_usage_error(arguments: list[str]) -> None:
+    done = run("explain", *arguments)
+    assert done.exit_code == 2
+    assert "Usage: smp explain" in done.stderr
+
+
 def test_a_field_is_shown_with_the_fields_below_it() -> None:
     path = "spec.template.spec.volumes"
     shown = run("explain", "apps/v1", "Deployment", path, "-o", "table").stdout
