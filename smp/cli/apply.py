@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 _AS_EXPECTED: Final = frozenset(
     {"equal", "last-applied-annotation", "server-default", "server-set"}
 )
-_INDEX: Final = re.compile(r"\[[^\]]*\]")
+# The index or the keys of an element; a name in brackets is no such thing.
+_INDEX: Final = re.compile(r"\[(\d+|[^\]]*=[^\]]*)\]")
 _WITHOUT_SCHEMA: Final = "its lists are applied as a whole"
 
 _NOTHING: Final = (
