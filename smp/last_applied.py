@@ -60,17 +60,22 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     """
     require_stack(modified)
     # The annotation is text, so all of the configuration has to be JSON.
-    modified = as_plain_object("modified", modified)
+    bare = without_last_applied(as_plain_object("modified", modified))
+    metadata = as_object(bare["metadata"])
+    annotations = as_object(metadata["annotations"])
+    applied: JSONObject = {**annotations, LAST_APPLIED: configuration_text(bare)}
+    return {**bare, "metadata": {**metadata, "annotations": applied}}
+
+
+def without_last_applied(modified: JSONObject) -> JSONObject:
+    """Return the configuration without the annotation; annotations are there, if empty.
+
+    It is what the annotation has (Go: GetModifiedConfiguration).
+    """
     metadata = as_object(modified.get("metadata"))
     annotations = dict(as_object(metadata.get("annotations")))
-    # The configuration in the annotation has no such annotation itself.
     annotations.pop(LAST_APPLIED, None)
-    bare: JSONObject = {
-        **modified,
-        "metadata": {**metadata, "annotations": annotations},
-    }
-    applied: JSONObject = {**annotations, LAST_APPLIED: configuration_text(bare)}
-    return {**modified, "metadata": {**metadata, "annotations": applied}}
+    return {**modified, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _with_go_doubles(value: JSON) -> object:

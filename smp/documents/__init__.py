@@ -7,6 +7,7 @@ integers.
 
 from smp.documents._chunks import Chunk, chunks
 from smp.documents._json import dump_json
+from smp.documents._lists import flattened
 from smp.documents._operations import (
     Document,
     FirstDocument,
@@ -33,6 +34,7 @@ __all__ = [
     "chunks",
     "dump_json",
     "dump_yaml",
+    "flattened",
     "head_of",
     "parse",
     "positions",

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from smp.objects import Objects, objects_of
 from smp.server.kubeconfig import kubeconfig, write_kubeconfig
 from smp.server.settings import Settings
 from smp.testing._clients import client
 from smp.testing._faults import Fault
-from smp.testing._objects import Objects, objects_of
 from smp.testing._process import ServerProcess
 from smp.testing._server import Snapshot
 from smp.testing._thread import ServerThread
@@ -88,10 +88,10 @@ class KubernetesApi:
         concern them.
 
         Raises KubernetesApiError with the message of the server, UnknownResourceError,
-        DocumentError and OSError.
+        DocumentError, ObjectError and OSError.
         """
         stored: list[JSONObject] = self._server.call(
-            "apply", objects_of(objects), self.namespace
+            "apply", [given.object for given in objects_of(objects)], self.namespace
         )
         return stored
 

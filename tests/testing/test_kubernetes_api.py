@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from smp.errors import SmpError
+from smp.errors import DocumentError, SmpError
 from smp.server.settings import Settings
 from smp.testing import KubernetesApi, KubernetesApiError
 from tests.support.kubectl import kubectl_path, needs_kubectl
@@ -173,7 +173,7 @@ class TestApply:
         assert names(web) == [*"abcde"]
 
     def test_a_text_that_is_a_path_is_an_error(self, api: KubernetesApi) -> None:
-        with pytest.raises(KubernetesApiError, match=r"pathlib\.Path"):
+        with pytest.raises(DocumentError, match=r"pathlib\.Path"):
             api.apply("objects.yaml")
 
     def test_definitions_and_namespaces_come_first(

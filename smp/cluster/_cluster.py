@@ -1,0 +1,273 @@
+"""A cluster over a client that a user has: apply, diff, get, wait and delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+
+from smp.cluster import drive
+from smp.cluster.clients import async_transport_over, transport_over
+from smp.cluster.connect import async_client_of_context, client_of_context
+from smp.cluster.documents import DiskDocuments
+from smp.cluster.plan.apply import Run, Session, apply
+from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
+from smp.cluster.plan.objects import Applied, Item
+from smp.cluster.plan.options import ApplyOptions
+from smp.cluster.plan.reading import Difference, delete, difference
+from smp.cluster.plan.schemas import Documents
+from smp.cluster.plan.waiting import Waited, wait
+from smp.errors import SmpError
+from smp.objects import Objects, objects_of
+from smp.values import JSONObject
+
+T = TypeVar("T")
+
+
+class ApplyKeywords(TypedDict, total=False):
+    """The keyword arguments of an apply; see ``smp.cluster.plan.options``."""
+
+    field_manager: str | None
+    server_side: bool
+    force_conflicts: bool
+    force: bool
+    dry_run: Literal["none", "client", "server"]
+    overwrite: bool
+    validate: Literal["strict", "warn", "ignore"]
+    order: Literal["kind", "given"]
+    unions: Literal["clear", "kubectl"]
+    hazards: Literal["warn", "error"]
+    strict: bool
+    cascade: Literal["Background", "Foreground", "Orphan"]
+    grace_period: int | None
+    timeout: float | None
+    wait: float | None
+    applyset: str
+    tooling: str
+    prune: str
+    prune_allowlist: tuple[tuple[str, str], ...]
+
+
+class DiffKeywords(TypedDict, total=False):
+    """The keyword arguments of a diff; the same as those of an apply."""
+
+    field_manager: str | None
+    server_side: bool
+    force_conflicts: bool
+    unions: Literal["clear", "kubectl"]
+
+
+class _Plans:
+    """What both kinds of cluster do, as plans."""
+
+    def __init__(
+        self, *, namespace: str, enforce_namespace: bool, documents: Documents | None
+    ) -> None:
+        self.namespace = namespace
+        self._enforce_namespace = enforce_namespace
+        self._documents = DiskDocuments() if documents is None else documents
+
+    def _session(self) -> Session:
+        # A session knows what the server serves now; the next one asks again.
+        return Session(
+            self._documents,
+            namespace=self.namespace,
+            enforce_namespace=self._enforce_namespace,
+        )
+
+    def _apply(self, objects: Objects, keywords: ApplyKeywords) -> Plan[Run]:
+        return apply(self._session(), _items(objects), ApplyOptions(**keywords))
+
+    def _diff(self, objects: Objects, keywords: DiffKeywords) -> Plan[list[Difference]]:
+        options = ApplyOptions(**keywords)
+        options.require_consistent()
+        # Schemas are looked up by the first object of each kind, so this is in turn.
+        session = self._session()
+        plans = [_difference(session, item, options) for item in _items(objects)]
+        return (yield from in_turn(plans))
+
+    def _get(self, obj: Objects) -> Plan[list[JSONObject | None]]:
+        session = self._session()
+        plans = [session.target(item) for item in _items(obj)]
+        targets = yield from in_turn(plans)
+        return (yield from together([target.read() for target in targets]))
+
+    def _wait(self, objects: Objects, timeout: float | None) -> Plan[list[Waited]]:
+        session = self._session()
+        plans = [session.target(item) for item in _items(objects)]
+        targets = yield from in_turn(plans)
+        return (yield from wait(targets, timeout=timeout))
+
+    def _delete(self, objects: Objects, options: ApplyOptions) -> Plan[list[Applied]]:
+        session = self._session()
+        # Go: DeleteOptions.DeleteResult, which goes on after an error.
+        deleted = []
+        for item in _items(objects):
+            try:
+                target = yield from session.target(item)
+                deleted.append((yield from delete(target, options, wait=True)))
+            except SmpError as error:
+                deleted.append(Applied(item=item, action="failed", error=error))
+        return deleted
+
+
+def _items(objects: Objects) -> list[Item]:
+    return [Item(given.object, given.source) for given in objects_of(objects)]
+
+
+def _difference(
+    session: Session, item: Item, options: ApplyOptions
+) -> Plan[Difference]:
+    try:
+        target = yield from session.target(item)
+        return (yield from difference(target, options))
+    except SmpError as error:
+        return Difference(item=item, error=error)
+
+
+class Cluster(_Plans):
+    """A cluster, over a client that blocks.
+
+    ``client`` is a kubernetes.client.ApiClient, a kubernetes.dynamic.DynamicClient, a
+    lightkube.Client, what kr8s.api() returns, or an httpx.Client whose base URL is that
+    of the API server. ``namespace`` is that of objects that name none; with
+    ``enforce_namespace`` an object of another one is an error. ``documents`` keeps the
+    compiled OpenAPI documents of the server, by default a folder of this user.
+    ``progress`` is called with what was done. Raises TypeError for other clients.
+    """
+
+    def __init__(
+        self,
+        client: object,
+        *,
+        namespace: str = "default",
+        enforce_namespace: bool = False,
+        documents: Documents | None = None,
+        parallel: int = drive.PARALLEL,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        super().__init__(
+            namespace=namespace,
+            enforce_namespace=enforce_namespace,
+            documents=documents,
+        )
+        self._transport = transport_over(client)
+        self._parallel = parallel
+        self._progress = progress or drive.no_progress
+
+    @classmethod
+    def connect(cls, context: str | None = None, **keywords: Any) -> Self:
+        """Connect to the cluster of a context of the configuration of kubectl.
+
+        The current context is the default; in a Pod without a configuration, its own
+        cluster. Raises ConfigurationError.
+        """
+        client, namespace = client_of_context(context)
+        return cls(client, **{"namespace": namespace, **keywords})
+
+    def apply(self, objects: Objects, **options: Unpack[ApplyKeywords]) -> Run:
+        """Apply objects as kubectl does, and return what became of each.
+
+        ``objects`` is an object, a model of a client, YAML or JSON text, a pathlib.Path
+        of a file or a directory, or any number of these. The options are those of
+        ApplyOptions. Raises ObjectError, DocumentError and OSError for what cannot be
+        read, before anything is sent; what goes wrong with one object is in its result.
+        """
+        return self._run(self._apply(objects, options))
+
+    def diff(
+        self, objects: Objects, **options: Unpack[DiffKeywords]
+    ) -> list[Difference]:
+        """Ask the server what an apply would change; nothing is written."""
+        return self._run(self._diff(objects, options))
+
+    def get(self, obj: Objects) -> JSONObject | None:
+        """Return the live object of a manifest; None where there is none.
+
+        Raises StatusError and BrokenConnectionError.
+        """
+        return self._run(self._get(obj))[0]
+
+    def wait(self, objects: Objects, *, timeout: float | None = None) -> list[Waited]:
+        """Wait until objects are ready, for at most some seconds.
+
+        Ready is what kstatus calls current. What does not become ready has an error.
+        """
+        return self._run(self._wait(objects, timeout))
+
+    def delete(
+        self, objects: Objects, **options: Unpack[ApplyKeywords]
+    ) -> list[Applied]:
+        """Delete objects, and wait until they are gone."""
+        return self._run(self._delete(objects, ApplyOptions(**options)))
+
+    def _run(self, plan: Plan[T]) -> T:
+        return drive.run(
+            plan, self._transport, parallel=self._parallel, progress=self._progress
+        )
+
+
+class AsyncCluster(_Plans):
+    """A cluster, over a client of asyncio; the methods are those of Cluster.
+
+    ``client`` is a kubernetes_asyncio.client.ApiClient, a lightkube.AsyncClient, what
+    kr8s.asyncio.api() returns, or an httpx.AsyncClient.
+    """
+
+    def __init__(
+        self,
+        client: object,
+        *,
+        namespace: str = "default",
+        enforce_namespace: bool = False,
+        documents: Documents | None = None,
+        parallel: int = drive.PARALLEL,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        super().__init__(
+            namespace=namespace,
+            enforce_namespace=enforce_namespace,
+            documents=documents,
+        )
+        self._transport = async_transport_over(client)
+        self._parallel = parallel
+        self._progress = progress or drive.no_progress
+
+    @classmethod
+    async def connect(cls, context: str | None = None, **keywords: Any) -> Self:
+        """Connect to the cluster of a context; see Cluster.connect."""
+        client, namespace = await async_client_of_context(context)
+        return cls(client, **{"namespace": namespace, **keywords})
+
+    async def apply(self, objects: Objects, **options: Unpack[ApplyKeywords]) -> Run:
+        """Apply objects; see Cluster.apply."""
+        return await self._run(self._apply(objects, options))
+
+    async def diff(
+        self, objects: Objects, **options: Unpack[DiffKeywords]
+    ) -> list[Difference]:
+        """Ask the server what an apply would change; see Cluster.diff."""
+        return await self._run(self._diff(objects, options))
+
+    async def get(self, obj: Objects) -> JSONObject | None:
+        """Return the live object of a manifest; see Cluster.get."""
+        return (await self._run(self._get(obj)))[0]
+
+    async def wait(
+        self,
+        objects: Objects,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109  # what is late is a result
+    ) -> list[Waited]:
+        """Wait until objects are ready; see Cluster.wait."""
+        return await self._run(self._wait(objects, timeout))
+
+    async def delete(
+        self, objects: Objects, **options: Unpack[ApplyKeywords]
+    ) -> list[Applied]:
+        """Delete objects; see Cluster.delete."""
+        return await self._run(self._delete(objects, ApplyOptions(**options)))
+
+    async def _run(self, plan: Plan[T]) -> T:
+        return await drive.run_async(
+            plan, self._transport, parallel=self._parallel, progress=self._progress
+        )

@@ -1,0 +1,96 @@
+"""Clients from the configuration of kubectl, made by the official Python clients.
+
+They read the files that ``$KUBECONFIG`` lists, run exec plugins, and know certificates,
+tokens and proxies. Without a configuration, that of a Pod is taken.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from smp.errors import SmpError
+from smp.extras import extra_hint
+
+_SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+class ConfigurationError(SmpError):
+    """No configuration of a cluster, or one that cannot be used."""
+
+    default_code = "invalid-configuration"
+
+
+def client_of_context(context: str | None) -> tuple[Any, str]:
+    """Return a client of the official package, and the namespace of the context.
+
+    ``context`` is the current one where it is None. Raises ConfigurationError.
+    """
+    config = _module("kubernetes.config")
+    try:
+        if _is_in_cluster(context):
+            config.load_incluster_config()
+            return _module("kubernetes.client").ApiClient(), _namespace_of_pod()
+        client = config.new_client_from_config(context=context)
+        contexts, current = config.list_kube_config_contexts()
+    except (config.ConfigException, OSError, ValueError) as error:
+        raise ConfigurationError(str(error)) from error
+    return client, _namespace_of(context, contexts, current)
+
+
+async def async_client_of_context(context: str | None) -> tuple[Any, str]:
+    """Return a client of kubernetes_asyncio; the same as above otherwise."""
+    config = _module("kubernetes_asyncio.config")
+    try:
+        if _is_in_cluster(context):
+            config.load_incluster_config()
+            client = _module("kubernetes_asyncio.client").ApiClient()
+            return client, _namespace_of_pod()
+        client = await config.new_client_from_config(context=context)
+        contexts, current = config.list_kube_config_contexts()
+    except (config.ConfigException, OSError, ValueError) as error:
+        raise ConfigurationError(str(error)) from error
+    return client, _namespace_of(context, contexts, current)
+
+
+def _module(name: str) -> Any:
+    """Import a module of a client, which is an extra. Raises ConfigurationError."""
+    try:
+        return import_module(name)
+    except ImportError:
+        package, _, _ = name.partition(".")
+        raise ConfigurationError(
+            f"{package} reads the configuration of clusters, and is not installed",
+            code="missing-package",
+            hint=extra_hint("cluster"),
+        ) from None
+
+
+def _is_in_cluster(context: str | None) -> bool:
+    """Tell whether only the configuration of a Pod is there (Go: InClusterConfig)."""
+    # A context that is named, or a file, is what the user wants.
+    if context is not None or os.environ.get("KUBECONFIG"):
+        return False
+    if Path("~/.kube/config").expanduser().exists():
+        return False
+    return "KUBERNETES_SERVICE_HOST" in os.environ
+
+
+def _namespace_of_pod() -> str:
+    try:
+        return _SERVICE_ACCOUNT.read_text(encoding="utf-8").strip() or "default"
+    except OSError:
+        return "default"
+
+
+def _namespace_of(
+    context: str | None, contexts: list[dict[str, Any]], current: dict[str, Any]
+) -> str:
+    # Without a name it is the current context.
+    chosen = current
+    for entry in contexts:
+        if entry.get("name") == context:
+            chosen = entry
+    return (chosen.get("context") or {}).get("namespace") or "default"

@@ -1,0 +1,379 @@
+"""Applying a set of objects: what is read first, in which order, and what is predicted.
+
+Theory of operation. A run has three parts.
+
+1. The kinds of the objects are looked up (discovery, schemas), and all live objects are
+   read, together. With them, what each apply will lead to is predicted offline. A kind
+   that is defined by a CustomResourceDefinition of the same run is looked up later.
+2. Where a strict run has an object that will not converge, or that is a hazard, nothing
+   is written.
+3. The objects are applied one after the other, as kubectl does: each is read again
+   before it is patched, so that a patch is never made for an object as it was before
+   the objects ahead of it. What is unchanged needs no request.
+
+An object that fails does not end the run. There is one ``Applied`` for each, in the
+order in which they were given.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from smp.cluster.plan.applysets import (
+    Parent,
+    Scope,
+    current_scope,
+    default_tooling,
+    labelled,
+    places,
+    scope_of,
+    update,
+)
+from smp.cluster.plan.applysets import parent as parent_of
+from smp.cluster.plan.client_side import (
+    Computed,
+    Target,
+    apply_client_side,
+    computed,
+    unchanged,
+)
+from smp.cluster.plan.discovery import Discovery, Resource
+from smp.cluster.plan.exchange import Plan, Progress, pause, together
+from smp.cluster.plan.failures import NoKindMatchError
+from smp.cluster.plan.objects import Action, Applied, Item, require_identity
+from smp.cluster.plan.options import ApplyOptions
+from smp.cluster.plan.pruning import DEFAULT_KINDS, prune
+from smp.cluster.plan.readiness import readiness
+from smp.cluster.plan.reading import uid_of
+from smp.cluster.plan.schemas import Documents, Schemas
+from smp.cluster.plan.server_side import apply_server_side
+from smp.cluster.plan.waiting import Waited, wait
+from smp.errors import ObjectError, SmpError
+from smp.values import JSONObject, as_list, as_object
+
+# Objects that others need: they are applied before all others.
+_FIRST: Final = ("Namespace", "CustomResourceDefinition")
+_POLL: Final = 0.25
+# Seconds. kubectl wait --for=condition=established has 30 as well.
+_DEFINED_WITHIN: Final = 30
+
+
+class Session:
+    """What is known of a server during a run: its resources and schemas."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        *,
+        namespace: str = "default",
+        enforce_namespace: bool = False,
+    ) -> None:
+        self.discovery = Discovery()
+        self.schemas = Schemas(documents)
+        self.namespace = namespace
+        # An object of another namespace is an error then (Go: RequireNamespace).
+        self.enforce_namespace = enforce_namespace
+
+    def target(self, item: Item) -> Plan[Target]:
+        """Look up the kind of an object, and give it its namespace.
+
+        Raises ObjectError, NoKindMatchError, and what ``send`` raises.
+        """
+        require_identity(item)
+        resource = yield from self.discovery.resource(item.api_version, item.kind)
+        kind_schema = yield from self.schemas.of(item.api_version, item.kind)
+        if not resource.namespaced:
+            return Target(item, resource, kind_schema, "")
+        namespace = item.namespace or self.namespace
+        if self.enforce_namespace and namespace != self.namespace:
+            raise ObjectError(
+                f'the namespace from the provided object "{namespace}" does not match'
+                f' the namespace "{self.namespace}"',
+                code="other-namespace",
+                hint=f'pass the namespace "{namespace}", or none',
+            )
+        if not item.namespace:
+            # Go: resource.SetNamespace.
+            metadata = as_object(item.object.get("metadata"))
+            metadata = {**metadata, "namespace": namespace}
+            item = Item({**item.object, "metadata": metadata}, item.source)
+        return Target(item, resource, kind_schema, namespace)
+
+
+class Prepared:
+    """An object of a run as far as it is known before it is applied."""
+
+    __slots__ = ("error", "item", "live", "predicted", "target")
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.target: Target | None = None
+        self.live: JSONObject | None = None
+        self.predicted: Computed | None = None
+        self.error: SmpError | None = None
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What a run did: what became of each object, in their order, then what was pruned.
+
+    ``waited`` has the state of each object where the run waited for them. ``stopped``
+    says that a strict run wrote nothing.
+    """
+
+    results: tuple[Applied, ...]
+    waited: tuple[Waited, ...] = ()
+    stopped: bool = False
+
+    @property
+    def errors(self) -> tuple[SmpError, ...]:
+        """All errors of the objects."""
+        failed = [result.error for result in self.results if result.error is not None]
+        unready = [entry.error for entry in self.waited if entry.error is not None]
+        return (*failed, *unready)
+
+    def raise_for_errors(self) -> None:
+        """Raise RunError where an object has an error."""
+        if self.errors:
+            raise RunError(self)
+
+
+class RunError(SmpError):
+    """A run in which something went wrong; ``run`` has all that is known of it."""
+
+    default_code = "run-failed"
+    status = 409
+
+    def __init__(self, run: Run) -> None:
+        lines = [str(result) for result in run.results if result.error is not None]
+        lines += [str(entry.error) for entry in run.waited if entry.error is not None]
+        super().__init__("\n".join(lines))
+        self.run = run
+
+
+def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Run]:
+    """Apply objects, prune, and wait.
+
+    Raises ObjectError for options that exclude each other, and what concerns the
+    ApplySet as a whole; all that concerns one object is in what became of it.
+    """
+    options.require_consistent()
+    parent: Parent | None = None
+    if options.applyset:
+        tooling = options.tooling or default_tooling()
+        parent = yield from parent_of(
+            session.discovery, options.applyset, session.namespace, tooling
+        )
+        items = [labelled(item, parent) for item in items]
+    prepared = [Prepared(item) for item in items]
+    yield from _prepare_all(session, prepared, options)
+    # Before the first write all that can be known is known.
+    if options.strict:
+        stopped = [entry for entry in prepared if _stops(entry)]
+        if stopped:
+            results = [_not_applied(entry) for entry in prepared]
+            return Run(tuple(results), stopped=True)
+    before = Scope()
+    if parent is not None:
+        # Go: ApplySet.BeforeApply. The superset covers a run that is cut.
+        before = yield from current_scope(parent)
+        targets = [entry.target for entry in prepared if entry.target is not None]
+        yield from update(parent, before | scope_of(targets), options)
+    results = yield from _apply_all(session, prepared, options)
+    targets = [entry.target for entry in prepared if entry.target is not None]
+    pruned: list[Applied] = []
+    # An error keeps what might be pruned (Go: ApplyOptions.Run).
+    if all(result.error is None for result in results):
+        visited = frozenset(uid_of(result.object) for result in results)
+        if parent is not None:
+            where = yield from places(session.discovery, before)
+            pruned = yield from prune(
+                where, parent.selector, visited, options, only_applied=False
+            )
+            if all(result.error is None for result in pruned):
+                yield from update(parent, scope_of(targets), options)
+        elif options.prune:
+            where = yield from _pruned_places(session, targets, options)
+            pruned = yield from prune(where, options.prune, visited, options)
+    waited: list[Waited] = []
+    if options.wait is not None and options.dry_run == "none":
+        applied = [
+            entry.target
+            for entry in prepared
+            if entry.target is not None and entry.error is None
+        ]
+        waited = yield from wait(applied, timeout=options.wait)
+    return Run((*results, *pruned), tuple(waited))
+
+
+def _pruned_places(
+    session: Session, targets: list[Target], options: ApplyOptions
+) -> Plan[list[tuple[Resource, str]]]:
+    """Return the resources that are pruned, each with the namespaces of the objects.
+
+    Go: pruner.pruneAll, prune.GetRESTMappings.
+    """
+    namespaces = sorted({target.namespace for target in targets if target.namespace})
+    found = []
+    for api_version, kind in options.prune_allowlist or DEFAULT_KINDS:
+        resource = yield from session.discovery.resource(api_version, kind)
+        within = namespaces if resource.namespaced else [""]
+        found += [(resource, namespace) for namespace in within]
+    return found
+
+
+def _apply_all(
+    session: Session, prepared: list[Prepared], options: ApplyOptions
+) -> Plan[list[Applied]]:
+    """Apply the objects one after the other; the results are in their given order."""
+    results: dict[int, Applied] = {}
+    defined = False
+    indexes = list(range(len(prepared)))
+    if options.order == "kind":
+        # Objects that others need come first; the order of the others stays.
+        ranks = {kind: rank for rank, kind in enumerate(_FIRST)}
+        indexes.sort(key=lambda i: ranks.get(prepared[i].item.kind, len(ranks)))
+    for index in indexes:
+        entry = prepared[index]
+        if defined and entry.item.kind not in _FIRST:
+            # All definitions are there now: what they define can be looked up.
+            yield from _look_up_missing(session, prepared, options)
+            defined = False
+        applied = yield from _apply_one(entry, options, alone=len(prepared) == 1)
+        results[index] = applied
+        yield Progress(len(results), len(prepared), str(applied))
+        # Custom resources of the same run need it served.
+        if entry.item.kind == "CustomResourceDefinition" and applied.error is None:
+            yield from _until_served(session, entry, options)
+            defined = True
+    return [results[index] for index in range(len(prepared))]
+
+
+def _prepare_all(
+    session: Session, prepared: list[Prepared], options: ApplyOptions
+) -> Plan[None]:
+    """Look up the kinds one after the other, and read the live objects together."""
+    for entry in prepared:
+        try:
+            entry.target = yield from session.target(entry.item)
+        except SmpError as error:
+            entry.error = error
+    known = [entry for entry in prepared if entry.target is not None]
+    yield from together([_prepare(entry, options) for entry in known])
+
+
+def _prepare(entry: Prepared, options: ApplyOptions) -> Plan[None]:
+    """Read the live object, and predict what the apply leads to."""
+    if entry.target is None:
+        raise AssertionError("the kind is looked up before")
+    try:
+        entry.live = yield from entry.target.read()
+        if entry.live is not None and not options.server_side:
+            entry.predicted = computed(entry.target, entry.live, options)
+    except SmpError as error:
+        entry.error = error
+
+
+def _look_up_missing(
+    session: Session, prepared: list[Prepared], options: ApplyOptions
+) -> Plan[None]:
+    """Look up the kinds that the run has defined."""
+    # A definition may have been there, and have another schema now.
+    session.discovery.forget_missing()
+    session.schemas.forget()
+    missing = [entry for entry in prepared if isinstance(entry.error, NoKindMatchError)]
+    for entry in missing:
+        entry.error = None
+    yield from _prepare_all(session, missing, options)
+
+
+def _stops(entry: Prepared) -> bool:
+    """Tell whether an object stops a strict run before anything is written."""
+    # A kind that is not served yet may be defined by this run.
+    if entry.error is not None:
+        return not isinstance(entry.error, NoKindMatchError)
+    if entry.predicted is None:
+        return False
+    result = entry.predicted.result
+    if result.unmet:
+        paths = ", ".join(str(path) for path in result.unmet)
+        entry.error = ObjectError(
+            f"the apply would not lead to what the manifest asks for: {paths}",
+            code="not-converging",
+            path=result.unmet[0],
+        )
+    elif result.violations:
+        texts = "; ".join(str(violation) for violation in result.violations)
+        entry.error = ObjectError(
+            f"the API server would refuse it: {texts}",
+            code="invalid",
+            path=result.violations[0].path,
+        )
+    return entry.error is not None
+
+
+def _not_applied(entry: Prepared) -> Applied:
+    action: Action = "not-applied" if entry.error is None else "failed"
+    namespace = "" if entry.target is None else entry.target.namespace
+    return Applied(
+        item=entry.item, action=action, namespace=namespace, error=entry.error
+    )
+
+
+def _apply_one(entry: Prepared, options: ApplyOptions, *, alone: bool) -> Plan[Applied]:
+    """Apply one object; what goes wrong is in what became of it."""
+    if entry.error is not None or entry.target is None:
+        return _not_applied(entry)
+    target, live = entry.target, entry.live
+    try:
+        if options.server_side:
+            return (yield from apply_server_side(target, live, options))
+        if live is not None and entry.predicted is not None:
+            if not entry.predicted.patch:
+                return unchanged(target, live, entry.predicted)
+            # Other objects were read or written since.
+            if not alone:
+                live = yield from target.read()
+        return (yield from apply_client_side(target, live, options))
+    except SmpError as error:
+        entry.error = error
+    return _not_applied(entry)
+
+
+def _until_served(
+    session: Session, entry: Prepared, options: ApplyOptions
+) -> Plan[None]:
+    """Wait until the kind of a CustomResourceDefinition is served.
+
+    Its condition Established says so, and soon after it discovery has the kind. A
+    definition that is not served in time is an error of its custom resources.
+    """
+    if entry.target is None or options.dry_run != "none":
+        return
+    began = yield from pause(0)
+    elapsed = began
+    while elapsed - began < _DEFINED_WITHIN:
+        definition = yield from entry.target.read()
+        if definition is None:
+            return
+        established = readiness(definition).state == "current"
+        if established and (yield from _is_discovered(session, entry)):
+            return
+        elapsed = yield from pause(_POLL)
+
+
+def _is_discovered(session: Session, entry: Prepared) -> Plan[bool]:
+    spec = as_object(entry.item.object.get("spec"))
+    kind = as_object(spec.get("names")).get("kind")
+    session.discovery.forget_missing()
+    for version in map(as_object, as_list(spec.get("versions"))):
+        if version.get("served") is not True:
+            continue
+        try:
+            yield from session.discovery.resource(
+                f"{spec.get('group')}/{version.get('name')}", str(kind)
+            )
+        except NoKindMatchError:
+            return False
+    return True

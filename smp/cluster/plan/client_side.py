@@ -1,0 +1,350 @@
+"""Client-side apply of one object, request by request as kubectl sends them.
+
+Go: k8s.io/kubectl/pkg/cmd/apply, ApplyOptions.applyOneObject and Patcher.Patch.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from smp import codec
+from smp.cluster.plan.discovery import Resource
+from smp.cluster.plan.exchange import Plan, Request, Response, pause
+from smp.cluster.plan.failures import NotInTimeError, StatusError
+from smp.cluster.plan.objects import Applied, Item
+from smp.cluster.plan.options import ApplyOptions
+from smp.cluster.plan.schemas import STRATEGIC, KindSchema
+from smp.cluster.plan.sending import (
+    JSON_TYPE,
+    exists_after,
+    object_of,
+    send,
+    warnings_of,
+)
+from smp.errors import ApplyWarning, SmpError, UnknownKindError
+from smp.last_applied import (
+    LAST_APPLIED,
+    last_applied_configuration,
+    with_last_applied,
+    without_last_applied,
+)
+from smp.paths import Path
+from smp.three_way import ApplyResult, three_way_apply
+from smp.values import JSON, JSONObject, as_object, as_text
+
+MERGE: Final = "application/merge-patch+json"
+# Go: maxPatchRetry, triesBeforeBackOff and patchRetryBackOffPeriod.
+_RETRIES: Final = 5
+_RETRIES_AT_ONCE: Final = 1
+_BACKOFF: Final = 1
+_NO_LAST_APPLIED: Final = (
+    "the live object lacks the annotation {annotation}, which kubectl apply needs:"
+    " nothing can be pruned from it; it is added now"
+)
+_DELETING: Final = (
+    "the object is being deleted: changes to it may not be conducive to what is wanted"
+)
+
+
+class Target(msgspec.Struct, frozen=True):
+    """An object of a run, with what the server says of its kind."""
+
+    item: Item
+    resource: Resource
+    kind_schema: KindSchema
+    namespace: str
+
+    @property
+    def path(self) -> str:
+        """The path of the object."""
+        return self.resource.path(self.namespace, self.item.name)
+
+    def read(self) -> Plan[JSONObject | None]:
+        """Get the live object; None where there is none."""
+        request = Request("GET", self.path, headers=(("Accept", JSON_TYPE),))
+        return (yield from exists_after(request))
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """The patch of an apply; ``result`` is None for a kind without a schema."""
+
+    patch: JSONObject
+    media_type: str
+    result: ApplyResult
+
+
+def computed(
+    target: Target,
+    live: JSONObject,
+    options: ApplyOptions,
+    *,
+    with_annotation: bool = True,
+) -> Computed:
+    """Compute the patch that kubectl would send, and what it leads to.
+
+    ``kubectl diff`` leaves the annotation out. Raises what three_way_apply raises.
+    """
+    schema = target.kind_schema.schema
+    if schema is None:
+        raise UnknownKindError(
+            f"the API server publishes no schema of {target.item.kind}"
+        )
+    annotated = with_last_applied if with_annotation else without_last_applied
+    result = three_way_apply(
+        last_applied_configuration(live),
+        annotated(target.item.object),
+        live,
+        schema,
+        overwrite=options.overwrite,
+        unknown_fields="merge",
+    )
+    # What a union excludes is cleared, where kubectl's patch is refused.
+    clears = options.unions == "clear" and result.changes
+    patch = result.patch if clears else result.kubectl_patch
+    media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
+    return Computed(patch, media_type, result)
+
+
+def apply_client_side(
+    target: Target, live: JSONObject | None, options: ApplyOptions
+) -> Plan[Applied]:
+    """Apply an object of which the server has ``live``, or which is new.
+
+    Raises what ``send`` and ``computed`` raise.
+    """
+    if live is None:
+        return (yield from _create(target, options))
+    for attempt in range(_RETRIES + 1):
+        found = computed(target, live, options)
+        if not found.patch:
+            return unchanged(target, live, found)
+        if options.dry_run == "client":
+            return _configured(target, live, found, found.result.object)
+        request = Request(
+            "PATCH",
+            target.path,
+            options.query(field_validation=True),
+            (("Accept", JSON_TYPE), ("Content-Type", found.media_type)),
+            codec.encode(found.patch),
+        )
+        try:
+            answer = yield from send(request)
+        except StatusError as error:
+            if error.reason == "Conflict" and attempt < _RETRIES:
+                # The first attempt after a conflict is made at once.
+                if attempt >= _RETRIES_AT_ONCE:
+                    yield from pause(_BACKOFF)
+                live = yield from target.read()
+                if live is None:
+                    raise
+                continue
+            # Go: Patcher.Patch, which leaves all other errors.
+            if options.force and error.reason in ("Conflict", "Invalid"):
+                return (yield from _replace(target, live, options))
+            raise
+        warnings = warnings_of_answer(answer)
+        return _configured(target, live, found, object_of(answer), warnings)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _configured(
+    target: Target,
+    live: JSONObject,
+    found: Computed,
+    obj: JSONObject,
+    warnings: tuple[ApplyWarning, ...] = (),
+) -> Applied:
+    return Applied(
+        item=target.item,
+        action="configured",
+        namespace=target.namespace,
+        object=obj,
+        before=live,
+        patch=found.patch,
+        media_type=found.media_type,
+        schema=target.kind_schema.schema,
+        warnings=(*warnings_of_live(live), *found.result.warnings, *warnings),
+    )
+
+
+def unchanged(target: Target, live: JSONObject, found: Computed) -> Applied:
+    """Return that nothing was sent, as there is nothing to change."""
+    return Applied(
+        item=target.item,
+        action="unchanged",
+        namespace=target.namespace,
+        object=live,
+        before=live,
+        schema=target.kind_schema.schema,
+        warnings=(*warnings_of_live(live), *found.result.warnings),
+    )
+
+
+def _create(target: Target, options: ApplyOptions) -> Plan[Applied]:
+    """Create the object, with the last-applied annotation."""
+    modified = with_last_applied(target.item.object)
+    # An update drops nulls, so a create does as well (Go: pruneNullsFromMap, after
+    # the annotation was made).
+    body = _for_create(without_nulls(modified))
+    created = body
+    warnings: tuple[ApplyWarning, ...] = ()
+    # A dry run of the client is the object as it would be sent.
+    if options.dry_run != "client":
+        answer = yield from send(_create_request(target, body, options))
+        created = object_of(answer)
+        warnings = warnings_of_answer(answer)
+    return Applied(
+        item=target.item,
+        action="created",
+        namespace=target.namespace,
+        object=created,
+        patch=body,
+        media_type=JSON_TYPE,
+        schema=target.kind_schema.schema,
+        warnings=warnings,
+    )
+
+
+def _create_request(target: Target, body: JSONObject, options: ApplyOptions) -> Request:
+    return Request(
+        "POST",
+        target.resource.path(target.namespace),
+        options.query(field_validation=True),
+        (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
+        codec.encode(body),
+    )
+
+
+def _for_create(obj: JSONObject) -> JSONObject:
+    """Return the object without its resourceVersion (Go: resource.Helper.Create)."""
+    metadata = as_object(obj.get("metadata"))
+    if "resourceVersion" not in metadata:
+        return obj
+    kept = {
+        name: value for name, value in metadata.items() if name != "resourceVersion"
+    }
+    return {**obj, "metadata": kept}
+
+
+def without_nulls(obj: JSONObject) -> JSONObject:
+    """Return the object without the members that are null, at any depth."""
+    return {
+        name: _without_nulls(value) for name, value in obj.items() if value is not None
+    }
+
+
+def _without_nulls(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return without_nulls(value)
+    if isinstance(value, list):
+        return [_without_nulls(element) for element in value]
+    return value
+
+
+def _replace(target: Target, live: JSONObject, options: ApplyOptions) -> Plan[Applied]:
+    """Delete the object, wait until it is gone, and create it (``--force``).
+
+    The former object is created again where the new one is refused. Go:
+    Patcher.deleteAndCreate.
+    """
+    yield from send(delete_request(target, options, named=False))
+    yield from until_gone(target, options.timeout)
+    modified = _for_create(with_last_applied(target.item.object))
+    # From here on the object is gone, and what fails has to say so.
+    try:
+        answer = yield from send(_create_request(target, modified, options))
+    except SmpError as error:
+        former = _create_request(target, _for_create(live), options)
+        try:
+            yield from send(former)
+        except SmpError as second:
+            raise NotRestoredError(error, second) from error
+        error.advice = "the former object was deleted, and created again"
+        raise
+    return Applied(
+        item=target.item,
+        action="configured",
+        namespace=target.namespace,
+        object=object_of(answer),
+        before=live,
+        patch=modified,
+        media_type=JSON_TYPE,
+        schema=target.kind_schema.schema,
+        warnings=warnings_of_answer(answer),
+    )
+
+
+class NotRestoredError(SmpError):
+    """A forced replacement that failed, and whose former object is lost."""
+
+    default_code = "not-restored"
+    status = 500
+
+    def __init__(self, error: SmpError, second: SmpError) -> None:
+        super().__init__(
+            f"the object was deleted, and could not be created: {error}; nor could the"
+            f" former object be created again: {second}"
+        )
+
+
+def delete_request(
+    target: Target, options: ApplyOptions, *, named: bool = True
+) -> Request:
+    """Make the request that deletes an object (Go: asDeleteOptions).
+
+    The dynamic client of Go names the kind of the body, others do not.
+    """
+    body: JSONObject = {}
+    if named:
+        body = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    body["propagationPolicy"] = options.cascade
+    if options.grace_period is not None:
+        body["gracePeriodSeconds"] = options.grace_period
+    return Request(
+        "DELETE",
+        target.path,
+        options.dry_run_query,
+        (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
+        codec.encode(body),
+    )
+
+
+def until_gone(target: Target, timeout: float | None) -> Plan[None]:
+    """Wait until an object does not exist.
+
+    Raises NotInTimeError after a number of seconds, where there is one.
+    """
+    # Go: wait.PollUntilContextTimeout, every second.
+    began = yield from pause(0)
+    while (yield from target.read()) is not None:
+        elapsed = yield from pause(_BACKOFF)
+        if timeout is not None and elapsed - began >= timeout:
+            raise NotInTimeError(
+                f'{target.resource.qualified} "{target.item.name}" still exists after'
+                f" {timeout:g} s",
+                hint="a finalizer may keep it: see its metadata.finalizers",
+            )
+
+
+def warnings_of_answer(answer: Response) -> tuple[ApplyWarning, ...]:
+    """Return what the server warns of."""
+    return tuple(
+        ApplyWarning("server", Path(), text)
+        for text in dict.fromkeys(warnings_of(answer))
+    )
+
+
+def warnings_of_live(live: JSONObject) -> tuple[ApplyWarning, ...]:
+    """Return what kubectl warns of where it sees the live object."""
+    metadata = as_object(live.get("metadata"))
+    warnings = []
+    # Go: warningNoLastAppliedConfigAnnotation.
+    if LAST_APPLIED not in as_object(metadata.get("annotations")):
+        text = _NO_LAST_APPLIED.format(annotation=LAST_APPLIED)
+        warnings.append(ApplyWarning("no-last-applied", Path(), text))
+    # Go: WarnIfDeleting.
+    if as_text(metadata.get("deletionTimestamp")):
+        warnings.append(ApplyWarning("being-deleted", Path(), _DELETING))
+    return tuple(warnings)

@@ -1,0 +1,214 @@
+"""Discovery: the resources that an API server serves, by group, version and kind.
+
+A server answers with all of them at once (aggregated discovery, KEP-3352). One that is
+too old for that is asked for each group version when a kind of it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from smp.cluster.plan.exchange import Plan, Request
+from smp.cluster.plan.failures import NoKindMatchError
+from smp.cluster.plan.sending import (
+    JSON_TYPE,
+    exchange,
+    is_not_found,
+    object_of,
+    path_of,
+    send_for_object,
+)
+from smp.values import JSON, Absent, JSONObject, as_list, as_object, as_text
+
+_AGGREGATED: Final = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+)
+_ACCEPT: Final = ("Accept", f"{_AGGREGATED},{JSON_TYPE}")
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """A resource of an API server; ``plural`` is its name in a path."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    verbs: tuple[str, ...] = ()
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of its objects."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """The name in messages, such as deployments.apps."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the path of an object, or of a list where there is no name."""
+        # The group without a name is served below /api.
+        root = ("apis", self.group) if self.group else ("api",)
+        within = ("namespaces", namespace) if self.namespaced and namespace else ()
+        return path_of(*root, self.version, *within, self.plural, name, subresource)
+
+
+class Discovery:
+    """What a server serves, as far as it was asked for."""
+
+    def __init__(self) -> None:
+        self._resources: dict[tuple[str, str], Resource] = {}
+        self._aggregated: bool | None = None
+        # The kinds that the server was asked for, and does not serve.
+        self._missing: set[tuple[str, str]] = set()
+
+    def resource(self, api_version: str, kind: str) -> Plan[Resource]:
+        """Return the resource of a kind.
+
+        A kind that is not known may have been defined since, so the server is asked
+        once more (Go: restmapper.DeferredDiscoveryRESTMapper). Raises NoKindMatchError,
+        and what ``send`` raises.
+        """
+        wanted = (api_version, kind)
+        # A kind that is not served is asked for once in a run, not once an object.
+        if wanted not in self._resources and wanted not in self._missing:
+            if self._aggregated is not False:
+                yield from self._ask_for_all()
+            if not self._aggregated:
+                yield from self._ask_for_group_version(api_version)
+        found = self._resources.get(wanted)
+        if found is None:
+            self._missing.add(wanted)
+            raise NoKindMatchError(api_version, kind)
+        return found
+
+    def forget_missing(self) -> None:
+        """Ask again for kinds that were not served, as some were defined just now."""
+        self._missing.clear()
+
+    def all(self) -> Plan[tuple[Resource, ...]]:
+        """Return all resources of a server with aggregated discovery.
+
+        Of a server without, those of the kinds that were asked for. Raises what
+        ``send`` raises.
+        """
+        if self._aggregated is None:
+            yield from self._ask_for_all()
+        return tuple(self._resources.values())
+
+    def resource_of_kind(self, group: str, kind: str) -> Plan[Resource]:
+        """Return the resource of a kind in the preferred version of its group.
+
+        Raises NoKindMatchError, and what ``send`` raises.
+        """
+        found = self._preferred(group, kind)
+        if found is None and self._aggregated is not False:
+            yield from self._ask_for_all()
+            found = self._preferred(group, kind)
+        if found is None and not self._aggregated:
+            # The group without a name is not in the list of groups.
+            versions = ["v1"]
+            if group:
+                request = Request("GET", "/apis", headers=(("Accept", JSON_TYPE),))
+                listed = yield from send_for_object(request)
+                groups = map(as_object, as_list(listed.get("groups")))
+                versions = [
+                    as_text(as_object(version).get("groupVersion"))
+                    for entry in groups
+                    if entry.get("name") == group
+                    for version in as_list(entry.get("versions"))
+                ]
+            for api_version in versions:
+                yield from self._ask_for_group_version(api_version)
+            found = self._preferred(group, kind)
+        if found is None:
+            raise NoKindMatchError(group, kind)
+        return found
+
+    def _preferred(self, group: str, kind: str) -> Resource | None:
+        # A server lists the versions of a group in its order of preference.
+        for resource in self._resources.values():
+            if (resource.group, resource.kind) == (group, kind):
+                return resource
+        return None
+
+    def _ask_for_all(self) -> Plan[None]:
+        found: dict[tuple[str, str], Resource] = {}
+        for path in ("/api", "/apis"):
+            request = Request("GET", path, headers=(_ACCEPT,))
+            answer = yield from exchange(request)
+            # A server may serve one of the two paths only.
+            if is_not_found(answer):
+                continue
+            document = object_of(answer)
+            # A server that does not know the form answers with the older one.
+            if document.get("kind") != "APIGroupDiscoveryList":
+                self._aggregated = False
+                return
+            for resource in _aggregated_resources(document):
+                found.setdefault((resource.api_version, resource.kind), resource)
+        self._aggregated = True
+        self._resources = found
+
+    def _ask_for_group_version(self, api_version: str) -> Plan[None]:
+        root = "apis" if "/" in api_version else "api"
+        path = path_of(root, *api_version.split("/"))
+        request = Request("GET", path, headers=(("Accept", JSON_TYPE),))
+        answer = yield from exchange(request)
+        # The server does not serve the group version.
+        if is_not_found(answer):
+            return
+        for resource in _listed_resources(object_of(answer), api_version):
+            self._resources[resource.api_version, resource.kind] = resource
+
+
+def _aggregated_resources(document: JSONObject) -> list[Resource]:
+    """Return the resources of an APIGroupDiscoveryList."""
+    found = []
+    for group in map(as_object, as_list(document.get("items"))):
+        group_name = as_text(as_object(group.get("metadata")).get("name"))
+        for version in map(as_object, as_list(group.get("versions"))):
+            for entry in map(as_object, as_list(version.get("resources"))):
+                kind = as_object(entry.get("responseKind"))
+                found.append(
+                    Resource(
+                        group=group_name,
+                        version=as_text(version.get("version")),
+                        kind=as_text(kind.get("kind")),
+                        plural=as_text(entry.get("resource")),
+                        namespaced=entry.get("scope") == "Namespaced",
+                        verbs=_texts(entry.get("verbs")),
+                        singular=as_text(entry.get("singularResource")),
+                        short_names=_texts(entry.get("shortNames")),
+                    )
+                )
+    return found
+
+
+def _listed_resources(document: JSONObject, api_version: str) -> list[Resource]:
+    """Return the resources of an APIResourceList, but for subresources."""
+    group, _, version = api_version.rpartition("/")
+    # A name with a slash is that of a subresource.
+    return [
+        Resource(
+            group=group,
+            version=version,
+            kind=as_text(entry.get("kind")),
+            plural=as_text(entry.get("name")),
+            namespaced=entry.get("namespaced") is True,
+            verbs=_texts(entry.get("verbs")),
+            singular=as_text(entry.get("singularName")),
+            short_names=_texts(entry.get("shortNames")),
+        )
+        for entry in map(as_object, as_list(document.get("resources")))
+        if "/" not in as_text(entry.get("name"))
+    ]
+
+
+def _texts(value: JSON | Absent) -> tuple[str, ...]:
+    return tuple(map(as_text, as_list(value)))

@@ -1,0 +1,146 @@
+"""What goes wrong between a client and an API server, worded as kubectl words it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from smp import codec
+from smp.cluster.plan.exchange import Request, Response
+from smp.errors import SmpError
+from smp.values import JSONObject, as_list, as_object, as_text
+
+# Go: metav1.StatusReason, of the answers that have no Status.
+_REASONS: Final = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+_SHOWN_BODY: Final = 2048
+
+
+class StatusCause(msgspec.Struct, frozen=True):
+    """One cause of a Status: a field, what is wrong with it, and the kind of error."""
+
+    field: str
+    message: str
+    reason: str
+
+
+class StatusError(SmpError):
+    """An answer of the API server that is an error.
+
+    ``status`` is its HTTP status; ``reason``, ``message`` and ``causes`` are those of
+    its Status. ``code`` is the reason in kebab-case, such as not-found,
+    already-exists, conflict and invalid. ``retry_after`` is true where the server asked
+    for another attempt, and all of them failed.
+    """
+
+    default_code = "refused-by-server"
+
+    def __init__(self, answer: Response, request: Request) -> None:
+        body: JSONObject = {}
+        with suppress(SmpError):
+            body = codec.decode_object(answer.body)
+        # A proxy may answer with JSON of its own.
+        if body.get("kind") != "Status":
+            body = {}
+        details = as_object(body.get("details"))
+        self.status = answer.status  # type: ignore[misc]  # that of a class by default
+        self.reason = as_text(body.get("reason")) or _REASONS.get(answer.status, "")
+        self.message = as_text(body.get("message"))
+        if not self.message:
+            # A proxy answers without a Status (Go: errors.NewGenericServerResponse).
+            text = answer.body[:_SHOWN_BODY].decode(errors="replace").strip()
+            said = f": {text}" if text else ""
+            verb = request.method.lower()
+            self.message = (
+                f"the server answered {answer.status} to {verb} {request.path}{said}"
+            )
+        self.causes = tuple(
+            StatusCause(
+                as_text(cause.get("field")),
+                as_text(cause.get("message")),
+                as_text(cause.get("reason")),
+            )
+            for cause in map(as_object, as_list(details.get("causes")))
+        )
+        self.kind = as_text(details.get("kind"))
+        self.name = as_text(details.get("name"))
+        # NotFound is not-found.
+        code = re.sub("(?<=[a-z])(?=[A-Z])", "-", self.reason).lower()
+        super().__init__(self._text(), code=code or None)
+
+    def _text(self) -> str:
+        """Word the error. Go: k8s.io/kubectl, cmdutil.checkErr."""
+        # Go: StandardErrorMessage.
+        if self.reason == "Unauthorized":
+            return f"You must be logged in to the server ({self.message})"
+        if self.reason != "Invalid":
+            named = f" ({self.reason})" if self.reason else ""
+            return f"Error from server{named}: {self.message}"
+        # The causes say more than the message, which repeats them.
+        if not self.kind and not self.name:
+            return f"The request is invalid: {self.message}"
+        texts = [f"{cause.field}: {cause.message}" for cause in self.causes]
+        text = f'The {self.kind} "{self.name}" is invalid'
+        if len(texts) == 1:
+            return f"{text}: {texts[0]}"
+        lines = "".join(f"\n* {line}" for line in dict.fromkeys(texts))
+        return f"{text}:{lines}" if lines else text
+
+
+class BrokenConnectionError(SmpError):
+    """A request that was not answered.
+
+    ``sent`` is False where the server cannot have seen it. Otherwise a write may have
+    been done, and only a look at the object tells.
+    """
+
+    default_code = "broken-connection"
+    status = 503
+
+    def __init__(self, method: str, reason: str, *, sent: bool) -> None:
+        known = "" if sent else "; the request was not sent"
+        hint = ""
+        if sent and method != "GET":
+            known = "; whether the server has done it is not known"
+            hint = "run it again: what was done then shows as unchanged"
+        super().__init__(
+            f"the connection to the API server broke: {reason}{known}", hint=hint
+        )
+        self.sent = sent
+
+
+class NoKindMatchError(SmpError):
+    """A kind that the API server does not serve (Go: meta.NoKindMatchError)."""
+
+    default_code = "no-kind-match"
+    status = 404
+
+    def __init__(self, api_version: str, kind: str) -> None:
+        super().__init__(
+            f'no matches for kind "{kind}" in version "{api_version}"',
+            hint="ensure CRDs are installed first",
+        )
+
+
+class NotInTimeError(SmpError):
+    """Something that did not happen in time."""
+
+    default_code = "timeout"
+    status = 504

@@ -1,0 +1,142 @@
+"""The objects of a run: what is to be applied, and what became of each."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from smp.errors import ApplyWarning, ObjectError, SmpError
+from smp.explain import Cause, explain_apply
+from smp.last_applied import last_applied_configuration
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject, as_object, as_text
+
+Action: TypeAlias = Literal[
+    "created",
+    "configured",
+    "unchanged",
+    "pruned",
+    "deleted",
+    "failed",
+    "not-applied",
+]
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An object that is to be applied, and where it comes from."""
+
+    object: JSONObject
+    source: str = ""
+
+    @property
+    def api_version(self) -> str:
+        """Its apiVersion."""
+        return as_text(self.object.get("apiVersion"))
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return as_text(self.object.get("kind"))
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return as_text(as_object(self.object.get("metadata")).get("name"))
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace; empty where it has none."""
+        return as_text(as_object(self.object.get("metadata")).get("namespace"))
+
+
+def require_identity(item: Item) -> None:
+    """Raise ObjectError for an object that cannot be applied.
+
+    It lacks apiVersion, kind or a name (Go: ApplyOptions.applyOneObject).
+    """
+    # Go: runtime.NewMissingKindErr, NewMissingVersionErr.
+    for member in ("apiVersion", "kind"):
+        if not as_text(item.object.get(member)):
+            raise ObjectError(f"Object '{member}' is missing", code="missing-kind")
+    metadata = as_object(item.object.get("metadata"))
+    if item.name:
+        return
+    # A name that the server generates is another one in each apply.
+    generate_name = as_text(metadata.get("generateName"))
+    if generate_name:
+        raise ObjectError(
+            f"from {generate_name}: cannot use generate name with apply",
+            code="generate-name",
+        )
+    raise ObjectError("resource name may not be empty", code="missing-name")
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one object.
+
+    ``action`` is what was done; with a dry run, what would be. ``object`` is the object
+    as the server has it after that, or as it is predicted where no request was sent;
+    ``before`` the live object that was there, or None. ``patch`` is what was sent, with
+    its ``media_type``; None where nothing was. ``error`` is there where the action is
+    failed.
+    """
+
+    item: Item
+    action: Action
+    namespace: str = ""
+    object: JSONObject | None = None
+    before: JSONObject | None = None
+    patch: JSON = None
+    media_type: str = ""
+    schema: Schema | None = None
+    warnings: tuple[ApplyWarning, ...] = ()
+    error: SmpError | None = None
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion of the object."""
+        return self.item.api_version
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object."""
+        return self.item.kind
+
+    @property
+    def name(self) -> str:
+        """The name of the object."""
+        return self.item.name
+
+    @property
+    def source(self) -> str:
+        """The file that the object is from; empty where it is from none."""
+        return self.item.source
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why each field did, or did not, change; computed on each use.
+
+        There are none for a new object, and for a kind without a schema.
+        """
+        if self.before is None or self.schema is None:
+            return ()
+        return explain_apply(
+            last_applied_configuration(self.before),
+            self.item.object,
+            self.before,
+            self.schema,
+            unknown_fields="merge",
+        )
+
+    def __str__(self) -> str:
+        """Word it as kubectl prints it: ``deployment.apps/web configured``."""
+        # Go: printers.NamePrinter.
+        group, _, _ = self.api_version.rpartition("/")
+        kind = self.kind.lower()
+        resource = f"{kind}.{group}" if group else kind
+        action: str = self.action
+        if self.media_type == "application/apply-patch+yaml":
+            action = "serverside-applied"
+        text = f"{resource}/{self.name} {action}"
+        return f"{text}: {self.error}" if self.error is not None else text

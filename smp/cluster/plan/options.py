@@ -1,0 +1,110 @@
+"""How objects are applied: kubectl's flags, as data."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from smp.errors import ObjectError
+
+DryRun: TypeAlias = Literal["none", "client", "server"]
+Validation: TypeAlias = Literal["strict", "warn", "ignore"]
+Order: TypeAlias = Literal["kind", "given"]
+Hazards: TypeAlias = Literal["warn", "error"]
+Cascade: TypeAlias = Literal["Background", "Foreground", "Orphan"]
+
+# Go: k8s.io/kubectl/pkg/cmd/apply, FieldManagerClientSideApply and
+# fieldManagerServerSideApply.
+CLIENT_SIDE_MANAGER: Final = "kubectl-client-side-apply"
+SERVER_SIDE_MANAGER: Final = "kubectl"
+
+
+class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of an apply; kubectl's flags of these names, with their defaults.
+
+    ``field_manager`` is kubectl's where it is None. ``unions`` says whether what a
+    union excludes is cleared in the patch, or kubectl's own patch is sent. With
+    ``strict`` nothing is written where the prediction of an object does not converge,
+    or has a violation; with ``hazards`` "error", where an object has a hazard.
+    ``timeout`` are seconds, for the deletion that ``force`` waits for. ``wait`` are the
+    seconds to wait until the objects are ready, None for no wait.
+
+    ``applyset`` names the parent of an ApplySet, as ``[RESOURCE[.GROUP]/]NAME``, whose
+    other members are pruned; ``tooling`` is what its annotation of the tool says.
+    ``prune`` is a label selector: objects with these labels that an apply made, and
+    this one does not have, are pruned, of the kinds in ``prune_allowlist``.
+    """
+
+    field_manager: str | None = None
+    server_side: bool = False
+    force_conflicts: bool = False
+    force: bool = False
+    dry_run: DryRun = "none"
+    overwrite: bool = True
+    validate: Validation = "strict"
+    order: Order = "kind"
+    unions: Literal["clear", "kubectl"] = "clear"
+    hazards: Hazards = "warn"
+    strict: bool = False
+    cascade: Cascade = "Background"
+    grace_period: int | None = None
+    timeout: float | None = None
+    wait: float | None = None
+    applyset: str = ""
+    tooling: str = ""
+    prune: str = ""
+    prune_allowlist: tuple[tuple[str, str], ...] = ()
+
+    def require_consistent(self) -> None:
+        """Raise ObjectError for options that exclude each other.
+
+        Go: ApplyOptions.Validate.
+        """
+        if self.force_conflicts and not self.server_side:
+            raise _excluded("force_conflicts only works with server_side")
+        if self.dry_run == "client" and self.server_side:
+            raise _excluded(
+                'dry_run="client" does not work with server_side, did you mean'
+                ' dry_run="server"?'
+            )
+        if self.force and self.server_side:
+            raise _excluded("force cannot be used with server_side")
+        if self.force and self.dry_run == "server":
+            raise _excluded('dry_run="server" cannot be used with force')
+        # Go: ApplyOptions.Validate and ApplySet.
+        if self.prune and self.applyset:
+            raise _excluded("prune is incompatible with applyset")
+        if self.prune and self.server_side:
+            raise _excluded(
+                "prune is in alpha and doesn't currently work on objects"
+                " created by server-side apply"
+            )
+        if self.prune and self.force:
+            raise _excluded("force cannot be used with prune")
+
+    @property
+    def manager(self) -> str:
+        """The field manager."""
+        # Go: GetApplyFieldManagerFlag.
+        default = SERVER_SIDE_MANAGER if self.server_side else CLIENT_SIDE_MANAGER
+        return self.field_manager or default
+
+    @property
+    def dry_run_query(self) -> tuple[tuple[str, str], ...]:
+        """The query of a request that writes nothing, where that is wanted."""
+        return (("dryRun", "All"),) if self.dry_run == "server" else ()
+
+    def query(
+        self, *, field_validation: bool, manager: str = ""
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the query of a write."""
+        # The parameters in the order of their names, as Go encodes them.
+        query = (*self.dry_run_query, ("fieldManager", manager or self.manager))
+        if not field_validation:
+            return query
+        return (*query, ("fieldValidation", self.validate.capitalize()))
+
+
+def _excluded(problem: str) -> ObjectError:
+    return ObjectError(problem, code="invalid-options")

@@ -1,0 +1,117 @@
+"""Pruning by a label selector: deleting what a former apply made and this one has not.
+
+Go: k8s.io/kubectl/pkg/cmd/apply/prune.go and pkg/util/prune.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.cluster.plan.client_side import Target, delete_request
+from smp.cluster.plan.discovery import Resource
+from smp.cluster.plan.exchange import Plan, Request
+from smp.cluster.plan.objects import Applied, Item
+from smp.cluster.plan.options import ApplyOptions
+from smp.cluster.plan.schemas import KindSchema
+from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
+from smp.errors import SmpError
+from smp.last_applied import LAST_APPLIED
+from smp.values import JSONObject, as_list, as_object, as_text
+
+# What is pruned without an allowlist. Go: defaultNamespacedPruneResources and
+# defaultNonNamespacedPruneResources.
+DEFAULT_KINDS: Final = (
+    ("v1", "ConfigMap"),
+    ("v1", "Endpoints"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "Pod"),
+    ("v1", "ReplicationController"),
+    ("v1", "Secret"),
+    ("v1", "Service"),
+    ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "ReplicaSet"),
+    ("apps/v1", "StatefulSet"),
+    ("v1", "Namespace"),
+    ("v1", "PersistentVolume"),
+)
+# Objects of one answer of a list; kubectl asks for so many as well.
+_LIMIT: Final = 500
+
+
+def listed(resource: Resource, namespace: str, selector: str) -> Plan[list[JSONObject]]:
+    """Return the objects of a resource with labels, page by page."""
+    found: list[JSONObject] = []
+    # Go: resource.FollowContinue.
+    more = ""
+    while True:
+        query = [("labelSelector", selector), ("limit", str(_LIMIT))]
+        if more:
+            query.append(("continue", more))
+        path = resource.path(namespace)
+        request = Request("GET", path, tuple(query), (("Accept", JSON_TYPE),))
+        answer = yield from send_for_object(request)
+        for item in map(as_object, as_list(answer.get("items"))):
+            # The items of a list leave out what the list says of all of them.
+            kind: JSONObject = {
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+            }
+            found.append({**kind, **item})
+        more = as_text(as_object(answer.get("metadata")).get("continue"))
+        if not more:
+            return found
+
+
+def prune(
+    resources: list[tuple[Resource, str]],
+    selector: str,
+    visited: frozenset[str],
+    options: ApplyOptions,
+    *,
+    only_applied: bool = True,
+) -> Plan[list[Applied]]:
+    """Delete the objects of resources, each in a namespace, that were not visited.
+
+    ``visited`` are the uids of the objects that were applied. With ``only_applied`` an
+    object without the last-applied annotation stays. An object that cannot be deleted
+    does not end it.
+    """
+    pruned: list[Applied] = []
+    for resource, namespace in resources:
+        for obj in (yield from listed(resource, namespace, selector)):
+            metadata = as_object(obj.get("metadata"))
+            if as_text(metadata.get("uid")) in visited:
+                continue
+            # It was not made by an apply (Go: pruner.prune).
+            annotations = as_object(metadata.get("annotations"))
+            if only_applied and LAST_APPLIED not in annotations:
+                continue
+            # It goes already.
+            if as_text(metadata.get("deletionTimestamp")):
+                continue
+            pruned.append((yield from _delete(resource, obj, options)))
+    return pruned
+
+
+def _delete(
+    resource: Resource, obj: JSONObject, options: ApplyOptions
+) -> Plan[Applied]:
+    item = Item(obj)
+    namespace = item.namespace
+    target = Target(item, resource, KindSchema(None, None), namespace)
+    if options.dry_run != "client":
+        try:
+            yield from send(delete_request(target, options))
+        except SmpError as error:
+            return Applied(
+                item=item,
+                action="failed",
+                namespace=namespace,
+                before=obj,
+                error=error,
+            )
+    return Applied(item=item, action="pruned", namespace=namespace, before=obj)

@@ -1,0 +1,178 @@
+"""The schemas of a server: its OpenAPI v3 documents, compiled, by their hash.
+
+A server lists its documents, one for each group version, with a hash in the address of
+each. A compiled document is small (some kilobytes) and is kept under its address, so
+that a later run reads no document that it has seen (Go: k8s.io/client-go/openapi3,
+openapi/cached).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from smp.cluster.plan.exchange import Plan, Request
+from smp.cluster.plan.sending import (
+    JSON_TYPE,
+    exchange,
+    is_not_found,
+    object_of,
+    send,
+)
+from smp.errors import SmpError
+from smp.schema.catalog import (
+    Catalog,
+    bundled_overlay,
+    compile_openapi,
+    kubernetes,
+    read_compiled,
+)
+from smp.schema.model import Schema
+from smp.values import JSONObject, as_list, as_object, as_text
+
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+_ACCEPT: Final = ("Accept", JSON_TYPE)
+# Where compiled documents are kept: by their address, which has the hash.
+Documents = MutableMapping[str, bytes]
+
+
+class Patching(msgspec.Struct, frozen=True):
+    """What the PATCH operation of a kind takes."""
+
+    strategic: bool
+    field_validation: bool
+
+
+class KindSchema(msgspec.Struct, frozen=True):
+    """The schema of a kind on a server.
+
+    ``bundled`` is true where the server publishes none, and the types of the newest
+    bundled Kubernetes are taken. ``schema`` is None where there is none at all.
+    ``patching`` is None where the server does not say what its PATCH takes.
+    """
+
+    schema: Schema | None
+    patching: Patching | None
+    bundled: bool = False
+
+    @property
+    def is_strategic(self) -> bool:
+        """Whether a strategic merge patch is sent (Go: gvkSupportsPatchOpenAPIV3)."""
+        # Go: the built-in types are taken where the server has no OpenAPI.
+        if self.patching is None:
+            return self.bundled
+        return self.patching.strategic and self.schema is not None
+
+
+class _Compiled(msgspec.Struct):
+    """A compiled document, as it is kept."""
+
+    types: bytes
+    patching: dict[str, Patching]
+
+
+class Schemas:
+    """The schemas of a server, as far as they were asked for."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._addresses: dict[str, str] | None = None
+        self._group_versions: dict[str, tuple[Catalog, dict[str, Patching]] | None] = {}
+
+    def of(self, api_version: str, kind: str) -> Plan[KindSchema]:
+        """Return the schema of a kind. Raises what ``send`` raises, and SchemaError."""
+        found = self._group_versions.get(api_version)
+        if api_version not in self._group_versions:
+            found = yield from self._group_version(api_version)
+            self._group_versions[api_version] = found
+        # The server publishes no document of this group version.
+        if found is None:
+            return _bundled(api_version, kind)
+        catalog, patching = found
+        try:
+            schema = catalog.schema(api_version, kind)
+        except SmpError:
+            return _bundled(api_version, kind)
+        return KindSchema(schema, patching.get(kind))
+
+    def forget(self) -> None:
+        """Ask for the list of documents again, as kinds were defined just now."""
+        self._addresses = None
+        self._group_versions.clear()
+
+    def _group_version(
+        self, api_version: str
+    ) -> Plan[tuple[Catalog, dict[str, Patching]] | None]:
+        """Return the schemas of a group version; None where none are published."""
+        if self._addresses is None:
+            # The path of each document, such as apis/apps/v1, and its address.
+            request = Request("GET", "/openapi/v3", headers=(_ACCEPT,))
+            answer = yield from exchange(request)
+            # A server before Kubernetes 1.24, or one that hides it, has no such list.
+            found = {} if is_not_found(answer) else object_of(answer)
+            self._addresses = {
+                path: as_text(as_object(entry).get("serverRelativeURL"))
+                for path, entry in as_object(found.get("paths")).items()
+            }
+        root = "apis" if "/" in api_version else "api"
+        address = self._addresses.get(f"{root}/{api_version}")
+        if address is None:
+            return None
+        data = self._documents.get(address)
+        if data is not None:
+            with suppress(msgspec.MsgspecError, SmpError):
+                return _read(data)
+            # It was cut, or written by another version of this package.
+        parts = urlsplit(address)
+        query = tuple(parse_qsl(parts.query, keep_blank_values=True))
+        answer = yield from send(Request("GET", parts.path, query, (_ACCEPT,)))
+        document = object_of(answer)
+        types = compile_openapi(document, source="the API server")
+        compiled = _Compiled(types, dict(_patching(document, api_version)))
+        data = msgspec.msgpack.encode(compiled)
+        # Without a hash, the address may have another document tomorrow.
+        if any(name == "hash" for name, _ in query):
+            self._documents[address] = data
+        return _read(data)
+
+
+# Linking the types of a document takes longer than an apply.
+@lru_cache(maxsize=128)
+def _read(data: bytes) -> tuple[Catalog, dict[str, Patching]]:
+    """Read a compiled document. Raises MsgspecError and SchemaError."""
+    compiled = msgspec.msgpack.decode(data, type=_Compiled)
+    # What a server publishes of unions is wrong in places, and lacks most.
+    catalog = read_compiled(compiled.types).with_overlay(bundled_overlay())
+    return catalog, compiled.patching
+
+
+def _patching(document: JSONObject, api_version: str) -> Iterator[tuple[str, Patching]]:
+    """Yield each kind with what the PATCH of its objects takes."""
+    for operations in as_object(document.get("paths")).values():
+        patch = as_object(as_object(operations).get("patch"))
+        kind = as_object(patch.get("x-kubernetes-group-version-kind"))
+        group, version = as_text(kind.get("group")), as_text(kind.get("version"))
+        # The PATCH of a subresource may be of a kind of another group: scale.
+        if (f"{group}/{version}" if group else version) != api_version:
+            continue
+        content = as_object(as_object(patch.get("requestBody")).get("content"))
+        parameters = as_list(patch.get("parameters"))
+        names = {as_text(as_object(entry).get("name")) for entry in parameters}
+        yield (
+            as_text(kind.get("kind")),
+            Patching(STRATEGIC in content, "fieldValidation" in names),
+        )
+
+
+def _bundled(api_version: str, kind: str) -> KindSchema:
+    """Return the bundled schema of a kind, if there is one."""
+    try:
+        schema = kubernetes().schema(api_version, kind)
+    except SmpError:
+        return KindSchema(None, None)
+    return KindSchema(schema, None, bundled=True)

@@ -1,0 +1,218 @@
+"""Server-side apply of one object, and its migration from client-side apply.
+
+Go: k8s.io/kubectl/pkg/cmd/apply, ApplyOptions.applyOneObject,
+saveLastApplyAnnotationIfNecessary and migrateToSSAIfNecessary.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp import codec
+from smp.cluster.plan.client_side import Target, warnings_of_answer, warnings_of_live
+from smp.cluster.plan.exchange import Plan, Request
+from smp.cluster.plan.failures import StatusError
+from smp.cluster.plan.objects import Action, Applied
+from smp.cluster.plan.options import SERVER_SIDE_MANAGER, ApplyOptions
+from smp.cluster.plan.sending import JSON_TYPE, object_of, send, send_for_object
+from smp.errors import ApplyWarning, SmpError
+from smp.last_applied import LAST_APPLIED
+from smp.managed_fields import owners, upgrade_patch
+from smp.paths import Path
+from smp.values import JSON, JSONObject, as_object, as_text
+
+APPLY: Final = "application/apply-patch+yaml"
+JSON_PATCH: Final = "application/json-patch+json"
+LAST_APPLIED_MANAGER: Final = "kubectl-last-applied"
+_ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
+_RETRIES: Final = 5
+_CREATED: Final = 201
+_UNSUPPORTED: Final = 415
+_CONFLICT_HINT: Final = (
+    "these fields have other managers: force_conflicts=True makes this manager own all"
+    " of them; a field that is left out of the manifest stays with its manager; a field"
+    " that the manifest has with the live value is owned by both"
+)
+# Go: warningMigrationLastAppliedFailed, warningMigrationPatchFailed and
+# warningMigrationReapplyFailed.
+_ANNOTATION_FAILED: Final = (
+    f"failed to migrate {LAST_APPLIED} for Server-Side Apply. This is non-fatal and"
+    " will be retried next time you apply. Error: {error}"
+)
+_MIGRATION_FAILED: Final = (
+    "server rejected managed fields migration to Server-Side Apply. This is non-fatal"
+    " and will be retried next time you apply. Error: {error}"
+)
+_REAPPLY_FAILED: Final = (
+    "failed to re-apply configuration after performing Server-Side Apply migration."
+    " This is non-fatal and will be retried next time you apply. Error: {error}"
+)
+
+
+def apply_server_side(
+    target: Target, live: JSONObject | None, options: ApplyOptions
+) -> Plan[Applied]:
+    """Apply an object server-side; ``live`` is what is known of it before.
+
+    Raises what ``send`` raises.
+    """
+    request = _apply_request(target, target.item.object, options)
+    try:
+        answer = yield from send(request)
+    except StatusError as error:
+        # Go: isIncompatibleServerError.
+        if error.status == _UNSUPPORTED:
+            error.advice = "Server-side apply not available on the server"
+        elif error.reason == "Conflict":
+            error.advice = _CONFLICT_HINT
+        raise
+    stored = object_of(answer)
+    warnings = [*warnings_of_answer(answer)]
+    # A dry run stores nothing, so there is nothing to migrate: kubectl sends the
+    # requests all the same, and shows what is not to be.
+    if options.dry_run == "none":
+        stored = yield from _migrated(target, stored, options, request, warnings)
+    warnings += [
+        warning
+        for warning in warnings_of_live(stored)
+        if warning.code == "being-deleted"
+    ]
+    before = as_object((live or {}).get("metadata")).get("resourceVersion")
+    after = as_object(stored.get("metadata")).get("resourceVersion")
+    # A server keeps the resourceVersion of an object that an apply does not change.
+    action: Action = "unchanged" if before == after else "configured"
+    if answer.status == _CREATED:
+        action = "created"
+    return Applied(
+        item=target.item,
+        action=action,
+        namespace=target.namespace,
+        object=stored,
+        before=live,
+        patch=target.item.object,
+        media_type=APPLY,
+        schema=target.kind_schema.schema,
+        warnings=tuple(warnings),
+    )
+
+
+def _apply_request(
+    target: Target, obj: JSONObject, options: ApplyOptions, *, manager: str = ""
+) -> Request:
+    query = options.query(field_validation=True, manager=manager)
+    # kubectl passes no option to force for the annotation.
+    if not manager:
+        query = (*query, ("force", "true" if options.force_conflicts else "false"))
+    return _patch(target, APPLY, obj, query)
+
+
+def _patch(
+    target: Target, media_type: str, body: JSON, query: tuple[tuple[str, str], ...]
+) -> Request:
+    headers = (("Accept", JSON_TYPE), ("Content-Type", media_type))
+    return Request("PATCH", target.path, query, headers, codec.encode(body))
+
+
+def _migrated(
+    target: Target,
+    stored: JSONObject,
+    options: ApplyOptions,
+    request: Request,
+    warnings: list[ApplyWarning],
+) -> Plan[JSONObject]:
+    """Make what a client-side apply owns owned by this apply, and apply once more.
+
+    What fails is a warning: the object was applied, and the next apply tries again.
+    """
+    try:
+        stored = yield from _annotation_kept(target, stored, options)
+    except SmpError as error:
+        warnings.append(_warning(_ANNOTATION_FAILED, error))
+        return stored
+    try:
+        upgraded = yield from _upgraded(target, stored, options)
+    except SmpError as error:
+        warnings.append(_warning(_MIGRATION_FAILED, error))
+        return stored
+    if upgraded is None:
+        return stored
+    # This apply removes the fields that the manifest no longer has.
+    try:
+        return (yield from send_for_object(request))
+    except SmpError as error:
+        warnings.append(_warning(_REAPPLY_FAILED, error))
+        return upgraded
+
+
+def _warning(text: str, error: SmpError) -> ApplyWarning:
+    return ApplyWarning("not-migrated", Path(), text.format(error=error))
+
+
+def _annotation_kept(
+    target: Target, stored: JSONObject, options: ApplyOptions
+) -> Plan[JSONObject]:
+    """Have the last-applied annotation owned by a manager of its own.
+
+    The default manager does not have it in its manifests, so that the migration would
+    remove it; a later client-side apply needs it.
+    """
+    metadata = as_object(stored.get("metadata"))
+    text = as_object(metadata.get("annotations")).get(LAST_APPLIED)
+    # A server keeps the annotation up to date for the default manager only.
+    if options.manager != SERVER_SIDE_MANAGER or text is None:
+        return stored
+    # It was done by a former apply.
+    if _managers_of_annotation(stored, "Apply"):
+        return stored
+    only: JSONObject = {
+        "apiVersion": target.item.api_version,
+        "kind": target.item.kind,
+        "metadata": {
+            "annotations": {LAST_APPLIED: text},
+            "name": as_text(metadata.get("name")),
+            **({"namespace": target.namespace} if target.namespace else {}),
+        },
+    }
+    request = _apply_request(target, only, options, manager=LAST_APPLIED_MANAGER)
+    return (yield from send_for_object(request))
+
+
+def _managers_of_annotation(obj: JSONObject, operation: str) -> list[str]:
+    """Return the managers that own the last-applied annotation by an operation.
+
+    Go: csaupgrade.FindFieldsOwners.
+    """
+    return sorted(
+        {
+            owner.manager
+            for owner in owners(obj)
+            if owner.operation == operation and owner.fields.has(_ANNOTATION)
+        }
+    )
+
+
+def _upgraded(
+    target: Target, stored: JSONObject, options: ApplyOptions
+) -> Plan[JSONObject | None]:
+    """Hand over what the managers of client-side applies own; None if nothing is."""
+    managers = _managers_of_annotation(stored, "Update")
+    for attempt in range(_RETRIES):
+        patch = upgrade_patch(
+            stored, from_managers=managers, to_manager=options.manager
+        )
+        if patch is None:
+            return None
+        query = options.query(field_validation=True)
+        try:
+            return (
+                yield from send_for_object(_patch(target, JSON_PATCH, patch, query))
+            )
+        except StatusError as error:
+            # The patch replaces resourceVersion, so a write of another is a conflict.
+            if error.reason != "Conflict" or attempt == _RETRIES - 1:
+                raise
+            again = yield from target.read()
+            if again is None:
+                raise
+            stored = again
+    raise AssertionError("the last attempt returns or raises")

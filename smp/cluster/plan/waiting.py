@@ -1,0 +1,101 @@
+"""Waiting until objects are what their specifications say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.cluster.plan.client_side import Target
+from smp.cluster.plan.exchange import Plan, Progress, pause, together
+from smp.cluster.plan.failures import NotInTimeError, StatusError
+from smp.cluster.plan.readiness import Readiness, readiness
+from smp.errors import SmpError
+from smp.values import JSONObject
+
+# Seconds between two looks at an object.
+_POLL: Final = 1.0
+
+
+class Waited:
+    """What a wait came to for one object.
+
+    ``readiness`` is the last state that was seen; ``error`` is there where the object
+    is not current: it failed, it does not exist, or the time was over.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.object: JSONObject | None = None
+        self.readiness = Readiness("in-progress", "not looked at")
+        self.error: SmpError | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to wait for."""
+        return self.error is not None or self.readiness.state == "current"
+
+    def __repr__(self) -> str:
+        name = f"{self.target.resource.qualified}/{self.target.item.name}"
+        return f"<Waited {name} {self.readiness.state}: {self.readiness.message}>"
+
+
+class NotReadyError(SmpError):
+    """An object that has failed, by what its status says."""
+
+    default_code = "not-ready"
+    status = 409
+
+
+def wait(targets: list[Target], *, timeout: float | None) -> Plan[list[Waited]]:
+    """Look at objects until each is current, or has failed, for at most some seconds.
+
+    What does not become current has an error; nothing is raised.
+    """
+    waited = [Waited(target) for target in targets]
+    began = yield from pause(0)
+    elapsed = began
+    while True:
+        left = [entry for entry in waited if not entry.is_over]
+        # All objects are looked at once a round.
+        yield from together([_look(entry, elapsed - began) for entry in left])
+        over = [entry for entry in left if entry.is_over]
+        done = len(waited) - len(left) + len(over)
+        for entry in over:
+            yield Progress(done, len(waited), repr(entry))
+        left = [entry for entry in left if not entry.is_over]
+        if not left:
+            return waited
+        if timeout is not None and elapsed - began >= timeout:
+            break
+        # The last look is when the time is over.
+        remaining = _POLL if timeout is None else timeout - (elapsed - began)
+        elapsed = yield from pause(min(_POLL, remaining))
+    for entry in left:
+        name = f'{entry.target.resource.qualified} "{entry.target.item.name}"'
+        entry.error = NotInTimeError(
+            f"{name} is not ready after {timeout:g} s: {entry.readiness.message}"
+        )
+    return waited
+
+
+def _look(entry: Waited, seconds: float) -> Plan[None]:
+    try:
+        live = yield from entry.target.read()
+    except StatusError as error:
+        # A server that is busy or starts again answers later.
+        if error.status >= 500:  # noqa: PLR2004  # errors of the server
+            entry.readiness = Readiness("in-progress", str(error))
+            return
+        entry.error = error
+        return
+    except SmpError as error:
+        entry.error = error
+        return
+    name = f'{entry.target.resource.qualified} "{entry.target.item.name}"'
+    # What is deleted during the wait does not come again.
+    if live is None:
+        entry.error = NotReadyError(f"{name} not found", code="not-found")
+        return
+    entry.object = live
+    entry.readiness = readiness(live, waited=seconds)
+    if entry.readiness.state == "failed":
+        entry.error = NotReadyError(f"{name} has failed: {entry.readiness.message}")
