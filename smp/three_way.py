@@ -10,12 +10,19 @@ from typing import Final
 
 import msgspec
 
-from smp import strategic
-from smp.errors import ApplyWarning
+from smp import merge_patch, strategic
+from smp.custom_resources import (
+    STRATEGIC_MERGE_PATCH,
+    Guard,
+    Patch,
+    form_of,
+    three_way_json_merge_patch,
+)
+from smp.errors import ApplyWarning, ConflictError
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
-from smp.plain import over_json
-from smp.schema.model import Schema, UnknownFields
+from smp.plain import over_json, require_objects
+from smp.schema.model import AnyType, Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import (
     Change,
@@ -23,7 +30,7 @@ from smp.unions import (
     stock_server_warnings,
 )
 from smp.update import as_stored, updated
-from smp.values import JSONObject
+from smp.values import JSONObject, as_object
 from smp.violations import Violation
 
 
@@ -34,6 +41,12 @@ class ApplyResult(msgspec.Struct, frozen=True):
     normalization of unions changed is in the patch, and no directive of it is in a
     value that is new to live. ``kubectl_patch`` is what kubectl would send; it is the
     same, but for these two, and what a server makes of it then is in ``warnings``.
+
+    ``media_type`` says which of the three forms ``patch`` has. For a custom resource it
+    is a JSON merge patch, or a JSON Patch (a list of operations), ``reason`` says why,
+    and ``guard`` what makes a server refuse it after a concurrent change. Its
+    ``kubectl_patch`` is a JSON merge patch.
+
     ``changes`` is what the normalization changed, ``violations`` what a server would
     reject in the object. ``unmet`` are the paths at which the object is not what the
     configuration asks for: it lacks something, or has what the configuration no longer
@@ -41,12 +54,15 @@ class ApplyResult(msgspec.Struct, frozen=True):
     """
 
     object: JSONObject
-    patch: JSONObject
+    patch: Patch
     kubectl_patch: JSONObject
     changes: tuple[Change, ...]
     warnings: tuple[ApplyWarning, ...]
     violations: tuple[Violation, ...]
     unmet: tuple[Path, ...]
+    media_type: str = STRATEGIC_MERGE_PATCH
+    reason: str = "a server takes strategic merge patches for this kind"
+    guard: Guard = "none"
 
     @property
     def converged(self) -> bool:
@@ -75,13 +91,27 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     ``last_applied=None`` says that there is no last-applied configuration; a warning
     reports it, as nothing can be pruned then. With ``defaults`` the object of
     the result is what a server stores: it is decoded and defaulted, see with_defaults;
-    what that drops or fills in is not unmet. Raises what three_way_patch, apply_patch
-    and normalize_unions raise, PreconditionError where apiVersion, kind or
+    what that drops or fills in is not unmet. A custom resource is merged by the list
+    types of its definition (smp.managed_fields.local_merge), one without a definition
+    (the schema ``any``) by RFC 7396 as in kubectl. Raises what three_way_patch,
+    apply_patch and normalize_unions raise, PreconditionError where apiVersion, kind or
     metadata.name would change, and UnionError for a configuration that sets two members
     of a union.
     """
     profile_named(profile)  # before anything is computed
     lenient = schema.with_unknown_fields(unknown_fields)
+    if lenient.is_custom or isinstance(lenient.type, AnyType):
+        return _applied_to_custom_resource(
+            last_applied,
+            modified,
+            live,
+            schema,
+            profile=profile,
+            overwrite=overwrite,
+            ratchet=ratchet,
+            unknown_fields=unknown_fields,
+            defaults=defaults,
+        )
     computed = strategic.compute_patch(
         last_applied,
         modified,
@@ -151,6 +181,85 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     )
 
 
+def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    profile: str,
+    overwrite: bool,
+    ratchet: bool,
+    unknown_fields: UnknownFields,
+    defaults: bool,
+) -> ApplyResult:
+    """Apply where no server takes a strategic merge patch; see three_way_apply."""
+    # Most applies are of built-in kinds, and loading this takes longer than they do.
+    from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
+
+    require_objects(last_applied=last_applied or {}, modified=modified, live=live)
+    lenient = schema.with_unknown_fields(unknown_fields)
+    base = last_applied or {}
+    kubectl_patch = three_way_json_merge_patch(base, modified, live)
+    # Go: k8s.io/kubectl, apply/patcher.go, buildMergePatch.
+    strategic.check_preconditions(kubectl_patch, KUBECTL_PRECONDITIONS)
+    merge = local_merge(base, modified, live, lenient)
+    if not overwrite and merge.conflicts:
+        raise ConflictError(merge.conflicts)
+    merged = merge.object
+    is_defined = lenient.is_custom
+    if not is_defined:
+        # There is no list type to merge by, and no null that would be a value.
+        merged = as_object(merge_patch.apply(live, kubectl_patch))
+    update = updated(
+        live,
+        merged,
+        lenient,
+        profile=profile,
+        ratchet=bool(ratchet),
+        patch=changed_members(live, merged, lenient),
+        configuration=modified,
+    )
+    result = update.object
+    # What the normalization of unions changed is in the patch as all else.
+    form = form_of(live, result, lenient)
+    reason = form.reason
+    if not is_defined:
+        reason = f"merged by RFC 7396, as the kind has no schema; {reason}"
+    unmet: tuple[Path, ...] = ()
+    if is_defined and update.changes:
+        # Only the normalization of unions does what the configuration did not ask for.
+        again = local_merge(base, modified, result, lenient)
+        difference = changed_members(result, again.object, lenient)
+        unmet = tuple(strategic.leaf_paths(difference, result, lenient))
+    if defaults:
+        result = as_stored(result, live, schema, profile=profile)
+    warnings: list[ApplyWarning] = []
+    if last_applied is None:
+        warnings.append(_NOTHING_PRUNED)
+    if unknown_fields == "merge":
+        changed = changed_members(live, merged, schema)
+        warnings.extend(unknown_field_warnings(changed, schema))
+    warnings += [ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merge.whole]
+    warnings.extend(stock_server_warnings(update.changes, lenient))
+    return ApplyResult(
+        result,
+        form.patch,
+        kubectl_patch,
+        update.changes,
+        (*warnings, *update.warnings),
+        (*update.violations, *changed_immutable_fields(live, result, schema)),
+        unmet,
+        form.media_type,
+        reason,
+        form.guard,
+    )
+
+
+_WHOLE: Final = "list-as-a-whole"
+_NO_IDENTITY: Final = (
+    "two elements have the same keys, or one has none, so the list is set as a whole"
+)
 _UNKNOWN_DIRECTIVE: Final = (
     "kubectl's patch has a directive in a new value, which a server refuses:"
     " strict decoding error"

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Final
 
+import msgspec
+
 from smp.cli._errors import Failure, concerning
 from smp.documents import Document
 from smp.errors import UnknownKindError
@@ -82,15 +84,7 @@ class Definitions:
 
     def with_defaults(self, obj: JSONObject) -> JSONObject:
         """Return an object with the structural defaults of its definition, if any."""
-        api_version, name = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
-        if (api_version, name) not in self._structural:
-            group = api_version.rpartition("/")[0]
-            compiled = self._compiled.pop((group, name), None)
-            if compiled is not None:
-                # What is described as text counts, as it does for the types.
-                described = structural_schemas(compiled.value())
-                self._structural = described | self._structural
-        structural = self._structural.get((api_version, name))
+        structural = self._structural_of(obj)
         if structural is None:
             return obj
         # Most runs read no definitions.
@@ -107,10 +101,27 @@ class Definitions:
         raises.
         """
         try:
-            return catalog.schema_of(obj)
+            schema = catalog.schema_of(obj)
+            if not schema.is_custom or schema.structural is not None:
+                return schema
+            # Compiled types do not say where a null is a value.
+            structural = self._structural_of(obj)
+            return msgspec.structs.replace(schema, structural=structural)
         except UnknownKindError:
             group = as_text(obj.get("apiVersion")).rpartition("/")[0]
             failure = self._failures.get((group, as_text(obj.get("kind"))))
             if failure is None:
                 raise
             raise failure from None
+
+    def _structural_of(self, obj: JSONObject) -> JSONObject | None:
+        """Return the schema of the definition of an object, if there is one."""
+        api_version, name = as_text(obj.get("apiVersion")), as_text(obj.get("kind"))
+        if (api_version, name) not in self._structural:
+            group = api_version.rpartition("/")[0]
+            compiled = self._compiled.pop((group, name), None)
+            if compiled is not None:
+                # What is described as text counts, as it does for the types.
+                described = structural_schemas(compiled.value())
+                self._structural = described | self._structural
+        return self._structural.get((api_version, name))

@@ -210,6 +210,8 @@ def _yaml_patch(outcome: ObjectOutcome) -> str:
         suffix = " (to be created)"
     elif outcome.removes:
         suffix = " (removed)"
+    elif outcome.has_other_form:
+        suffix = f" ({outcome.media_type}: {outcome.reason})"
     return yaml_text(f"{outcome.label}{suffix}", outcome.patch)
 
 
@@ -227,6 +229,11 @@ def _record(outcome: ObjectOutcome) -> str:
         "changes": [_change(change) for change in differences(outcome)],
         "warnings": [*outcome.warnings],
     }
+    if outcome.has_other_form:
+        record["mediaType"] = outcome.media_type
+        record["reason"] = outcome.reason
+        if outcome.kubectl_patch is not None:
+            record["kubectlPatch"] = outcome.kubectl_patch
     if outcome.is_applied:
         record["object"] = outcome.after
     ownership = outcome.ownership

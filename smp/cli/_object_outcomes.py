@@ -10,6 +10,7 @@ import msgspec
 from smp.cli._changes import ValueChange, changes
 from smp.cli._identity import Identity
 from smp.cli._options import Settings
+from smp.custom_resources import STRATEGIC_MERGE_PATCH
 from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import Schema, Type
@@ -62,6 +63,10 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     after: JSON
     type_: Type
     patch: JSON
+    # The form of the patch, why it has it, and what kubectl would send instead.
+    media_type: str = STRATEGIC_MERGE_PATCH
+    reason: str = ""
+    kubectl_patch: JSONObject | None = None
     notes: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
     kind_note: str = ""
@@ -96,6 +101,12 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     def is_faulty(self) -> bool:
         """Whether --strict takes a notice for a failure."""
         return any(notice.is_fault for notice in self.notices)
+
+    @property
+    def has_other_form(self) -> bool:
+        """Whether a server takes the patch, but not as a strategic merge patch."""
+        is_patch = not self.creates and not self.removes
+        return is_patch and self.media_type != STRATEGIC_MERGE_PATCH
 
     @property
     def label(self) -> str:

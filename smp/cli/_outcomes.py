@@ -43,55 +43,6 @@ class Versions(msgspec.Struct, frozen=True):
     modified: JSONObject
     live: JSONObject
 
-    def of_custom_kind(self) -> Versions:
-        """Return the versions as kubectl merges those of a kind that it has no type of.
-
-        A null in the configuration asks for nothing where the last-applied one has it
-        too, and nulls in lists are left out (Go: k8s.io/apimachinery,
-        pkg/util/jsonmergepatch, CreateThreeWayJSONMergePatch). A strategic merge patch
-        has each null of the configuration.
-        """
-        last_applied = _with_pruned_lists(self.last_applied or {}, in_list=False)
-        modified = _with_pruned_lists(self.modified, in_list=False)
-        last_applied, modified = _without_shared_nulls(last_applied, modified)
-        if self.last_applied is None:
-            return Versions(None, modified, self.live)
-        return Versions(last_applied, modified, self.live)
-
-
-def _with_pruned_lists(obj: JSONObject, *, in_list: bool) -> JSONObject:
-    """Return an object without the nulls of the objects in its lists."""
-    # Go: gopkg.in/evanphx/json-patch.v4, pruneNils.
-    pruned: JSONObject = {}
-    for name, value in obj.items():
-        if isinstance(value, dict):
-            pruned[name] = _with_pruned_lists(value, in_list=in_list)
-        elif isinstance(value, list):
-            pruned[name] = [
-                _with_pruned_lists(element, in_list=True)
-                if isinstance(element, dict)
-                else element
-                for element in value
-            ]
-        elif value is not None or not in_list:
-            pruned[name] = value
-    return pruned
-
-
-def _without_shared_nulls(
-    left: JSONObject, right: JSONObject
-) -> tuple[JSONObject, JSONObject]:
-    """Return two objects without the members that are null in both, at any depth."""
-    new_left, new_right = dict(left), dict(right)
-    for name in left.keys() & right.keys():
-        one, other = left[name], right[name]
-        if one is None and other is None:
-            del new_left[name], new_right[name]
-        # A JSON merge patch takes a list for one value.
-        elif isinstance(one, dict) and isinstance(other, dict):
-            new_left[name], new_right[name] = _without_shared_nulls(one, other)
-    return new_left, new_right
-
 
 def created_outcome(
     entry: Entry,
@@ -199,6 +150,9 @@ def applied_outcome(
         after=decoded.object,
         type_=schema.with_unknown_fields(settings.unknown_fields).type,
         patch=result.patch,
+        media_type=result.media_type,
+        reason=result.reason,
+        kubectl_patch=result.kubectl_patch,
         notes=(*notes, *_changes(result.changes, settings)),
         notices=tuple(notices),
         causes=causes,

@@ -278,8 +278,6 @@ def _outcome(
         else:
             last_applied, source = _last_applied(live, last, has_file=has_file)
             versions = _annotated(last_applied, new.value, live.value)
-            if selection.schemas.is_custom(new):
-                versions = versions.of_custom_kind()
             masks = Masks(
                 {
                     "live": versions.live,
@@ -319,6 +317,7 @@ def _outcome(
         before=masks.unmask(outcome.before),
         after=masks.unmask(outcome.after),
         patch=masks.unmask(outcome.patch),
+        kubectl_patch=masks.unmask(outcome.kubectl_patch),
     )
 
 

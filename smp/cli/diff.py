@@ -36,7 +36,10 @@ from smp.cli._renames import renamed_entries
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
+from smp.custom_resources import STRATEGIC_MERGE_PATCH, form_of
+from smp.schema.model import AnyType, Schema
 from smp.strategic import two_way_patch
+from smp.values import JSON, JSONObject
 
 if TYPE_CHECKING:
     from smp.hazards import Input
@@ -250,8 +253,6 @@ def _outcome(
                     live, original, schema.type
                 )
             versions = Versions(last_applied=original, modified=modified, live=live)
-            if selection.schemas.is_custom(obj):
-                versions = versions.of_custom_kind()
             outcome = applied_outcome(
                 row.entry, versions, schema, settings, masks, with_defaults
             )
@@ -270,16 +271,7 @@ def _outcome(
                     is_stored_first=is_stored(original),
                 )
             modified = ignored.left_out(original, modified, lenient.type)
-            patch = two_way_patch(original, modified, lenient)
-            outcome = ObjectOutcome(
-                row.entry.identity,
-                row.entry.place,
-                original,
-                modified,
-                lenient.type,
-                patch,
-                notices=unknown_field_notices(patch, schema, settings),
-            )
+            outcome = _compared(row, original, modified, schema, settings)
     if row.is_renamed and original_object is not None:
         label = original_object.label
         outcome = msgspec.structs.replace(outcome, renamed_from=label)
@@ -292,4 +284,32 @@ def _outcome(
     entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
     return msgspec.structs.replace(
         outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
+    )
+
+
+def _compared(
+    row: Row,
+    original: JSONObject,
+    modified: JSONObject,
+    schema: Schema,
+    settings: Settings,
+) -> ObjectOutcome:
+    """Compute the two-way patch, in a form that a server takes for the kind."""
+    lenient = schema.with_unknown_fields(settings.unknown_fields)
+    changed = two_way_patch(original, modified, lenient)
+    patch: JSON = changed
+    media_type, reason = STRATEGIC_MERGE_PATCH, ""
+    if lenient.is_custom or isinstance(lenient.type, AnyType):
+        form = form_of(original, modified, lenient)
+        patch, media_type, reason = form.patch, form.media_type, form.reason
+    return ObjectOutcome(
+        row.entry.identity,
+        row.entry.place,
+        original,
+        modified,
+        lenient.type,
+        patch,
+        media_type=media_type,
+        reason=reason,
+        notices=unknown_field_notices(changed, schema, settings),
     )

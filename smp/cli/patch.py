@@ -29,6 +29,11 @@ from smp.schema.model import ANY, Type
 from smp.strategic import apply_patch
 from smp.values import JSON, type_name
 
+_UNSUPPORTED: Final = (
+    "no server takes a strategic merge patch for a custom resource (415 Unsupported "
+    "Media Type); --type merge or json is what it takes"
+)
+
 
 class Patched(msgspec.Struct, frozen=True):
     """The result, the type by which it is compared, and what to look at."""
@@ -173,8 +178,8 @@ def _apply_strategic(
         raise PatchError(
             f"a strategic merge patch is an object, not {type_name(patch)}"
         )
-    return Patched(
-        apply_patch(obj.value, patch, lenient),
-        lenient.type,
-        unknown_field_notices(patch, schema, settings),
-    )
+    notices = unknown_field_notices(patch, schema, settings)
+    if schema.is_custom:
+        # Go: apiextensions-apiserver, crdHandler.ServeHTTP, supportedTypes.
+        notices += (Notice(_UNSUPPORTED, "unsupported-media-type"),)
+    return Patched(apply_patch(obj.value, patch, lenient), lenient.type, notices)

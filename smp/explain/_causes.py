@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from smp.paths import Path
+from smp.schema.model import AnyType, Schema
 from smp.values import JSON, Absent
 
 Input: TypeAlias = Literal["manifest", "last-applied"]
@@ -220,3 +221,42 @@ CAUSES: Final[dict[str, Reason]] = {
         "Go: strategicpatch.mergeSliceWithoutSpecialElements",
     ),
 }
+
+
+_LIST_TYPES: Final = (
+    "CustomResourceDefinition: x-kubernetes-list-type, x-kubernetes-list-map-keys and "
+    "x-kubernetes-map-type"
+)
+_RFC_7396: Final = "RFC 7396; Go: jsonmergepatch.CreateThreeWayJSONMergePatch"
+# Where lists are merged by the list types of a CustomResourceDefinition.
+_BY_LIST_TYPES: Final[dict[str, str]] = {
+    "lost-in-list": (
+        "the manifest replaces the list as a whole: its list type is atomic, or the "
+        "definition states none"
+    ),
+    "matched-by-key": (
+        "this element of the manifest is merged into the live element of the same "
+        "list-map keys {key}"
+    ),
+}
+# Where no definition says how lists merge.
+_WITHOUT_DEFINITION: Final[dict[str, str]] = {
+    "lost-in-list": (
+        "the manifest replaces the list as a whole: the kind has no schema, so a list "
+        "is one value"
+    ),
+}
+_STRATEGIC: Final = "Go: strategicpatch."
+
+
+def reason_for(code: str, schema: Schema) -> Reason:
+    """Return what a cause says of a kind; custom resources have rules of their own."""
+    reason = CAUSES[code]
+    # Only what the strategic merge patch decides for built-in kinds is another rule.
+    if not reason.source.startswith(_STRATEGIC):
+        return reason
+    if schema.is_custom:
+        return Reason(_BY_LIST_TYPES.get(code, reason.sentence), _LIST_TYPES)
+    if isinstance(schema.type, AnyType):
+        return Reason(_WITHOUT_DEFINITION.get(code, reason.sentence), _RFC_7396)
+    return reason

@@ -9,7 +9,7 @@ from typing import Final
 from smp.defaults import with_defaults
 from smp.errors import SmpError
 from smp.explain import _judgement
-from smp.explain._causes import CAUSES, Cause, Evidence
+from smp.explain._causes import Cause, Evidence, reason_for
 from smp.explain._remedies import remedy_for
 from smp.explain._sides import Sides
 from smp.explain._ways import Ways
@@ -104,7 +104,9 @@ class _Explanation:
         if self._last_applied is not None:
             decoded = stored(self._last_applied, self._schema)
             values["former"] = with_defaults(decoded, self._schema)
-        yield from self._below(Sides(values, self._schema.type, None, Path(), Path()))
+        sides = Sides(values, self._schema.type, None, Path(), Path())
+        sides.by_list_types = self._schema.is_custom
+        yield from self._below(sides)
 
     def _below(self, sides: Sides) -> Iterator[Cause]:
         """Yield the cause of a path, or those of the paths below it."""
@@ -157,7 +159,7 @@ class _Explanation:
             )
         elif code == "live-only" and there:
             code = "owned-by-others"
-        reason = CAUSES[code]
+        reason = reason_for(code, self._schema)
         owners_text = ", ".join(_named(owner) for owner in there)
         sentence = reason.sentence.format(
             why=why,
@@ -185,7 +187,7 @@ class _Explanation:
         )
 
     def _lost_element(self, sides: Sides, element: JSON) -> Cause:
-        reason = CAUSES["lost-in-list"]
+        reason = reason_for("lost-in-list", self._schema)
         evidence = (Evidence("element", element),)
         remedy = remedy_for("lost-in-list", sides, self._ways, element)
         return Cause(

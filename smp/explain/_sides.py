@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from smp.paths import Element, KeyedElement, Path, SetElement, Step
-from smp.schema.model import ANY_FIELD, Field, Type
+from smp.schema.model import (
+    ANY_FIELD,
+    Field,
+    ListType,
+    ObjectType,
+    Type,
+    TypeDocument,
+    Types,
+)
 from smp.strategic import identity_of, keys_of_identity
 from smp.values import (
     ABSENT,
     JSON,
     Absent,
     JSONArray,
+    JSONObject,
     ScalarKey,
     as_list,
     as_object,
@@ -24,6 +34,8 @@ from smp.values import (
 NAMES: Final = ("result", "live", "manifest", "last-applied", "default", "former")
 # Where what a server sets is beside what users set.
 _OF_SEVERAL: Final = ((), ("metadata",), ("metadata", "annotations"))
+_NO_DOCUMENTS: Final[dict[str, TypeDocument]] = {}
+_NO_TYPES: Final = Types(_NO_DOCUMENTS.get)
 # The key of an element, and its number among those of the same key.
 _Identity: TypeAlias = tuple[ScalarKey, int]
 
@@ -36,10 +48,12 @@ class Sides:
     ``live_path`` is the path with the indexes of the live object. ``keeps`` says that
     $retainKeys clears this object, ``retains`` that it clears the object above,
     ``pruned`` that one above is removed, ``repeated`` that it is in an element whose
-    patch merge key others have, too, ``unknown`` that the schema has no such field.
+    patch merge key others have, too, ``unknown`` that the schema has no such field,
+    ``by_list_types`` that lists are merged by their list types, as in custom resources.
     """
 
     __slots__ = (
+        "by_list_types",
         "default",
         "field",
         "former",
@@ -80,6 +94,7 @@ class Sides:
         self.pruned = False
         self.repeated = False
         self.unknown = False
+        self.by_list_types = False
 
     @property
     def values(self) -> dict[str, JSON | Absent]:
@@ -133,12 +148,16 @@ class Sides:
     @property
     def is_merge_list(self) -> bool:
         """Whether the value is a list whose elements are merged."""
-        return self.field is not None and self.field.merges and self._are(list)
+        merges = self._list_field.merges
+        return merges and self._are(list)
 
     @property
     def is_merge_object(self) -> bool:
         """Whether the value is an object whose members are merged."""
         replaces = self.field is not None and self.field.replaces
+        if self.by_list_types and self.field is not None:
+            own = self.type.map_type if isinstance(self.type, ObjectType) else ""
+            replaces = replaces or "atomic" in (self.field.map_type or own)
         return not replaces and self._are(dict)
 
     def _are(self, json_type: type) -> bool:
@@ -171,11 +190,18 @@ class Sides:
     def _elements(self) -> Iterator[Sides]:
         lists = {name: as_list(value) for name, value in self.values.items()}
         field = self._list_field
-        repeated = _repeated_keys(lists.values(), field.merge_key)
-        ambiguous = bool(repeated)
+        identified = lists
+        if self.by_list_types:
+            # An element that lacks a key has its default.
+            identified = {
+                name: [_with_keys(element, self.type) for element in lst]
+                for name, lst in lists.items()
+            }
+        repeated = _repeated_keys(identified.values(), field.merge_key)
+        ambiguous = bool(repeated) or self.by_list_types
         found: dict[_Identity, dict[str, tuple[int, JSON]]] = {}
         for name in NAMES:
-            identities = _identities(lists[name], field, ambiguous=ambiguous)
+            identities = _identities(identified[name], field, ambiguous=ambiguous)
             for index, identity in enumerate(identities):
                 found.setdefault(identity, {})[name] = (index, lists[name][index])
         for (_key_of_element, number), places in found.items():
@@ -198,14 +224,20 @@ class Sides:
             if isinstance(live_element, dict):
                 live_step = _step(live_index, live_element, field, ambiguous=False)
             child = self._child(step, live_step, values, self.type.items, None)
-            is_repeated = _key(element, field.merge_key) in repeated
-            child.repeated = self.repeated or is_repeated
+            if not self.by_list_types:
+                is_repeated = _key(element, field.merge_key) in repeated
+                child.repeated = self.repeated or is_repeated
             child.keeps = field.retain_keys
             yield child
 
     @property
     def _list_field(self) -> Field:
-        return ANY_FIELD if self.field is None else self.field
+        type_ = self.type
+        if not self.by_list_types or not isinstance(type_, ListType):
+            return ANY_FIELD if self.field is None else self.field
+        if type_.list_type == "atomic":
+            return ANY_FIELD
+        return _field_of_keys(type_.map_keys)
 
     def _child(
         self,
@@ -222,6 +254,7 @@ class Sides:
             self.keeps and isinstance(self.manifest, dict) and isinstance(step, str)
         )
         child.repeated = self.repeated
+        child.by_list_types = self.by_list_types
         child.pruned = self.pruned or (
             self.result is ABSENT
             and self.manifest is ABSENT
@@ -232,7 +265,32 @@ class Sides:
     def order_of(self, side: str) -> list[_Identity]:
         """Return what identifies the elements of a list, in its order."""
         elements = as_list(self.values[side])
+        if self.by_list_types:
+            elements = [_with_keys(element, self.type) for element in elements]
         return _identities(elements, self._list_field, ambiguous=True)
+
+
+@lru_cache(maxsize=1024)
+def _field_of_keys(keys: tuple[str, ...]) -> Field:
+    """Return a field whose elements are identified by map keys, or by their value."""
+    names: JSONArray = [*keys]
+    document: JSONObject = {"strategy": "merge", "is": {"items": "any"}}
+    if names:
+        items: JSONObject = {"items": "any", "list_type": "map", "map_keys": names}
+        document = {"strategy": "merge", "key": names[0], "is": items}
+    return Field("*", document, _NO_TYPES)
+
+
+def _with_keys(element: JSON, type_: Type) -> JSON:
+    """Return an element with the defaults of the map keys that it lacks."""
+    if not isinstance(element, dict) or not isinstance(type_, ListType):
+        return element
+    defaults: JSONObject = {}
+    for name in type_.map_keys:
+        field = type_.items.field(name)
+        if field is not None and not isinstance(field.default, Absent):
+            defaults[name] = field.default
+    return {**defaults, **element}
 
 
 def _repeated_keys(lists: Iterable[JSONArray], merge_key: str) -> set[ScalarKey]:

@@ -16,7 +16,9 @@ is between them and objects, as pure functions:
 4. ``owners``, ``owners_of``, ``extract`` and ``rename`` (_owners.py) read and write the
    entries of managedFields. ``upgrade`` (_upgrade.py) hands over what a client-side
    apply owns.
-5. ``blame`` (_blame.py) has the owners of every value of an object.
+5. ``local_merge`` (_local_merge.py) is the merge of an apply without managed fields:
+   the last-applied configuration says what the manager applied before.
+6. ``blame`` (_blame.py) has the owners of every value of an object.
 
 For example, the configuration of a Pod with ``containers: [{name: app, image: a}]``:
 
@@ -51,6 +53,7 @@ from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
 from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
+from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
 from smp.managed_fields._object_fields import fieldset_of
 from smp.managed_fields._owned_paths import owned_path
 from smp.managed_fields._owners import (
@@ -87,6 +90,7 @@ __all__ = [
     "BlamedValue",
     "FieldSet",
     "Fight",
+    "LocalMerge",
     "Orphan",
     "Owner",
     "Ownership",
@@ -99,9 +103,11 @@ __all__ = [
     "Step",
     "Verb",
     "blame",
+    "changed_members",
     "extract",
     "extracted",
     "fieldset_of",
+    "local_merge",
     "owned_path",
     "owners",
     "owners_of",

@@ -69,12 +69,7 @@ def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObj
 
 
 def _merged_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArray:
-    """Merge two lists of type set or map. Go: mergingWalker.visitListItems.
-
-    Elements that both have are merged, and are in the order of the applied list. The
-    others of the live list stay behind what they were behind, and those of the applied
-    list come where it has them.
-    """
+    """Merge two lists of type set or map. Go: mergingWalker.visitListItems."""
     live_elements = path_elements(shape, live)
     applied_elements = path_elements(shape, applied)
     live_values: dict[str, JSON] = {}
@@ -92,20 +87,39 @@ def _merged_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArra
         except SmpError as error:
             raise error.within(step_of(element)) from None
 
-    shared = iter([element for element in applied_elements if element in live_values])
-    next_shared = next(shared, None)
     result: JSONArray = []
+    for is_applied, index in merge_order(live_elements, applied_elements):
+        if is_applied:
+            result.append(item(applied_elements[index]))
+        else:
+            result.append(live[index])
+    if len(result) == len(live) and all(map(is_, result, live)):
+        return live
+    return result
+
+
+def merge_order(live: list[str], applied: list[str]) -> list[tuple[bool, int]]:
+    """Return the order of a merged list: whether an element is applied, and its index.
+
+    The lists have the path elements of both lists. Those of the applied one are in its
+    order; those of live alone stay behind what they were behind, and those of the
+    applied list come where it has them. Go: mergingWalker.visitListItems.
+    """
+    in_live, in_applied = set(live), set(applied)
+    shared = iter([element for element in applied if element in in_live])
+    next_shared = next(shared, None)
+    order: list[tuple[bool, int]] = []
     done: set[str] = set()
     here = there = 0
     while here < len(live) or there < len(applied):
         if here < len(live):
-            element = live_elements[here]
-            if element not in applied_values:
-                result.append(live[here])
+            element = live[here]
+            if element not in in_applied:
+                order.append((False, here))
                 here += 1
                 continue
             if there < len(applied):
-                if element == applied_elements[there]:
+                if element == applied[there]:
                     here += 1
                 elif next_shared is not None and element != next_shared:
                     # The applied list has it at another place.
@@ -117,12 +131,10 @@ def _merged_lists(live: JSONArray, applied: JSONArray, shape: Shape) -> JSONArra
                 # All that the applied list has is in the result.
                 here += 1
         if there < len(applied):
-            element = applied_elements[there]
+            element = applied[there]
             done.add(element)
-            result.append(item(element))
+            order.append((True, there))
             there += 1
             if element == next_shared:
                 next_shared = next(shared, None)
-    if len(result) == len(live) and all(map(is_, result, live)):
-        return live
-    return result
+    return order

@@ -415,6 +415,10 @@ def _compiled(documents: JSON) -> Compiled:
 
 def _compiled_definitions(documents: JSON) -> Compiled:
     compiled = _compiled(crd.to_openapi(documents))
+    for name in compiled.kinds.values():
+        type_ = compiled.types[name]
+        if isinstance(type_, dict):
+            type_["custom"] = True
     for kind in crd.without_status(documents):
         type_ = compiled.types[compiled.kinds[kind]]
         if isinstance(type_, dict) and "status" in as_object(type_.get("fields")):

@@ -27,7 +27,8 @@ A FIELD is a type document, or ``{"is": TYPE, "strategy": "merge,retainKeys", "k
 have a ``default``, if that is a scalar, and, beside a reference, a ``map_type``
 that counts instead of that of the type. Objects
 may also have ``map_type``, ``embedded`` (a whole Kubernetes object), ``no_status`` (a
-custom resource without the subresource ``status``), ``unions`` as
+custom resource without the subresource ``status``), ``custom`` (a kind for which
+servers take no strategic merge patch), ``unions`` as
 their source published them, with ``required``, the names of the fields that have to be
 set, and ``profile``, which applies to those of the unions that have no profile of their
 own.
@@ -314,7 +315,7 @@ class ObjectType(Type):
 
     ``name`` is empty for a type without a name. ``map_type`` (granular or atomic) is
     that of server-side apply; ``embedded`` marks a whole Kubernetes object, and
-    ``no_status`` one whose status is written as all else.
+    ``no_status`` one whose status is written as all else, ``custom`` a custom resource.
     """
 
     __slots__ = (
@@ -323,6 +324,7 @@ class ObjectType(Type):
         "_required",
         "_unions",
         "_written",
+        "custom",
         "embedded",
         "map_type",
         "name",
@@ -344,6 +346,7 @@ class ObjectType(Type):
         self.map_type = str(document.get("map_type", "granular"))
         self.embedded = bool(document.get("embedded", False))
         self.no_status = bool(document.get("no_status", False))
+        self.custom = bool(document.get("custom", False))
         self._published_unions: JSON = document.get("unions", [])
         self._required = as_list(document.get("required"))
         self._profile = str(document.get("profile", ""))
@@ -571,6 +574,12 @@ class Schema(msgspec.Struct, frozen=True):
     def type(self) -> Type:
         """The type of the whole object."""
         return self.types.link(self.document)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether servers take no strategic merge patch for the kind."""
+        type_ = self.type
+        return isinstance(type_, ObjectType) and type_.custom
 
     def with_unknown_fields(self, policy: object) -> Schema:
         """Return this schema under a policy for fields that it does not know.

@@ -34,10 +34,11 @@ from smp.strategic._operations import (
     without_leftovers,
 )
 from smp.strategic._ordering import identity_of, keys_of_identity
-from smp.strategic._patch_paths import unknown_paths
+from smp.strategic._patch_paths import leaf_paths, unknown_paths
 from smp.strategic._preconditions import (
     KUBECTL_PRECONDITIONS,
     Precondition,
+    check_preconditions,
     unchanged,
 )
 
@@ -58,12 +59,14 @@ __all__ = [
     "amended_patch",
     "apply_patch",
     "check_order",
+    "check_preconditions",
     "compose_patches",
     "compute_patch",
     "find_conflicts",
     "identity_of",
     "is_directive",
     "keys_of_identity",
+    "leaf_paths",
     "leftover_directives",
     "read_object",
     "three_way_patch",

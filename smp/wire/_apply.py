@@ -6,6 +6,7 @@ import msgspec
 
 from smp import three_way
 from smp.codec import Text, decode_object, encode
+from smp.custom_resources import Guard
 from smp.errors import ApplyWarning
 from smp.paths import Path
 from smp.schema.model import Schema, UnknownFields
@@ -26,6 +27,9 @@ class ApplyResult(msgspec.Struct, frozen=True):
     warnings: tuple[ApplyWarning, ...]
     violations: tuple[Violation, ...]
     unmet: tuple[Path, ...]
+    media_type: str
+    reason: str
+    guard: Guard
 
     @property
     def converged(self) -> bool:
@@ -72,4 +76,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         result.warnings,
         result.violations,
         result.unmet,
+        result.media_type,
+        result.reason,
+        result.guard,
     )

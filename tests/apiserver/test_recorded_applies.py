@@ -173,7 +173,8 @@ def test_the_patch_for_kubectl_of_an_apply_is_what_it_sends() -> None:
         )
         assert same(result.kubectl_patch, patch)
         assert same(
-            smp.apply_patch(case.live, result.patch, case.schema), result.object
+            smp.apply_patch(case.live, as_object(result.patch), case.schema),
+            result.object,
         )
         compared += 1
     assert compared > 0.9 * len(sent_cases())

@@ -47,11 +47,12 @@ def test_the_patch_is_that_of_kubectl(
     Path("new.json").write_text(json.dumps(widget(new)))
     ran = run("apply", "-f", "new.json", "--live", "live.json", "-o", "json")
     [record] = json.loads(ran.stdout)
-    assert without_last_applied(record["patch"]) == without_last_applied(sent or {})
+    computed = record["kubectlPatch"]
+    assert without_last_applied(computed) == without_last_applied(sent or {})
     assert record["warnings"] == []
     ran = run("diff", "last.json", "new.json", "--live", "live.json", "-o", "json")
     [record] = json.loads(ran.stdout)
-    assert record["patch"] == without_last_applied(sent or {})
+    assert record["kubectlPatch"] == without_last_applied(sent or {})
 
 
 def test_a_null_that_was_applied_last_as_well_leaves_the_live_value() -> None:

@@ -129,8 +129,20 @@ def test_a_kind_without_a_schema_is_patched_as_json() -> None:
     Path("custom.yaml").write_text(new)
     ran = run("diff", "live.yaml", "custom.yaml", "--live", "live.yaml")
     assert values(ran.stdout) == [
-        {"spec": {"list": [{"name": "x", "b": 2}], "old": None}}
+        [
+            {"op": "test", "path": "/spec/list", "value": [{"name": "x", "a": 1}]},
+            {"op": "replace", "path": "/spec/list", "value": [{"name": "x", "b": 2}]},
+            {"op": "remove", "path": "/spec/old"},
+        ]
     ]
+    form = "(application/json-patch+json: merged by RFC 7396, as the kind has no schema"
+    assert form in ran.stdout
+    command = ("diff", "live.yaml", "custom.yaml", "--live", "live.yaml", "-o", "json")
+    [record] = json.loads(run(*command).stdout)
+    assert record["mediaType"] == "application/json-patch+json"
+    assert record["kubectlPatch"] == {
+        "spec": {"list": [{"name": "x", "b": 2}], "old": None}
+    }
     note = 'no matches for kind "B" in version "a/v1"; patched as JSON (RFC 7396)\n'
     assert note in ran.stderr
     assert note in run("diff", "live.yaml", "custom.yaml", "-o", "report").stdout

@@ -89,7 +89,7 @@ applies = st.builds(Apply, seeds)
 def test_the_patch_leads_from_live_to_the_object(apply: Apply) -> None:
     result = apply.result()
     if result is not None:
-        after = smp.apply_patch(apply.live, result.patch, apply.schema)
+        after = smp.apply_patch(apply.live, as_object(result.patch), apply.schema)
         assert same(after, result.object)
 
 
@@ -175,7 +175,10 @@ def test_no_directive_goes_into_a_value_that_is_new_to_live(seed: int) -> None:
         return
     live = triple.live
     assert (
-        strategic.leftover_directives(live, result.patch, result.object, schema) == []
+        strategic.leftover_directives(
+            live, as_object(result.patch), result.object, schema
+        )
+        == []
     )
 
 
@@ -192,9 +195,12 @@ def test_repeated_merge_keys_put_no_directive_into_a_new_element(seed: int) -> N
         )
     except SmpError:
         return
-    assert same(smp.apply_patch(live, result.patch, schema), result.object)
+    assert same(smp.apply_patch(live, as_object(result.patch), schema), result.object)
     assert (
-        strategic.leftover_directives(live, result.patch, result.object, schema) == []
+        strategic.leftover_directives(
+            live, as_object(result.patch), result.object, schema
+        )
+        == []
     )
 
 

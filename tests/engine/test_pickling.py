@@ -98,6 +98,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Normalization": lambda: smp.Normalization(OBJECT, (CHANGE,), (WARNING,)),
     "Options": Options,
     "Orphan": lambda: managed_fields.Orphan(PATH, ()),
+    "LocalMerge": lambda: managed_fields.local_merge({}, OBJECT, OBJECT, POD),
     "Owner": lambda: managed_fields.owners(APPLIED.object)[0],
     "Ownership": lambda: managed_fields.Ownership.INNER,
     "Path": lambda: PATH,

@@ -202,7 +202,7 @@ def test_a_null_for_a_field_that_is_still_there_is_unmet() -> None:
     }
     result = smp.three_way_apply({}, modified, live, schema, profile="kep2019")
     assert [str(path) for path in result.unmet] == ["spec.updateStrategy.type"]
-    assert smp.apply_patch(live, result.patch, schema) == result.object
+    assert smp.apply_patch(live, as_object(result.patch), schema) == result.object
     (warning,) = result.warnings
     assert warning.message == (
         "kubectl's patch leaves this field as it is, and so does a server that does not"

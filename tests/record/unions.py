@@ -276,7 +276,7 @@ def _changed(
         for last_applied in (obj, None):
             result = smp.three_way_apply(last_applied, modified, live, schema)
             for way, patch in (
-                ("apply", result.patch),
+                ("apply", as_object(result.patch)),
                 ("kubectl", result.kubectl_patch),
             ):
                 request = _answered(server, row, path, name, STRATEGIC, patch)

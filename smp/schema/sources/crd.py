@@ -24,7 +24,12 @@ _API_VERSIONS: Final = ("apiextensions.k8s.io/v1", _V1_BETA_1)
 _SPEC: Final = Path(("spec",))
 _STRING: Final[JSONObject] = {"type": "string"}
 _KEPT_OF_SPEC: Final = ("group", "names", "scope", "version")
-_KEPT_OF_SCHEMA: Final = ("default", "nullable", "required")
+_KEPT_OF_SCHEMA: Final = (
+    "default",
+    "nullable",
+    "required",
+    "x-kubernetes-preserve-unknown-fields",
+)
 _FREE_FORM: Final[JSONObject] = {
     "type": "object",
     "x-kubernetes-preserve-unknown-fields": True,
@@ -126,7 +131,7 @@ def condensed(definition: JSONObject) -> JSONObject:
     """Return a definition with what its types do not hold.
 
     These are the names and the scope of the resource, and of its schemas the structure
-    with defaults, required fields, and where a null is allowed.
+    with defaults, required fields, where a null is allowed, and what is not pruned.
     """
     spec = as_object(definition.get("spec"))
     kept: JSONObject = {name: spec[name] for name in _KEPT_OF_SPEC if name in spec}
@@ -159,7 +164,7 @@ def _with_structure(owner: JSONObject) -> JSONObject:
 
 
 def _structure(schema: JSONObject) -> JSONObject:
-    """Return a schema with what defaulting reads, and the required fields."""
+    """Return a schema with what defaulting and merging read, and what is required."""
     kept: JSONObject = {
         name: schema[name] for name in _KEPT_OF_SCHEMA if name in schema
     }

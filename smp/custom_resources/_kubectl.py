@@ -1,0 +1,133 @@
+"""The patch that kubectl apply sends for a kind that it has no Go type of.
+
+Go: k8s.io/apimachinery, pkg/util/jsonmergepatch, CreateThreeWayJSONMergePatch, with
+gopkg.in/evanphx/json-patch.v4, CreateMergePatch and MergePatch.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.errors import bounded
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONObject,
+    check_depth,
+    same,
+)
+
+# Go's encoding/json prints a float without an exponent below this number.
+_FIRST_WITH_EXPONENT: Final = 1e21
+# An integer is a float64 on the way, exact up to here.
+_EXACT: Final = 2**53
+
+
+@bounded("the object")
+def three_way_json_merge_patch(
+    last_applied: JSONObject, modified: JSONObject, live: JSONObject
+) -> JSONObject:
+    """Return what kubectl apply sends as a JSON merge patch (RFC 7396).
+
+    What the modified configuration adds to live or changes in it, and a null for what
+    it no longer has of the last-applied one. Lists are sent as a whole.
+    """
+    for obj in (last_applied, modified, live):
+        check_depth(obj)
+    changes = _additions(_diff(_as_floats(live), _as_floats(modified)))
+    deletions = _deletions(_diff(_as_floats(last_applied), _as_floats(modified)))
+    return _merged(deletions, changes)
+
+
+def _as_floats(obj: JSONObject) -> JSONObject:
+    """Return an object with each number as Go reads it, and prints it again.
+
+    Go: json.Unmarshal makes float64 values of all numbers, so that 1.0 is 1.
+    """
+    return {name: _as_float(value) for name, value in obj.items()}
+
+
+def _as_float(value: JSON) -> JSON:
+    if isinstance(value, dict):
+        return _as_floats(value)
+    if isinstance(value, list):
+        return [_as_float(element) for element in value]
+    if isinstance(value, float) and abs(value) < _FIRST_WITH_EXPONENT:
+        return int(value) if value.is_integer() else value
+    # A bool is an int to Python, and is not beyond any number.
+    if isinstance(value, int) and abs(value) > _EXACT:
+        rounded = float(value)
+        return int(rounded) if abs(rounded) < _FIRST_WITH_EXPONENT else rounded
+    return value
+
+
+def _diff(before: JSONObject, after: JSONObject) -> JSONObject:
+    """Go: jsonpatch.getDiff."""
+    changes: JSONObject = {}
+    for name, value in after.items():
+        old: JSON | Absent = before.get(name, ABSENT)
+        if isinstance(old, dict) and isinstance(value, dict):
+            inner = _diff(old, value)
+            if inner:
+                changes[name] = inner
+        # Go compares values of one type only, so that null is never equal to another.
+        elif not same(old, value):
+            changes[name] = value
+    for name in before:
+        if name not in after:
+            changes[name] = None
+    return changes
+
+
+def _additions(changes: JSONObject) -> JSONObject:
+    """Return the changes that are no deletions. Go: keepOrDeleteNullInObj."""
+    kept: JSONObject = {}
+    for name, value in changes.items():
+        # An empty object is a value, and not a patch without members.
+        if isinstance(value, dict) and value:
+            inner = _additions(value)
+            if inner:
+                kept[name] = inner
+        elif value is not None:
+            kept[name] = value
+    return kept
+
+
+def _deletions(changes: JSONObject) -> JSONObject:
+    """Return the changes that are deletions. Go: keepOrDeleteNullInObj."""
+    kept: JSONObject = {}
+    for name, value in changes.items():
+        if value is None:
+            kept[name] = None
+        elif isinstance(value, dict):
+            inner = _deletions(value)
+            if inner:
+                kept[name] = inner
+    return kept
+
+
+def _merged(deletions: JSONObject, changes: JSONObject) -> JSONObject:
+    """Return the patch of both. Go: jsonpatch.MergePatch, mergeDocs."""
+    patch = dict(deletions)
+    for name, value in changes.items():
+        existing = patch.get(name)
+        # Only deletions of members stand beside changes of other members.
+        if isinstance(existing, dict) and isinstance(value, dict):
+            patch[name] = _merged(existing, value)
+        else:
+            patch[name] = _without_nulls(value)
+    return patch
+
+
+def _without_nulls(value: JSON) -> JSON:
+    """Return a value without null members, also in lists. Go: jsonpatch.pruneNulls."""
+    if isinstance(value, dict):
+        return {
+            name: _without_nulls(content)
+            for name, content in value.items()
+            if content is not None
+        }
+    if isinstance(value, list):
+        return [_without_nulls(element) for element in value]
+    return value
