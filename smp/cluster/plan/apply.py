@@ -228,6 +228,7 @@ def _apply_all(
 ) -> Plan[list[Applied]]:
     """Apply the objects one after the other; the results are in their given order."""
     results: dict[int, Applied] = {}
+    written: set[str] = set()
     defined = False
     indexes = list(range(len(prepared)))
     if options.order == "kind":
@@ -240,7 +241,9 @@ def _apply_all(
             # All definitions are there now: what they define can be looked up.
             yield from _look_up_missing(session, prepared, options)
             defined = False
-        applied = yield from _apply_one(entry, options, alone=len(prepared) == 1)
+        applied = yield from _apply_one(
+            entry, options, is_current=len(prepared) == 1, written=written
+        )
         results[index] = applied
         yield Progress(len(results), len(prepared), str(applied))
         # Custom resources of the same run need it served.
@@ -321,20 +324,28 @@ def _not_applied(entry: Prepared) -> Applied:
     )
 
 
-def _apply_one(entry: Prepared, options: ApplyOptions, *, alone: bool) -> Plan[Applied]:
-    """Apply one object; what goes wrong is in what became of it."""
+def _apply_one(
+    entry: Prepared, options: ApplyOptions, *, is_current: bool, written: set[str]
+) -> Plan[Applied]:
+    """Apply one object; what goes wrong is in what became of it.
+
+    ``is_current`` says that nothing was sent since the live object was read;
+    ``written`` are the paths of the objects that the run has applied.
+    """
     if entry.error is not None or entry.target is None:
         return _not_applied(entry)
-    target, live = entry.target, entry.live
+    target, live, predicted = entry.target, entry.live, entry.predicted
+    was_written = target.path in written
+    written.add(target.path)
     try:
+        is_known = live is not None and not was_written
+        if is_known and predicted is not None and not predicted.patch:
+            return unchanged(target, predicted)
+        # One object may be in a run twice, and others write as well.
+        if not is_current and (was_written or not options.server_side):
+            live = yield from target.read()
         if options.server_side:
             return (yield from apply_server_side(target, live, options))
-        if live is not None and entry.predicted is not None:
-            if not entry.predicted.patch:
-                return unchanged(target, live, entry.predicted)
-            # Other objects were read or written since.
-            if not alone:
-                live = yield from target.read()
         return (yield from apply_client_side(target, live, options))
     except SmpError as error:
         entry.error = error

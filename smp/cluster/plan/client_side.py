@@ -68,8 +68,9 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Computed(msgspec.Struct, frozen=True):
-    """The patch of an apply; ``result`` is None for a kind without a schema."""
+    """The patch of an apply to a live object, and all that is known of it."""
 
+    live: JSONObject
     patch: JSONObject
     media_type: str
     result: ApplyResult
@@ -104,7 +105,7 @@ def computed(
     clears = options.unions == "clear" and result.changes
     patch = result.patch if clears else result.kubectl_patch
     media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
-    return Computed(patch, media_type, result)
+    return Computed(live, patch, media_type, result)
 
 
 def apply_client_side(
@@ -119,7 +120,7 @@ def apply_client_side(
     for attempt in range(_RETRIES + 1):
         found = computed(target, live, options)
         if not found.patch:
-            return unchanged(target, live, found)
+            return unchanged(target, found)
         if options.dry_run == "client":
             return _configured(target, live, found, found.result.object)
         request = Request(
@@ -169,8 +170,9 @@ def _configured(
     )
 
 
-def unchanged(target: Target, live: JSONObject, found: Computed) -> Applied:
+def unchanged(target: Target, found: Computed) -> Applied:
     """Return that nothing was sent, as there is nothing to change."""
+    live = found.live
     return Applied(
         item=target.item,
         action="unchanged",
