@@ -38,6 +38,8 @@ CAUSE_LEVELS: Final[dict[str, Level]] = {
     "union": "note",
     "zero-value": "note",
 }
+# The causes of how a list is merged: what changes in its elements has causes below.
+ABOUT_LISTS: Final = frozenset({"element-order", "matched-by-key"})
 _BLANK: Final = re.compile(r"\{(\w+)\}")
 # What stands for the blanks of a sentence in the text of its rule.
 _BLANKS: Final = {

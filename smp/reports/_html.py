@@ -31,8 +31,8 @@ from smp.reports._findings import finding_of_cause
 from smp.reports._model import LEVELS, ObjectReport
 from smp.reports._printing import Composition
 from smp.reports._totals import Summary, Totals, number, summary_of
-from smp.reports._values import cut, printable, shown, yaml_text
-from smp.values import ABSENT, JSON, Absent
+from smp.reports._values import ANNOTATION, cut, printable, shown, yaml_text
+from smp.values import ABSENT, JSON, Absent, same
 
 _TEMPLATES: Final = FilePath(__file__).with_name("templates")
 # A page with more objects than this begins with all of them folded.
@@ -50,6 +50,7 @@ _COLUMNS: Final = {
     "manifest": "desired",
     "result": "result",
 }
+_FACTS: Final = {"default": "in a new object"}
 # Of a comparison of two states there are these two alone.
 _STATES: Final = {"live": "before", "result": "after"}
 
@@ -265,7 +266,13 @@ def _row(side: SideBySide, names: list[str], whys: tuple[_Why, ...]) -> _Row:
     if not side.is_open:
         for name, value in of_name.items():
             is_new = is_changed and name == "result"
-            values.append(_value(value, is_new=is_new))
+            shown_value = _value(value, is_new=is_new)
+            # The annotation repeats what another column shows.
+            if side.path == ANNOTATION and isinstance(value, str):
+                size = number(len(value), "character")
+                short = value if len(value) <= _SHORT else size
+                shown_value = _Value(short, is_new=is_new)
+            values.append(shown_value)
     step = side.path.steps[-1] if side.path.steps else ""
     name = str(step)
     # An element as YAML has it: - name=app.
@@ -287,8 +294,7 @@ def _value(value: JSON | Absent, *, is_new: bool) -> _Value:
     if value is ABSENT:
         return _Value("", is_absent=True, is_new=is_new)
     text = value if isinstance(value, str) and value else shown(value, _LONGEST_VALUE)
-    is_nested = isinstance(value, (dict, list)) and bool(value)
-    if not is_nested and len(text) <= _SHORT and "\n" not in text:
+    if len(text) <= _SHORT and "\n" not in text:
         return _Value(text, is_new=is_new)
     block = text if isinstance(value, str) else yaml_text(value).rstrip("\n")
     lines = number(block.count("\n") + 1, "line")
@@ -304,9 +310,9 @@ def _why(cause: Cause) -> _Why:
             edits.append(f"{edit.input}: {edit.path}: {value}")
     # What the table has is not said again.
     evidence = [
-        f"{fact.about}: {shown(fact.value)}"
+        f"{_FACTS.get(fact.about, fact.about)}: {shown(fact.value)}"
         for fact in cause.evidence
-        if fact.about not in _COLUMNS
+        if fact.about not in _COLUMNS and not same(fact.value, cause.after)
     ]
     return _Why(
         cause, "" if finding is None else finding.level, tuple(edits), tuple(evidence)

@@ -18,10 +18,11 @@ from typing import Final
 import msgspec
 
 from smp.explain import Cause
+from smp.reports._findings import ABOUT_LISTS
 from smp.reports._model import Finding, ObjectReport
 from smp.reports._printing import Composition
 from smp.reports._totals import Summary, Totals, number, summary_of
-from smp.reports._values import cut, printable, shown, yaml_text
+from smp.reports._values import ANNOTATION, cut, printable, shown, yaml_text
 
 # The longest body of a comment that GitHub takes, in characters.
 LIMIT: Final = 65_536
@@ -166,9 +167,13 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     for finding in report.findings:
         if finding.origin != "failure":
             yield _finding(finding)
-    # What stays as it is needs no review.
+    # What stays as it is needs no review, and the annotation repeats the manifest.
     changes = [
-        cause for cause in report.causes if shown(cause.before) != shown(cause.after)
+        cause
+        for cause in report.causes
+        if shown(cause.before) != shown(cause.after)
+        and cause.code not in ABOUT_LISTS
+        and cause.path != ANNOTATION
     ]
     if changes:
         yield ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smp.explain import Cause
+from smp.reports._findings import ABOUT_LISTS
 from smp.reports._model import Finding, ObjectReport
 from smp.reports._printing import Composition, Joined
-from smp.reports._values import printable, shown, yaml_text
+from smp.reports._values import ANNOTATION, printable, shown, yaml_text
 
 
 def make_printer(_title: str) -> TextPrinter:
@@ -59,8 +60,13 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
 def _cause_lines(cause: Cause, mark: str) -> Iterator[str]:
     where = str(cause.path) or "the whole object"
     before, after = shown(cause.before), shown(cause.after)
-    change = before if before == after else f"{before} -> {after}"
-    yield f"  {mark}{where}: {change}"
+    if cause.path == ANNOTATION:
+        change = ": unchanged" if before == after else ": updated"
+    elif cause.code in ABOUT_LISTS:
+        change = ""
+    else:
+        change = f": {before}" if before == after else f": {before} -> {after}"
+    yield f"  {mark}{where}{change}"
     yield f"      {cause.sentence} [{cause.code}]"
     if cause.remedy is not None:
         yield f"      remedy: {cause.remedy.sentence}"

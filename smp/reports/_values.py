@@ -7,8 +7,12 @@ from typing import Final
 from smp.codec import encode
 from smp.documents import dump_yaml
 from smp.errors import SmpError
+from smp.last_applied import LAST_APPLIED
+from smp.paths import Path
 from smp.values import ABSENT, JSON, Absent
 
+# It repeats the configuration, so its text would show every change twice.
+ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 # So many characters of a value are shown on one line.
 LONGEST: Final = 200
 

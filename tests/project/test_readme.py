@@ -19,10 +19,16 @@ from tests.support.paths import DOCS, ROOT, SPEC_CASES
 README = (ROOT / "README.md").read_text()
 CONSOLE = re.findall(
     r"^```console\n\$ (.*?)\n(.*?)^```",
-    README + (DOCS / "command.md").read_text(),
+    "".join(
+        path.read_text()
+        for path in (ROOT / "README.md", DOCS / "command.md", DOCS / "reports.md")
+    ),
     re.MULTILINE | re.DOTALL,
 )
-PYTHON = python_examples(ROOT / "README.md")
+PYTHON = [
+    *python_examples(ROOT / "README.md"),
+    *python_examples(DOCS / "reports.md"),
+]
 SHELL = re.findall(r"^```sh\n(.*?)\n```", README, re.MULTILINE)
 DOCUMENTS = [
     ROOT / "README.md",
