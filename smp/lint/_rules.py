@@ -196,12 +196,12 @@ class PatchRule(DocumentRule):
         facts: object,
     ) -> None:
         """Compare a value with the type of its field; a directive has none."""
-        if not _is_mark(step):
+        if not (isinstance(step, str) and is_directive(step)):
             super().scalar(place, step, value, old, facts)
 
     def mismatch(self, place: Place, step: Step, value: JSON, node: Node) -> None:
         """Note a value of another JSON type; a directive has a type of its own."""
-        if not _is_mark(step):
+        if not (isinstance(step, str) and is_directive(step)):
             super().mismatch(place, step, value, node)
 
     def _directive(self, place: Place, new: JSONObject, name: str) -> None:
@@ -331,6 +331,9 @@ class PatchRule(DocumentRule):
             # Go sorts scalars of any list, and panics for objects without a merge key.
             if isinstance(items, ObjectType):
                 problem = f"{target} has no patch merge key"
+        # Go: mergePatchIntoOriginal reads what the patch has there as a list.
+        if not problem and new.get(target, ABSENT) is None:
+            problem = f"{target} is null beside it"
         if problem or field is None:
             remedy = self._list_instead(place, target)
             self.add("no-list-to-order", path, name=name, reason=problem, remedy=remedy)
@@ -341,7 +344,13 @@ class PatchRule(DocumentRule):
         merge_key = field.merge_key
         is_complete = True
         for index, element in enumerate(order):
-            if merge_key and isinstance(element, dict) and merge_key not in element:
+            if not merge_key:
+                # Go: sliceElementType refuses values of another type.
+                super().scalar(place, name, element, ABSENT, field.type.items)
+            elif not isinstance(element, dict):
+                is_complete = False
+                self._not_a_list(path / index, name, " of objects", element)
+            elif merge_key not in element:
                 is_complete = False
                 self._missing_key(path / index, merge_key, "lacks")
         elements = new.get(target)
@@ -372,7 +381,8 @@ class PatchRule(DocumentRule):
                         "delete an element with $patch: delete beside its "
                         f"{field.merge_key}"
                     )
-        if problem:
+        values = new[name]
+        if problem or field is None:
             self.add(
                 "no-list-to-delete-from",
                 path,
@@ -380,8 +390,12 @@ class PatchRule(DocumentRule):
                 reason=problem,
                 remedy=remedy,
             )
-        elif not isinstance(new[name], list):
-            self._not_a_list(path, name, "", new[name])
+        elif not isinstance(values, list):
+            self._not_a_list(path, name, "", values)
+        else:
+            # Go: sliceElementType refuses values of another type than the list has.
+            for value in values:
+                super().scalar(place, name, value, ABSENT, field.type.items)
 
     def _no_list(self, place: Place, target: str) -> str:
         """Say why the list of a directive is none; empty where it is one."""
@@ -438,10 +452,6 @@ class PatchRule(DocumentRule):
         if isinstance(value, list):
             actual = "a list of other values"
         self.add("invalid-directive", path, name=name, of=of, actual=actual)
-
-
-def _is_mark(step: Step) -> bool:
-    return isinstance(step, str) and step[:1] == _IS_MARK
 
 
 def similar_directive(name: str) -> str:
