@@ -160,7 +160,7 @@ COMMAND: Final[Command] = declared(
             metavar="CODE",
             is_repeatable=True,
         ),
-        output_option("text", "json", "sarif", "junit", "markdown"),
+        output_option("text", "json", "sarif", "junit", "markdown", "html"),
         *SCHEMA_OPTIONS,
         *shared_options("quiet", "max_bytes", "jobs", "color"),
     ),

@@ -278,7 +278,7 @@ def test_values_of_a_secret_are_not_shown() -> None:
         "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
         "data: {pin: 73519}\nstringdata: {pin: '73519'}\n"
     )
-    for form in ("text", "json", "sarif", "junit", "markdown"):
+    for form in ("text", "json", "sarif", "junit", "markdown", "html"):
         ran = lint(manifest, "-o", form)
         assert ran.exit_code == 1
         assert "73519" not in ran.output
@@ -303,5 +303,5 @@ def test_other_formats_have_all_findings() -> None:
     (results,) = [as_object(entry)["results"] for entry in as_list(sarif["runs"])]
     assert len(as_list(results)) == len(found)
     assert lint(CONFIG_MAP, "-o", "json", "-q").output == ""
-    assert "missing-merge-key" in run("lint", str(SAMPLE), "-o", "junit").stdout
-    assert "missing-merge-key" in run("lint", str(SAMPLE), "-o", "markdown").stdout
+    for form in ("junit", "markdown", "html"):
+        assert "missing-merge-key" in run("lint", str(SAMPLE), "-o", form).stdout
