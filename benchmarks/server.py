@@ -8,13 +8,15 @@ Requests come from this process over connections that stay open, each with one r
 at a time. The framework alone is the floor: it gets the same requests and answers with
 the same bytes. Server and floor take turns, so that other load on the machine affects
 both equally. A rate is that of the median turn, latencies are those of all turns, and
-the last column is the median of the ratios of the turns.
+the last column is the median of the ratios of the turns. ``--tree`` is a folder with
+the compiled packages, without which this one is run as it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import re
 import subprocess
 import sys
@@ -95,10 +97,11 @@ def _rate(turns: Sequence[Measurement]) -> str:
 
 
 @contextmanager
-def running(*command: str) -> Iterator[str]:
+def running(*command: str, tree: Path = ROOT) -> Iterator[str]:
     """Run a server that prints its URL; give the URL."""
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        command, stdout=subprocess.PIPE, text=True, cwd=tree, env=environment
     ) as process:
         try:
             line = process.stdout.readline() if process.stdout else ""
@@ -122,14 +125,16 @@ def new_store(backend: str, directory: str) -> Iterator[str]:
         yield "memory:"
 
 
-def rows(backends: Sequence[str], *, connections: int, seconds: float) -> Iterator[Row]:
+def rows(
+    backends: Sequence[str], *, tree: Path, connections: int, seconds: float
+) -> Iterator[Row]:
     """Measure every load on every store, and the events to watchers."""
     serve = [sys.executable, "-m", "smp", "serve", "--port", "0", "--store"]
     for backend in backends:
         with (
             tempfile.TemporaryDirectory() as directory,
             new_store(backend, directory) as store,
-            running(*serve, store) as url,
+            running(*serve, store, tree=tree) as url,
         ):
             asyncio.run(prepare(url))
             for name, load in LOADS.items():
@@ -184,7 +189,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.store and etcd.BINARY:
         backends = [*backends, "etcd"]
     measured = [
-        *rows(backends, connections=options.connections, seconds=options.seconds)
+        *rows(
+            backends,
+            tree=options.tree,
+            connections=options.connections,
+            seconds=options.seconds,
+        )
     ]
     report = section(measured, options.connections)
     print("\n".join(report.lines))
@@ -205,6 +215,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=["memory", "sqlite", "etcd"],
         help="repeatable",
     )
+    parser.add_argument("--tree", type=Path, default=ROOT)
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=2, help="for each measurement")
     parser.add_argument(

@@ -120,6 +120,8 @@ class Contender:
     start: float
     rates: dict[str, list[float]] = field(default_factory=dict)
     efforts: dict[str, list[float]] = field(default_factory=dict)
+    # How many connections it closed before they were answered, or during a watch.
+    closed: int = 0
 
     def client(self) -> httpx.Client:
         """Return a client; the certificate is of this run."""
@@ -180,8 +182,7 @@ class Contender:
         if done.returncode:
             raise RuntimeError(f"{self.name}: {done.stderr}")
         result = json.loads(done.stdout)
-        if result["Closed"]:
-            print(f"{self.name} closed {result['Closed']} times", file=sys.stderr)
+        self.closed += result["Closed"]
         return int(result["Count"]), float(result["Seconds"])
 
     def processor_seconds(self) -> float:
@@ -342,6 +343,7 @@ def section(measured: Measured) -> Section:
     memory = {name: [value] for name, value in measured.memory.items()}
     size = [f"memory after {CONFIG_MAPS:,} ConfigMaps, MB", *_compared(memory)]
     first, second = measured.in_process
+    closed = [f"{each.name} {each.closed}" for each in measured.contenders]
     sooner = f"{median(measured.starts[REAL]) / second:,.0f} times sooner"
     lines = [
         *table(head, [*rates, size, starts]),
@@ -353,6 +355,8 @@ def section(measured: Measured) -> Section:
         "In a process that runs already (`KubernetesApi`) the first start takes",
         f"{first:.2f} s, with its imports, and the next {second * 1000:.0f} ms,",
         f"{sooner} than the kube-apiserver.",
+        "",
+        f"Watches that were closed, and resumed by the client: {', '.join(closed)}.",
     ]
     return Section("beside", "The server beside a kube-apiserver", lines, None)
 
