@@ -23,6 +23,7 @@ from smp.cluster.plan.sending import (
     send,
     warnings_of,
 )
+from smp.custom_resources import Patch
 from smp.errors import ApplyWarning, SmpError, UnknownKindError
 from smp.last_applied import (
     LAST_APPLIED,
@@ -71,7 +72,7 @@ class Computed(msgspec.Struct, frozen=True):
     """The patch of an apply to a live object, and all that is known of it."""
 
     live: JSONObject
-    patch: JSONObject
+    patch: Patch
     media_type: str
     result: ApplyResult
 
@@ -105,6 +106,9 @@ def computed(
     clears = options.unions == "clear" and result.changes
     patch = result.patch if clears else result.kubectl_patch
     media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
+    if clears and schema.is_custom:
+        # It may be a JSON Patch.
+        media_type = result.media_type
     return Computed(live, patch, media_type, result)
 
 
