@@ -30,12 +30,18 @@ _HIGHEST: Final = 2**63 - 1
 
 
 class Misfit:
-    """A value of another type than the schema's."""
+    """A value of another type than the schema's.
 
-    def __init__(self, path: Path, actual: str, expected: str) -> None:
+    ``actual`` is what a decoder calls it: a number with its value.
+    """
+
+    def __init__(
+        self, path: Path, actual: str, expected: str, json_type: str = ""
+    ) -> None:
         self.path = path
         self.actual = actual
         self.expected = expected
+        self.json_type = json_type or actual
 
     def __str__(self) -> str:
         """Word it as a server's decoder does (Go: encoding/json)."""
@@ -145,11 +151,12 @@ class ConformanceRule(Rule):
             self._misfit(place, step, value, "object")
 
     def _misfit(self, place: Place, step: Step, value: JSON, expected: str) -> None:
-        actual = type_name(value)
+        json_type = actual = type_name(value)
         if actual in ("integer", "number"):
             # Go: json.UnmarshalTypeError, Value: "number 1.5"
             actual = f"number {value}"[:40]
-        self.misfits.append(Misfit(place.path / step, actual, expected))
+        path = place.path / step
+        self.misfits.append(Misfit(path, actual, expected, json_type))
 
 
 def _fits(name: str, value: JSON) -> bool:

@@ -28,6 +28,7 @@ from smp.handler._identity import (
 )
 from smp.handler._options import APPLY, Admission, Operation, Options
 from smp.handler._request import COMMON, Draft, patched, stored_object, whole
+from smp.handler._shape import with_whole_numbers
 from smp.handler._status import (
     Accepted,
     InvalidError,
@@ -40,10 +41,18 @@ from smp.managed_fields import track, with_former_times
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
 from smp.sharing import share_object
+from smp.typed_storage import decoding_problem
 from smp.unions import acts_unasked, without_unchosen_defaults
 from smp.update import as_stored, updated
 from smp.validation import in_order, violations_of
-from smp.values import ABSENT, JSONObject, NotPlainError, as_text, same
+from smp.values import (
+    ABSENT,
+    JSONObject,
+    NotPlainError,
+    as_object,
+    as_text,
+    same,
+)
 from smp.violations import Violation
 from smp.wire.partial import decoded
 
@@ -148,7 +157,11 @@ def _outcome(
     try:
         draft = make()
         old = draft.old
-        subject = draft.new if old is None else old
+        # A new object may leave out what the path says.
+        if old is not None:
+            subject = old
+        else:
+            subject = {**draft.new, **subject} if schema.kind else draft.new
         warnings.extend(draft.remarks)
         new = _decoded(draft, schema, options, warnings)
         if options.typed:
@@ -242,6 +255,8 @@ def _decoded(
     old, new = draft.old, draft.new
     is_strict = options.field_validation == "Strict"
     is_patched = old is not None and draft.partial and not draft.is_apply
+    if options.custom:
+        new = as_object(with_whole_numbers(new))
     if old is None:
         if schema.kind:
             new = of_kind(new, schema.api_version, schema.kind)
@@ -270,6 +285,12 @@ def _decoded(
         # A decoder fails at wrong types with every field validation.
         misfits = rule.misfits[:MAX_REPORTED]
         raise _wrong_types(misfits, new, options, is_patched=is_patched)
+    if options.typed and new is not old:
+        problem = decoding_problem(new, schema, old)
+        if problem and is_patched:
+            raise undecodable(problem)
+        if problem:
+            raise StatusError(f"{_cannot_be_handled(new)}{problem}")
     faults = [*draft.faults]
     unknown_fields = rule.unknown_fields[:MAX_REPORTED]
     faults += [f'unknown field "{path.decoded}"' for path in unknown_fields]
@@ -311,9 +332,11 @@ def _wrong_types(
         # Go: kube-openapi, validation/errors.InvalidType, for custom resources.
         violations = []
         for misfit in misfits:
+            expected = misfit.expected.replace("int-or-string", "integer,string")
+            actual = misfit.json_type
             message = (
-                f'Invalid value: "{misfit.actual}": {misfit.path} in body must be of'
-                f' type {misfit.expected}: "{misfit.actual}"'
+                f'Invalid value: "{actual}": {misfit.path.by_index} in body must be of'
+                f' type {expected}: "{actual}"'
             )
             violations.append(
                 Violation("wrong-type", misfit.path, "FieldValueTypeInvalid", message)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from smp.errors import SmpError
 from smp.handler import InvalidError, StatusError
 from smp.paths import Path
 from smp.values import JSON
-from smp.violations import Violation
+from smp.violations import Violation, quoted_json
 
 __all__ = [
     "InvalidError",
@@ -42,7 +41,7 @@ def invalid(path: Path, value: JSON, detail: str) -> Violation:
         "invalid-value",
         path,
         "FieldValueInvalid",
-        f"Invalid value: {json.dumps(value)}: {detail}",
+        f"Invalid value: {quoted_json(value)}: {detail}",
         value,
     )
 

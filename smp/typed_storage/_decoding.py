@@ -1,7 +1,8 @@
 """What an API server cannot decode into the Go structs of a built-in kind.
 
-A schema calls a quantity a string, and a port a number or a string. Their decoders look
-closer. Values of another JSON type than that of the schema are not looked for here.
+A schema calls a quantity, a time or bytes a string, and a port a number or a string.
+Their decoders look closer. Values of another JSON type than that of the schema are not
+looked for here.
 
 This module is compiled with mypyc (hatch_build.py).
 """
@@ -9,17 +10,23 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from calendar import monthrange
 from typing import Final
 
 from smp.errors import bounded
 from smp.schema.model import Schema
 from smp.typed_storage._plan import (
+    BYTES,
     EITHER,
     INT_OR_STRING,
     LIST,
     MAP,
+    MICRO_TIME,
     QUANTITY,
     STRUCT,
+    TIME,
     GoType,
     Struct,
     storage_plan,
@@ -29,7 +36,38 @@ from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONObject, printed, ty
 
 # Go: resource.splitREString and the errors of ParseQuantity.
 _PATTERN: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
-_LOOKED_AT: Final = frozenset({STRUCT, LIST, MAP, EITHER, QUANTITY, INT_OR_STRING})
+_LOOKED_AT: Final = frozenset(
+    {STRUCT, LIST, MAP, EITHER, QUANTITY, INT_OR_STRING, TIME, MICRO_TIME, BYTES}
+)
+# The layouts of Go, by element: the text of it, and what it may be.
+_DATE_AND_TIME: Final = (
+    ("2006", "[0-9]{4}"),
+    ("-", "-"),
+    ("01", "[0-9]{2}"),
+    ("-", "-"),
+    ("02", "[0-9]{2}"),
+    ("T", "T"),
+    ("15", "[0-9]{2}"),
+    (":", ":"),
+    ("04", "[0-9]{2}"),
+    (":", ":"),
+    # A fraction is read although the layout has none.
+    ("05", "[0-9]{2}(?:[.,][0-9]+)?"),
+)
+_MICROS: Final = (*_DATE_AND_TIME[:-1], ("05", "[0-9]{2}"), (".000000", r"\.[0-9]{6}"))
+_ZONE: Final = ("Z07:00", "Z|[+-][0-9]{2}:[0-9]{2}")
+# What an element is called, and its lowest and highest value (Go: rangeErrString).
+_RANGES: Final = {
+    "01": ("month", 1, 12),
+    "02": ("day", 1, 31),
+    "15": ("hour", 0, 23),
+    "04": ("minute", 0, 59),
+    "05": ("second", 0, 59),
+}
+_BASE64: Final = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+)
+_QUANTUM: Final = 4
 _QUANTITY: Final = re.compile(_PATTERN.removeprefix("^").removesuffix("$"))
 
 
@@ -40,7 +78,8 @@ def decoding_problem(
     """Return what a server says of the first value that it cannot decode, or "".
 
     What the object shares with ``old``, which was stored before, is not visited. Raises
-    DepthError (Go: Quantity.UnmarshalJSON, IntOrString.UnmarshalJSON).
+    DepthError (Go: Quantity.UnmarshalJSON, IntOrString.UnmarshalJSON,
+    Time.UnmarshalJSON, []byte).
     """
     struct = storage_plan(schema.types).root(schema.type).struct
     if struct is None:
@@ -73,6 +112,12 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
         return _of_quantity(value)
     if form == INT_OR_STRING:
         return _of_int_or_string(value)
+    if form in (TIME, MICRO_TIME):
+        return time_problem(
+            value, (*(_DATE_AND_TIME if form == TIME else _MICROS), _ZONE)
+        )
+    if form == BYTES:
+        return bytes_problem(value)
     if isinstance(value, dict):
         if type_.struct is not None:
             return _of_struct(value, old, type_.struct, levels)
@@ -111,3 +156,69 @@ def _of_int_or_string(value: JSON) -> str:
     elif isinstance(value, float):
         what = f"number {printed(value)}"
     return f"json: cannot unmarshal {what} into Go value of type int32"
+
+
+def time_problem(value: JSON, layout: tuple[tuple[str, str], ...]) -> str:
+    """Return why Go cannot read a time (Go: time.Parse and time.ParseError), or ""."""
+    if not isinstance(value, str):
+        return ""
+    found = f'parsing time "{value}"'
+    rest = value
+    date: list[int] = []
+    for element, pattern in layout:
+        match = re.match(pattern, rest)
+        if match is None:
+            whole = "".join([each for each, _ in layout])
+            return f'{found} as "{whole}": cannot parse "{rest}" as "{element}"'
+        rest = rest[match.end() :]
+        if element in _RANGES:
+            name, lowest, highest = _RANGES[element]
+            number = int(match[0][:2])
+            # The day is compared with the length of its month, at the end.
+            if element != "02" and not lowest <= number <= highest:
+                return f"{found}: {name} out of range"
+            date.append(number)
+        elif element == "2006":
+            date.append(int(match[0]))
+    if rest:
+        return f'{found}: extra text: "{rest}"'
+    year, month, day = date[:3]
+    if not 1 <= day <= (monthrange(year, month)[1] if year else 31):
+        return f"{found}: day out of range"
+    return ""
+
+
+def bytes_problem(value: JSON) -> str:
+    """Return why Go cannot read base64 (Go: StdEncoding, decodeQuantum), or ""."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        a2b_base64(value.replace("\n", "").replace("\r", ""), strict_mode=True)
+    except (Base64Error, ValueError):
+        position = illegal_byte(value)
+        if position >= 0:
+            return f"illegal base64 data at input byte {position}"
+    return ""
+
+
+def illegal_byte(text: str) -> int:
+    """Return where Go finds that a text is not base64; -1 where it reads it."""
+    # Where the characters are that count: line ends are skipped.
+    places = [place for place, char in enumerate(text) if char not in "\r\n"]
+    for count, place in enumerate(places):
+        char = text[place]
+        if char in _BASE64:
+            continue
+        in_quantum = count % _QUANTUM
+        if char != "=" or in_quantum < 2:  # noqa: PLR2004  # characters before padding
+            return place
+        following = places[count + 1 :]
+        if in_quantum == 2:  # noqa: PLR2004  # a second character of padding follows
+            if not following:
+                return len(text)
+            if text[following[0]] != "=":
+                return following[0]
+            following = following[1:]
+        return following[0] if following else -1
+    left = len(places) % _QUANTUM
+    return places[-left] if left else -1

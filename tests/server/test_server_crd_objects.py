@@ -145,8 +145,11 @@ def test_the_documented_object_is_refused_for_the_documented_reasons() -> None:
         (
             {"replicas": "x"},
             (
-                "FieldValueInvalid",
-                'Invalid value: "x": must be of type integer',
+                "FieldValueTypeInvalid",
+                (
+                    'Invalid value: "string": spec.replicas in body must be of type '
+                    'integer: "string"'
+                ),
                 "spec.replicas",
             ),
         ),
@@ -154,15 +157,18 @@ def test_the_documented_object_is_refused_for_the_documented_reasons() -> None:
             {"cronSpec": "x"},
             (
                 "FieldValueInvalid",
-                'Invalid value: "x": must match \'^(',
+                'Invalid value: "x": spec.cronSpec in body should match \'^(',
                 "spec.cronSpec",
             ),
         ),
         (
             {"tags": ["a", 5]},
             (
-                "FieldValueInvalid",
-                "Invalid value: 5: must be of type string",
+                "FieldValueTypeInvalid",
+                (
+                    'Invalid value: "integer": spec.tags[1] in body must be of type '
+                    'string: "integer"'
+                ),
                 "spec.tags[1]",
             ),
         ),
@@ -170,7 +176,7 @@ def test_the_documented_object_is_refused_for_the_documented_reasons() -> None:
             {"replicas": 11},
             (
                 "FieldValueInvalid",
-                "Invalid value: 11: 11 is greater than the maximum of 10",
+                "Invalid value: 11: spec.replicas in body should be less than",
                 "spec.replicas",
             ),
         ),
@@ -264,3 +270,135 @@ def test_the_size_of_defaults_is_bounded() -> None:
     assert len(as_object(filled)) == 1000
     with pytest.raises(TooLargeDefaultsError):
         with_schema_defaults({"spec": {"l": [{}] * 2000}}, schema)
+
+
+# The causes of a kube-apiserver 1.36.3: a schema, a value of it, reason and message.
+CAUSES: Final = [
+    ({"maxLength": 3}, "abcd", "TooLong", "Too long: may not be more than 3 bytes"),
+    (
+        {"minLength": 3},
+        "a",
+        "Invalid",
+        '"a": spec.x in body should be at least 3 chars long',
+    ),
+    (
+        {"maximum": 5, "exclusiveMaximum": True},
+        5,
+        "Invalid",
+        "5: spec.x in body should be less than 5",
+    ),
+    (
+        {"minimum": 2},
+        1,
+        "Invalid",
+        "1: spec.x in body should be greater than or equal to 2",
+    ),
+    ({"multipleOf": 3}, 4, "Invalid", "4: spec.x in body should be a multiple of 3"),
+    ({"maxItems": 2}, [1, 2, 3], "TooMany", "Too many: 3: must have at most 2 items"),
+    ({"minItems": 2}, [1], "Invalid", "1: spec.x in body should have at least 2 items"),
+    (
+        {"maxProperties": 1},
+        {"a": "1", "b": "2"},
+        "TooMany",
+        "Too many: 2: must have at most 1 item",
+    ),
+    (
+        {"minProperties": 2},
+        {"a": "1"},
+        "Invalid",
+        "1: spec.x in body should have at least 2 properties",
+    ),
+    (
+        {"format": "date-time"},
+        "x",
+        "TypeInvalid",
+        '"x": spec.x in body must be of type date-time: "x"',
+    ),
+    (
+        {"format": "duration"},
+        "x",
+        "TypeInvalid",
+        '"x": spec.x in body must be of type duration: "x"',
+    ),
+    (
+        {"type": "string"},
+        5,
+        "TypeInvalid",
+        '"integer": spec.x in body must be of type string: "integer"',
+    ),
+    (
+        {"x-kubernetes-int-or-string": True},
+        True,
+        "TypeInvalid",
+        '"boolean": spec.x in body must be of type integer,string: "boolean"',
+    ),
+    (
+        {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {"a": 1, "b": 1},
+        "Invalid",
+        (
+            '"": "spec.x" must validate one and only one schema (oneOf). '
+            "Found 2 valid alternatives"
+        ),
+    ),
+    (
+        {"not": {"required": ["a"]}},
+        {"a": 1},
+        "Invalid",
+        '"": "spec.x" must not validate the schema (not)',
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "reason", "message"), CAUSES)
+def test_a_cause_has_the_reason_and_the_words_of_a_server(
+    schema: JSONObject, value: JSON, reason: str, message: str
+) -> None:
+    whole: JSONObject = {"properties": {"spec": {"properties": {"x": schema}}}}
+    [violation] = violations({"spec": {"x": value}}, whole)
+    assert violation.cause["reason"] == f"FieldValue{reason}"
+    assert str(violation.cause["field"]) == "spec.x"
+    if reason in ("Invalid", "TypeInvalid"):
+        message = f"Invalid value: {message}"
+    assert violation.cause["message"] == message
+
+
+def test_duplicates_are_reported_at_the_second_occurrence() -> None:
+    listed: JSONObject = {
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+    }
+    found = violations([{"k": "a"}, {"k": "a", "v": 1}, {"k": "a"}], listed)
+    assert [violation.cause for violation in found] == [
+        {
+            "reason": "FieldValueDuplicate",
+            "message": 'Duplicate value: {"k":"a"}',
+            "field": "[1]",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "invalid"),
+    [
+        ("bsonobjectid", "507f1f77bcf86cd799439011", "507f"),
+        ("byte", "YQ==", "YQ"),
+        ("cidr", "10.0.0.0/8", "10.0.0.0"),
+        ("date", "2024-02-29", "2023-02-29"),
+        ("datetime", "2024-01-01T00:00:00Z", "2024-01-01 00:00:00Z"),
+        ("duration", "1h30m", "h"),
+        ("duration", "22 ns", "22 x"),
+        ("hexcolor", "#fff", "#ffff"),
+        ("hostname", "a.example.com", "-a"),
+        ("k8s-long-name", "a.b", "a..b"),
+        ("k8s-short-name", "a-b", "A"),
+        ("mac", "01:23:45:67:89:ab", "01:23"),
+        ("rgbcolor", "rgb(1, 2,3)", "rgb(256,0,0)"),
+        ("ssn", "123-45-6789", "123456789"),
+        ("uri", "http://a", "a"),
+        ("uuid4", "7d444840-9dc0-41d1-b245-5ffdce74fad2", "7d444840"),
+    ],
+)
+def test_a_format_is_that_of_a_server(name: str, valid: str, invalid: str) -> None:
+    assert violations(valid, {"format": name}) == ()
+    assert len(violations(invalid, {"format": name})) == 1

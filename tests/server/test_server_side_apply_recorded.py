@@ -37,7 +37,6 @@ def server() -> Iterator[Served]:
 
 # What differs, with the reason: by the scenario and the number of the request in it.
 DIFFERENCES: Final = {
-    ("a custom resource that is wrong", 0): "words of violations of a schema",
     ("a uid that a patch or a put has", 3): "the key of the object in etcd",
     ("fields that only a server sets", 0): "deletionTimestamp of a new object",
     ("fields that only a server sets", 1): "deletionTimestamp of a new object",

@@ -115,15 +115,6 @@ CLASSES: Final = (
         ),
     ),
     DifferenceClass(
-        "formats of times and base64",
-        "not checked, as by"
-        " [the handler](handler.md#where-it-differs-from-a-kubernetes-api-server)",
-        _all(
-            _accepted_only_here,
-            _says("parsing time", "illegal base64", r'^ "" is invalid: patch'),
-        ),
-    ),
-    DifferenceClass(
         "CustomResourceDefinitions",
         "controllers there write the status and finalizers between the requests",
         lambda compared: compared.kind == "CustomResourceDefinition",
@@ -179,8 +170,7 @@ CLASSES: Final = (
     ),
     DifferenceClass(
         "numbers of custom resources",
-        "1.0 is stored as 1 there, and stays 1.0 here; 0 replicas are left out of a"
-        " Scale there",
+        "0 replicas are left out of a Scale there",
         _all(_is("P"), _is_custom),
     ),
     DifferenceClass(

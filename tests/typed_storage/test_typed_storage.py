@@ -392,6 +392,60 @@ def test_quantities_are_decoded(limits: JSONObject, problem: str) -> None:
     assert bool(found) is bool(problem)
 
 
+# What a kube-apiserver 1.36.3 answers.
+TIMES: Final = [
+    ("2024-02-29T23:59:59.5+01:00", ""),
+    ("bad", ' as "2006-01-02T15:04:05Z07:00": cannot parse "bad" as "2006"'),
+    ("", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'),
+    ("2024-01-01", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'),
+    ("2024-13-01T00:00:00Z", ": month out of range"),
+    ("2024-01-01T24:00:00Z", ": hour out of range"),
+    ("2023-02-29T00:00:00Z", ": day out of range"),
+]
+
+
+@pytest.mark.parametrize(("time", "problem"), TIMES)
+def test_times_are_decoded(time: str, problem: str) -> None:
+    taint: JSONObject = {"key": "a", "effect": "NoExecute", "timeAdded": time}
+    schema = smp.kubernetes().schema("v1", "Node")
+    found = decoding_problem({"spec": {"taints": [taint]}}, schema)
+    assert found == (f'parsing time "{time}"{problem}' if problem else "")
+
+
+def test_a_micro_time_has_six_digits() -> None:
+    schema = smp.kubernetes().schema("coordination.k8s.io/v1", "Lease")
+    time = "2024-01-01T00:00:00Z"
+    assert decoding_problem({"spec": {"renewTime": time}}, schema) == (
+        f'parsing time "{time}" as "2006-01-02T15:04:05.000000Z07:00": '
+        'cannot parse "Z" as ".000000"'
+    )
+    exact = "2024-01-01T00:00:00.000000Z"
+    assert not decoding_problem({"spec": {"renewTime": exact}}, schema)
+
+
+# What a kube-apiserver 1.36.3 answers: the byte, or None for what it reads.
+BYTES: Final[list[tuple[str, int | None]]] = [
+    ("YQ==", None),
+    ("YQ==\n", None),
+    ("////", None),
+    ("!!", 0),
+    ("YQ", 0),
+    ("YQ=", 3),
+    ("Y Q==", 1),
+    ("Y_-=", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "byte"), BYTES)
+def test_bytes_are_decoded(text: str, byte: int | None) -> None:
+    found = decoding_problem(
+        {"data": {"a": text}}, smp.kubernetes().schema("v1", "Secret")
+    )
+    assert found == (
+        "" if byte is None else f"illegal base64 data at input byte {byte}"
+    )
+
+
 def test_what_is_shared_with_a_stored_object_is_not_decoded_again() -> None:
     schema = smp.kubernetes().schema("v1", "Service")
     broken: JSONObject = {"ports": [{"port": 1, "targetPort": []}]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import ClassVar, Final
 
 from starlette.requests import Request
@@ -15,6 +16,10 @@ from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
 from smp.server.settings import Settings
 from smp.values import JSON
 
+# An escaped pair of surrogates, another escaped one (the group), and any escape.
+_ESCAPES: Final = re.compile(
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL
+)
 _DECODE: Final = 1e-6  # seconds to read a byte of YAML or protobuf
 
 
@@ -49,6 +54,21 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     except TimeoutError:
         raise SlowBodyError("timed out reading the request body") from None
     return bytes(body)
+
+
+async def read_patch(request: Request, settings: Settings) -> bytes:
+    """Read the body, a patch. Raises what ``read_body`` raises."""
+    return without_lone_surrogates(await read_body(request, settings))
+
+
+def without_lone_surrogates(text: bytes) -> bytes:
+    """Return JSON without escaped surrogates that are not of a pair.
+
+    No text has such a character; Go reads it as U+FFFD (encoding/json, unquoteBytes).
+    """
+    if b"\\ud" not in text and b"\\uD" not in text:
+        return text
+    return _ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
 
 
 async def read_object(call: Call) -> bytes:
@@ -116,5 +136,5 @@ async def _as_json(
             raise TooLargeError(f"limit is {limit}") from None
 
     if content_type == JSON_TYPE:
-        return body
+        return without_lone_surrogates(body)
     return await call.work(len(body) * _DECODE, converted)

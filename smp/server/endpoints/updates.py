@@ -28,7 +28,7 @@ from smp.managed_fields import (
 )
 from smp.paths import Path
 from smp.schema.model import Schema
-from smp.server.endpoints.bodies import read_body, read_object
+from smp.server.endpoints.bodies import read_object, read_patch
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.objects import (
     admitted,
@@ -71,7 +71,7 @@ async def update(call: Call) -> Response:
 async def patch(call: Call) -> Response:
     """Patch an object; an apply creates it where it does not exist."""
     media_type = call.request.headers.get("content-type", "")
-    body = await read_body(call.request, call.state.settings)
+    body = await read_patch(call.request, call.state.settings)
 
     def transform(
         old: JSONObject | None, schema: Schema | None, options: Options

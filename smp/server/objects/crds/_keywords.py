@@ -1,7 +1,8 @@
 """The keywords of schemas that Kubernetes evaluates in another way than jsonschema.
 
 Each function has the signature that jsonschema asks for, (validator, value of the
-keyword, value, schema), and yields an error without a message: validation.py words it.
+keyword, value, schema), and yields an error, which validation.py words: its message is
+no more than what is not in the value or the keyword.
 """
 
 from __future__ import annotations
@@ -78,8 +79,10 @@ def one_of(
 ) -> Errors:
     """Check that a value is valid in exactly one of the schemas."""
     valid = [schema for schema in schemas if _is_valid(validator, schema, value)]
-    if len(valid) != 1:
-        yield ValidationError("")
+    if not valid:
+        yield ValidationError("Found none valid")
+    elif len(valid) > 1:
+        yield ValidationError(f"Found {len(valid)} valid alternatives")
 
 
 def not_(
@@ -155,12 +158,16 @@ def list_type(
         # The elements of a map are objects; anything else has been found by "type".
         identity = element
         if semantics == "map" and isinstance(element, dict):
-            identity = [element.get(str(key)) for key in keys]
+            identity = {
+                str(key): element[str(key)] for key in keys if str(key) in element
+            }
         # As JSON, so that 1, 1.0 and true differ.
-        text = json.dumps(identity, sort_keys=True)
+        text = json.dumps(
+            identity, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        )
         times[text] = times.get(text, 0) + 1
         if times[text] == 2:  # noqa: PLR2004  # the second occurrence
-            yield ValidationError("", path=(index,))
+            yield ValidationError(text, path=(index,))
 
 
 KEYWORDS: Final[dict[str, Callable[..., Errors]]] = {

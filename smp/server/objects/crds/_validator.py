@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from jsonschema import Draft4Validator, FormatChecker
 from jsonschema.validators import extend
 
+from smp.server.objects.crds._formats import FORMATS
 from smp.server.objects.crds._keywords import KEYWORDS, is_integer
 from smp.values import JSONObject
 
 # The formats that Kubernetes and jsonschema, without further packages, check alike.
-_FORMATS: Final = FormatChecker(["date", "email", "ipv4", "ipv6", "uuid"])
-_TIME: Final = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-)
+_FORMATS: Final = FormatChecker(["email", "ipv4", "ipv6"])
 
 
-@_FORMATS.checks("date-time")
-def _is_time(value: object) -> bool:
-    # A format is a rule for strings only.
-    return not isinstance(value, str) or bool(_TIME.fullmatch(value))
+def for_strings(is_valid: Callable[[str], bool]) -> Callable[[object], bool]:
+    """Return a check that accepts every other value: formats are of strings only."""
+    return lambda value: not isinstance(value, str) or is_valid(value)
+
+
+for _name, _is_valid in FORMATS.items():
+    _FORMATS.checks(_name)(for_strings(_is_valid))
 
 
 _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]  # its stubs lack it
