@@ -14,6 +14,7 @@ from collections import Counter
 from typing import Final
 from urllib.parse import quote
 
+from smp import __version__
 from smp.documents import dump_json
 from smp.reports._findings import Rule, rule_id, rules
 from smp.reports._json import json_text
@@ -58,6 +59,7 @@ class SarifPrinter:
         """Return a run without results."""
         driver: JSONObject = {
             "name": "smp",
+            "version": __version__,
             "fullName": "smp, the strategic merge patch engine for Python",
             "rules": [_rule(rule) for rule in rules()],
         }
@@ -72,7 +74,8 @@ class SarifPrinter:
 
 
 def _rule(rule: Rule) -> JSON:
-    words = re.split(r"[-/]", rule.id)
+    # Section 3.49.7: a name that differs from the id.
+    words = re.split(r"[-/]", rule.id if "/" in rule.id else f"any-{rule.id}")
     help_text = f"{_capitalized(rule.sentence)}."
     if rule.remedy:
         help_text += f" Remedy: {rule.remedy}."

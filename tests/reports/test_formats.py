@@ -20,6 +20,7 @@ from smp.reports import FORMATS, Format, ObjectReport, printed
 from smp.reports._findings import CAUSE_LEVELS, rules
 from smp.reports._markdown import LIMIT, length
 from smp.reports._sarif import uri_of
+from smp.values import JSONObject
 from tests.support.paths import DATA
 from tests.support.reports import applied_report, failed_report, named_report
 
@@ -237,6 +238,16 @@ def test_markdown_has_no_mentions_and_no_links() -> None:
         assert link not in text
     # A table keeps its cells.
     assert "a|b" not in text_of("markdown", named_report("a|b"))
+
+
+def test_a_page_has_a_limit_on_the_rows_of_an_object() -> None:
+    data: JSONObject = {f"key-{number}": "x" for number in range(3_000)}
+    report = msgspec.structs.replace(
+        applied_report(), causes=(), live={"data": {"a": 1}}, result={"data": data}
+    )
+    text = text_of("html", report)
+    assert text.count("<tr") == 2_001
+    assert "Only the first 2000 rows are shown" in text
 
 
 def test_formats_are_named() -> None:
