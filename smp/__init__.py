@@ -9,7 +9,8 @@ __version__ = "0.1.0"
 # 12 ms of processor time, importing smp takes 3 (benchmarks/processes.py).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from smp import json_patch, managed_fields, merge_patch, wire
+    from smp import comparison, json_patch, managed_fields, merge_patch, wire
+    from smp.comparison import Comparison, compare
     from smp.defaults import with_defaults
     from smp.enums import validate_enums, without_enums
     from smp.errors import (
@@ -63,6 +64,7 @@ __all__ = [
     "Catalog",
     "Cause",
     "Change",
+    "Comparison",
     "CompositionError",
     "Conflict",
     "ConflictError",
@@ -86,6 +88,8 @@ __all__ = [
     "apply_patch",
     "as_object",
     "bundled_overlay",
+    "compare",
+    "comparison",
     "compose_patches",
     "explain_apply",
     "find_conflicts",
@@ -109,7 +113,7 @@ __all__ = [
     "without_enums",
 ]
 
-_PUBLIC_MODULES = ("json_patch", "managed_fields", "merge_patch", "wire")
+_PUBLIC_MODULES = ("comparison", "json_patch", "managed_fields", "merge_patch", "wire")
 
 # The modules that define the other names. Each comes after those that it imports, so
 # that looking for a name in one after the other loads little that it does not need.
@@ -130,6 +134,7 @@ _DEFINING_MODULES = (
     "hazards",
     "three_way",
     "explain",
+    "comparison",
 )
 
 

@@ -10,10 +10,10 @@ import msgspec
 
 from smp.cli._errors import printable
 from smp.cli._identity import Identity
-from smp.cli._patterns import Pattern
 from smp.cli._report import Line
 from smp.documents import dump_json, yaml_lines
 from smp.managed_fields import AbsentField, Blame, BlamedValue, Owner, Ownership
+from smp.path_patterns import Pattern
 from smp.paths import Path, Step
 from smp.values import JSON
 
@@ -69,6 +69,11 @@ class BlameOutcome(msgspec.Struct, frozen=True):
     def verdict(self) -> str:
         """Whether the object has managed fields, as the summary counts it."""
         return f"{'with' if self.blame.owners else 'without'} managed fields"
+
+    @property
+    def counts_set_aside(self) -> dict[str, int]:
+        """Nothing: no objects are compared."""
+        return {}
 
     @property
     def is_empty(self) -> bool:
@@ -139,8 +144,7 @@ def _remaining(
             continue
         first, rest = pattern[0], pattern[1:]
         if isinstance(step, str):
-            is_each = first.text == "*" and not first.is_in_brackets
-            if is_each or first.text == step:
+            if first.names(step):
                 left.append(rest)
         elif not first.is_in_brackets:
             # As in a path for smp explain, the elements of a list may be left out.

@@ -12,9 +12,8 @@ from typing import Final
 import msgspec
 
 from smp.paths import Element, Path
-from smp.schema.model import OPAQUE, Field, Type
-from smp.schema.plan import identities
-from smp.schema.walk import Key, key_of
+from smp.schema.model import OPAQUE, Type
+from smp.schema.walk import Key, identifies, identifying_keys, key_of
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 _ROOT: Final = Path()
@@ -57,7 +56,7 @@ def changes(
             yield from changes(before, after, field_type, path / name, renames=renames)
             continue
         if field and isinstance(before, list) and isinstance(after, list):
-            keys = identifying_keys(field, before, after)
+            keys = identifying_keys(field.type, field, before, after)
             if keys:
                 yield from _element_changes(
                     before, after, keys, field_type.items, path / name, renames=renames
@@ -81,7 +80,7 @@ def _element_changes(
     # Readers tell the elements by one key, if there is one that is enough alone.
     shown = keys[0]
     for key_name in keys:
-        if _identify(old, (key_name,)) and _identify(new, (key_name,)):
+        if identifies(old, (key_name,)) and identifies(new, (key_name,)):
             shown = key_name
             break
     for key in {**before, **after}:
@@ -137,22 +136,6 @@ def _renamed(
             leaves[key] = leaves_of(rest)
         sides.append(leaves)
     return alike(*sides)
-
-
-def identifying_keys(field: Field, old: JSONArray, new: JSONArray) -> tuple[str, ...]:
-    """Return the first keys of a list that all elements have and that no two share.
-
-    There are none for a list that is to be compared as a whole.
-    """
-    for keys in identities(field.type, field):
-        if _identify(old, keys) and _identify(new, keys):
-            return keys
-    return ()
-
-
-def _identify(elements: JSONArray, keys: tuple[str, ...]) -> bool:
-    identities = {key_of(element, keys) for element in elements}
-    return () not in identities and len(identities) == len(elements)
 
 
 def _by_key(

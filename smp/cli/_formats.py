@@ -203,7 +203,7 @@ _OPERATIONS: Final[Format[ObjectOutcome]] = Format(
 
 def _yaml_patch(outcome: ObjectOutcome) -> str:
     # The text of an empty patch would be {}, with a comment that names the object.
-    if not outcome.differs:
+    if not outcome.is_patched:
         return ""
     suffix = ""
     if outcome.creates:
@@ -234,6 +234,11 @@ def _record(outcome: ObjectOutcome) -> str:
         record["reason"] = outcome.reason
         if outcome.kubectl_patch is not None:
             record["kubectlPatch"] = outcome.kubectl_patch
+    if outcome.set_aside:
+        record["setAside"] = [
+            {"path": str(entry.path), "by": entry.by, "reason": entry.reason}
+            for entry in outcome.set_aside
+        ]
     if outcome.is_applied:
         record["object"] = outcome.after
     ownership = outcome.ownership

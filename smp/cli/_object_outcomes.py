@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from smp.cli._changes import ValueChange, changes
+from smp.cli._errors import printable
 from smp.cli._identity import Identity
 from smp.cli._options import Settings
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from smp.cli._objects import Entry
     from smp.cli._ownership import Ownership
     from smp.cli._run import Row
+    from smp.comparison import SetAside
     from smp.explain import Cause
     from smp.hazards import Hazard, Input
 
@@ -54,7 +57,9 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     comes from. ``notes`` say what the outcome is based on, ``notices`` what a user
     should look at. ``kind_note`` concerns all objects of the kind. An apply prunes what
     is in ``last_applied`` and not in ``configuration``. ``causes`` and ``hazards`` are
-    there where the format of the output has them.
+    there where the format of the output has them. The differences between the objects
+    are those of ``before`` and ``compared``, where there is such an object: the one
+    after, but for the differences that were ``set_aside``.
     """
 
     identity: Identity
@@ -80,6 +85,8 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     is_applied: bool = False
     # The label of the object before, where it had another name.
     renamed_from: str = ""
+    compared: JSONObject | None = None
+    set_aside: tuple[SetAside, ...] = ()
     # Who owns which field, and conflicts. Only server-side apply knows that.
     ownership: Ownership | None = None
     # Why the operation failed, as blocks for standard error.
@@ -129,11 +136,26 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         return self.after is None and not self.creates
 
     @property
+    def judged(self) -> JSON:
+        """The object after, as far as it counts for the verdict."""
+        return self.after if self.compared is None else self.compared
+
+    @property
     def differs(self) -> bool:
-        """Whether the object changes."""
+        """Whether the object changes, in a way that counts."""
         if self.ownership is not None and self.ownership.before != self.ownership.after:
             return True
-        return not same(self.before, self.after)
+        return not same(self.before, self.judged)
+
+    @property
+    def is_patched(self) -> bool:
+        """Whether the patch of the object does something, even if it does not count."""
+        return self.differs or not same(self.before, self.after)
+
+    @property
+    def counts_set_aside(self) -> dict[str, int]:
+        """How many differences do not count, by normalizer and reason of a rule."""
+        return dict(Counter(entry.label for entry in self.set_aside))
 
     @property
     def verdict(self) -> str:
@@ -166,9 +188,14 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
         return [*diff(self.before, self.after)]
 
 
+def listing_of(counts: Mapping[str, int]) -> str:
+    """Word how many differences were set aside, and why, on a line."""
+    return printable(", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
 def differences(outcome: ObjectOutcome) -> list[ValueChange]:
     """Return what differs between the object before and after."""
-    before, after = outcome.before, outcome.after
+    before, after = outcome.before, outcome.judged
     if isinstance(before, dict) and isinstance(after, dict):
         found = changes(before, after, outcome.type_)
         if outcome.ownership is None:

@@ -74,6 +74,7 @@ class Settings(msgspec.Struct, frozen=True):
     include_kind: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     ignore_file: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
     all_fields: bool = False
     defaults: bool = False
     server_side: bool = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from smp.cli._changes import ValueChange, changes
 from smp.cli._errors import inline, printable
-from smp.cli._object_outcomes import ObjectOutcome, differences
+from smp.cli._object_outcomes import ObjectOutcome, differences, listing_of
 from smp.documents import dump_yaml
 from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
@@ -56,6 +56,7 @@ def summary(outcome: ObjectOutcome) -> Iterator[Line]:
         count = len(differences(outcome))
         line.append((f" ({count} difference{'s' if count != 1 else ''})", ""))
     yield line
+    yield from _set_aside(outcome)
 
 
 def report(outcome: ObjectOutcome) -> Iterator[Line]:
@@ -65,11 +66,19 @@ def report(outcome: ObjectOutcome) -> Iterator[Line]:
     for note in filter(None, notes):
         yield [(f"  {printable(note)}", _NOTE)]
     yield from _changes(outcome)
+    yield from _set_aside(outcome)
     if outcome.ownership is not None:
         yield from _owners(outcome, outcome.ownership)
     for warning in outcome.warnings:
         yield [(f"  warning: {printable(warning)}", _WARNING)]
     yield []
+
+
+def _set_aside(outcome: ObjectOutcome) -> Iterator[Line]:
+    """Yield how many differences do not count, and why."""
+    counts = outcome.counts_set_aside
+    if counts:
+        yield [(f"  set aside: {listing_of(counts)}", _NOTE)]
 
 
 def _owners(outcome: ObjectOutcome, ownership: Ownership) -> Iterator[Line]:

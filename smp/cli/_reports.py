@@ -10,7 +10,7 @@ import msgspec
 
 from smp.cli._formats import Format, Problem
 from smp.cli._inputs import Inputs
-from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._object_outcomes import ObjectOutcome, listing_of
 from smp.cli._objects import Entry
 from smp.cli._options import REPORT_FORMATS, Settings
 from smp.cli._outcomes import UNMET
@@ -87,6 +87,8 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
     }
     identity = outcome.identity
     notes = [note for note in (outcome.kind_note, *outcome.notes) if note]
+    if outcome.set_aside:
+        notes.append(f"set aside: {listing_of(outcome.counts_set_aside)}")
     return ObjectReport(
         identity.api_version,
         identity.kind,

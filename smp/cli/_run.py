@@ -26,6 +26,7 @@ from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format, Problem
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption, follow_parent
+from smp.cli._object_outcomes import listing_of
 from smp.cli._objects import Entry, Object, Pairing
 from smp.cli._options import Settings
 from smp.cli._outputs import write
@@ -95,6 +96,10 @@ class Outcome(Protocol):
     def problems(self) -> tuple[str, ...]:
         """Why the operation failed, as blocks for standard error."""
 
+    @property
+    def counts_set_aside(self) -> dict[str, int]:
+        """How many differences do not count, by the reason."""
+
 
 OutcomeT = TypeVar("OutcomeT", bound=Outcome)
 RowT = TypeVar("RowT", bound=Row)
@@ -118,6 +123,7 @@ class Result(msgspec.Struct, frozen=True):
     messages: tuple[str, ...] = ()
     is_faulty: bool = False
     kind_note: str = ""
+    set_aside: dict[str, int] = {}
 
 
 class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
@@ -158,6 +164,7 @@ class Work(msgspec.Struct, Generic[OutcomeT], frozen=True):
             tuple(messages),
             is_faulty=outcome.is_faulty,
             kind_note="" if self.format.has_warnings else outcome.kind_note,
+            set_aside=outcome.counts_set_aside,
         )
 
     def _failed(
@@ -180,6 +187,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
+        self.set_aside: Counter[str] = Counter()
         self.faulty = 0
 
     @property
@@ -199,6 +207,11 @@ class Totals:
         total = self.verdicts.total()
         plural = "s" if total != 1 else ""
         what = f": {', '.join(counts)}" if counts else ""
+        if self.set_aside:
+            differences = self.set_aside.total()
+            plural_aside = "s" if differences != 1 else ""
+            what += f"; {differences} difference{plural_aside} set aside: "
+            what += listing_of(self.set_aside)
         return f"{total} object{plural}{what}"
 
     def exit_code(self, *, found: bool) -> int:
@@ -260,6 +273,7 @@ def run(
                 continue
             totals.verdicts[result.verdict] += 1
             totals.faulty += result.is_faulty
+            totals.set_aside.update(result.set_aside)
             messages = result.messages
             kind_note = result.kind_note
             if settings.quiet:
@@ -296,7 +310,7 @@ def run(
     summary = totals.summary(len(inputs.skipped))
     if format_.has_summary:
         write(f"{summary}\n")
-    elif totals.verdicts.total() > 1 or inputs.skipped:
+    elif totals.verdicts.total() > 1 or inputs.skipped or totals.set_aside:
         report(f"smp: {summary}")
     return totals
 

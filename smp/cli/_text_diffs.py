@@ -35,7 +35,7 @@ def unified(outcome: ObjectOutcome) -> Iterator[Line]:
     yield [(f"--- {before}", "bold")]
     yield [(f"+++ {after}", "bold")]
     difference = unified_diff(
-        _lines(outcome.before), _lines(outcome.after), lineterm="", n=_CONTEXT
+        _lines(outcome.before), _lines(outcome.judged), lineterm="", n=_CONTEXT
     )
     # The first two lines name the files.
     for line in list(difference)[2:]:
@@ -51,7 +51,7 @@ def side_by_side(outcome: ObjectOutcome, width: int) -> Iterator[Line]:
         return
     yield heading(outcome)
     column = max(_NARROWEST, (width - _GAP) // 2)
-    before, after = _lines(outcome.before), _lines(outcome.after)
+    before, after = _lines(outcome.before), _lines(outcome.judged)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for number, hunk in enumerate(matcher.get_grouped_opcodes(_CONTEXT)):
         if number:

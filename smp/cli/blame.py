@@ -25,11 +25,11 @@ from smp.cli._options import (
     shared_options,
 )
 from smp.cli._outputs import YAML_SEPARATOR, has_colours
-from smp.cli._patterns import pattern_of
 from smp.cli._run import Row, Work, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection
 from smp.managed_fields import blame
+from smp.path_patterns import pattern_of
 
 _NO_ENTRIES: Final = (
     "it has no managedFields; kubectl get prints them with --show-managed-fields"

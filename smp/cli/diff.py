@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from smp.cli._commands import Argument, Command, Option
-from smp.cli._default_values import without_defaults
+from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_format, report_format
-from smp.cli._ignored import Ignored, is_stored
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
 from smp.cli._objects import Entry, Listing, Pairing
@@ -36,10 +35,11 @@ from smp.cli._renames import renamed_entries
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
+from smp.comparison import SetAside, is_stored
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, form_of
 from smp.schema.model import AnyType, Schema
 from smp.strategic import two_way_patch
-from smp.values import JSON, JSONObject
+from smp.values import JSON, JSONObject, as_object
 
 if TYPE_CHECKING:
     from smp.hazards import Input
@@ -70,7 +70,7 @@ def run_diff(
     KUBECTL_EXTERNAL_DIFF="smp-diff -o report" kubectl diff -f new.yaml
     """
     inputs = Inputs(settings.max_bytes)
-    ignored = Ignored.of(settings, inputs)
+    comparing = Comparing.of(settings, inputs)
     if modified is not None and kustomization is None:
         paths, kustomizations = [modified], []
     elif kustomization is not None and modified is None:
@@ -97,7 +97,7 @@ def run_diff(
         inputs=inputs,
         selection=selection,
         settings=settings,
-        ignored=ignored,
+        comparing=comparing,
         is_three_way=is_three_way,
     )
     rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
@@ -137,6 +137,14 @@ COMMAND: Final[Command] = declared(
             is_path=True,
             is_repeatable=True,
             variable="SMP_IGNORE_FILE",
+        ),
+        Option(
+            ("--rules",),
+            "YAML file with rules: which differences do not count, of which kinds and "
+            "managers, and why (smp schema rules). Repeatable.",
+            is_path=True,
+            is_repeatable=True,
+            variable="SMP_RULES",
         ),
         Option(
             ("--all-fields",),
@@ -214,7 +222,7 @@ def _outcome(
     inputs: Inputs,
     selection: Selection,
     settings: Settings,
-    ignored: Ignored,
+    comparing: Comparing,
     is_three_way: bool,
 ) -> ObjectOutcome | None:
     if row.is_removed:
@@ -233,7 +241,6 @@ def _outcome(
     obj, original_object, live_object = load_row(row, inputs)
     if not selection.has_labels(obj):
         return None
-    # A patch is printed as well as a report, so everything here sees masked values.
     original = original_object.value if original_object else None
     live = live_object.value if live_object else None
     masks = Masks(
@@ -241,37 +248,51 @@ def _outcome(
         show_secrets=settings.show_secrets,
         mask_env=settings.mask_env,
     )
-    original, live = masks.mask(original), masks.mask(live)
-    modified = masks.mask(obj.value)
     with concerning(obj.document, obj.label):
         schema, note = selection.schemas.of_any(obj)
+        lenient = schema.with_unknown_fields(settings.unknown_fields)
+        # A patch is printed as well as a report, so what computes one sees masked
+        # values. A comparison sees the real ones.
+        set_aside: tuple[SetAside, ...] = ()
         with_defaults = selection.schemas.with_defaults
         if is_three_way and live is not None:
-            modified = ignored.left_out_of_configuration(live, modified, schema.type)
+            asked = comparing.of_configuration(live, obj.value, lenient, original)
+            set_aside = asked.set_aside
             if original is not None:
-                original = ignored.left_out_of_configuration(
-                    live, original, schema.type
-                )
-            versions = Versions(last_applied=original, modified=modified, live=live)
+                original = comparing.of_configuration(live, original, lenient).aligned
+            versions = Versions(
+                last_applied=masks.mask(original),
+                modified=masks.mask(asked.aligned),
+                live=masks.mask(live),
+            )
             outcome = applied_outcome(
                 row.entry, versions, schema, settings, masks, with_defaults
             )
         elif is_three_way or original is None:
             outcome = created_outcome(
-                row.entry, modified, schema, settings, masks, with_defaults
+                row.entry,
+                masks.mask(obj.value),
+                schema,
+                settings,
+                masks,
+                with_defaults,
             )
         else:
-            lenient = schema.with_unknown_fields(settings.unknown_fields)
-            if ignored.is_dump_beside_manifest(original, modified):
-                modified = without_defaults(
-                    original,
-                    modified,
-                    schema,
-                    profile=settings.profile,
-                    is_stored_first=is_stored(original),
-                )
-            modified = ignored.left_out(original, modified, lenient.type)
-            outcome = _compared(row, original, modified, schema, settings)
+            states = comparing.of_states(original, obj.value, lenient)
+            set_aside = states.set_aside
+            old, new = masks.mask(original), masks.mask(states.aligned)
+            outcome = _compared(row, old, new, schema, settings)
+        # The verdict: what normalizers take for equal stays in the patch.
+        former = live if is_three_way else original
+        if former is not None:
+            has_live = is_three_way or is_stored(former) != is_stored(obj.value)
+            result = as_object(masks.unmask(outcome.after))
+            verdict = comparing.verdict(former, result, lenient, has_live=has_live)
+            outcome = msgspec.structs.replace(
+                outcome,
+                compared=masks.mask(verdict.aligned),
+                set_aside=(*set_aside, *verdict.set_aside),
+            )
     if row.is_renamed and original_object is not None:
         label = original_object.label
         outcome = msgspec.structs.replace(outcome, renamed_from=label)

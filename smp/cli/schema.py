@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from smp.cli._objects import label_of
 from smp.cli._outputs import write, write_bytes
 from smp.cli._run import ERROR, PARTLY
 from smp.cli._suggestions import SuggestingGroup
+from smp.comparison import SCHEMA_NAME
 from smp.errors import DocumentError
 from smp.schema.catalog import compile_definitions, compile_openapi, versions
 from smp.values import JSON
@@ -28,6 +30,13 @@ def command() -> None:
 def list_versions() -> None:
     """Print the bundled Kubernetes versions, oldest first."""
     write("".join(f"{version}\n" for version in versions()))
+
+
+@command.command("rules", epilog="\b\nExample:\n  smp schema rules")
+def print_rules_schema() -> None:
+    """Print the JSON Schema of the files for --rules of smp diff."""
+    schema = resources.files("smp.comparison").joinpath(SCHEMA_NAME)
+    write(schema.read_text())
 
 
 @command.command(

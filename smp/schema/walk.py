@@ -53,8 +53,8 @@ from typing import TypeAlias
 
 from smp.errors import SchemaError
 from smp.paths import Element, Path, Step
-from smp.schema.model import ObjectType, Type
-from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan
+from smp.schema.model import Field, ObjectType, Type
+from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan, identities
 from smp.values import (
     ABSENT,
     JSON,
@@ -508,6 +508,25 @@ def key_of(element: JSON, keys: tuple[str, ...]) -> Key:
             return ()
         parts.append(scalar_key(value))
     return tuple(parts)
+
+
+def identifying_keys(
+    type_: Type, field: Field | None, old: JSONArray, new: JSONArray
+) -> tuple[str, ...]:
+    """Return the first keys of a list that all elements have and that no two share.
+
+    There are none for two lists that are to be compared as a whole.
+    """
+    for keys in identities(type_, field):
+        if identifies(old, keys) and identifies(new, keys):
+            return keys
+    return ()
+
+
+def identifies(elements: JSONArray, keys: tuple[str, ...]) -> bool:
+    """Tell whether all elements of a list have the keys, and no two the same ones."""
+    found = {key_of(element, keys) for element in elements}
+    return () not in found and len(found) == len(elements)
 
 
 class KeyIndex:

@@ -40,16 +40,34 @@ struct without a pointer is there whatever its tag, nil without ``omitempty`` is
 from __future__ import annotations
 
 from smp.typed_storage._decoding import decoding_problem
-from smp.typed_storage._plan import is_typed, zero_key
-from smp.typed_storage._scalars import double, is_quantity, quantity
+from smp.typed_storage._plan import (
+    BYTES,
+    MICRO_TIME,
+    NUMBER,
+    QUANTITY,
+    TIME,
+    GoType,
+    is_typed,
+    storage_plan,
+    zero_key,
+)
+from smp.typed_storage._scalars import double, is_quantity, octets, quantity
 from smp.typed_storage._stored import stored
 
 __all__ = [
+    "BYTES",
+    "MICRO_TIME",
+    "NUMBER",
+    "QUANTITY",
+    "TIME",
+    "GoType",
     "decoding_problem",
     "double",
     "is_quantity",
     "is_typed",
+    "octets",
     "quantity",
+    "storage_plan",
     "stored",
     "zero_key",
 ]

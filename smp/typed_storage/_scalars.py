@@ -216,16 +216,26 @@ def _moment(found: re.Match[str]) -> datetime | None:
         return None
 
 
-def base64(value: JSON) -> JSON:
-    """Return the base64 of bytes without line breaks (Go: encoding/json, []byte)."""
+def octets(value: JSON) -> bytes | None:
+    """Return the bytes of a base64 text; None for what is none.
+
+    Line breaks are passed over (Go: encoding/json, []byte).
+    """
     if not isinstance(value, str):
-        return value
+        return None
     text = value
     if "\n" in text or "\r" in text:
         text = text.replace("\n", "").replace("\r", "")
     try:
-        content = a2b_base64(text, strict_mode=True)
+        return a2b_base64(text, strict_mode=True)
     except (Base64Error, ValueError):
+        return None
+
+
+def base64(value: JSON) -> JSON:
+    """Return the base64 of bytes without line breaks (Go: encoding/json, []byte)."""
+    content = octets(value)
+    if content is None:
         return value
     printed = b2a_base64(content, newline=False).decode()
     return value if printed == value else printed

@@ -72,7 +72,7 @@ def test_an_unknown_command_is_answered_with_those_that_there_are() -> None:
         (["aply"], "did you mean apply?"),
         (["nothing-like-it"], "the commands are: apply, blame, diff, "),
         (["schema", "vers"], "did you mean versions?"),
-        (["schema", "x"], "the commands are: compile, versions"),
+        (["schema", "x"], "the commands are: compile, rules, versions"),
         (["openapi", "x"], "the commands are: convert, generate, prune-enums"),
     ):
         ran = run(*words)

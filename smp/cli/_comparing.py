@@ -1,0 +1,143 @@
+"""How ``smp diff`` compares: what its options and the two sides say does not matter.
+
+Two comparisons of an object are made. The first one finds what the patch leaves out:
+what rules set aside, and, of a manifest beside a stored object, what a server makes of
+the manifest. There the object after is taken to be as the object before, so that the
+patch fits the object before as it is. The second one is the verdict. What normalizers
+take for equal counts as no difference there, and stays in the patch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smp.cli._errors import UsageError
+from smp.cli._inputs import Inputs, name_of
+from smp.cli._options import Settings
+from smp.comparison import (
+    Comparison,
+    Rule,
+    Rules,
+    SetAside,
+    compared,
+    is_stored,
+    read_rules,
+)
+from smp.errors import DocumentError
+from smp.path_patterns import pattern_of
+from smp.paths import value_at
+from smp.schema.model import Schema
+from smp.values import ABSENT, JSONObject
+
+
+class Comparing:
+    """The comparisons of one run."""
+
+    def __init__(self, rules: Iterable[Rule], settings: Settings) -> None:
+        self._rules = Rules(tuple(rules))
+        self._all_fields = settings.all_fields
+        self._normalizes_all = bool(settings.rules)
+        self._profile = settings.profile
+
+    @classmethod
+    def of(cls, settings: Settings, inputs: Inputs) -> Comparing:
+        """Read the rules of the options. Raises UsageError and DocumentError."""
+        rules: list[Rule] = []
+        for file in settings.rules:
+            rules += read_rules(inputs.data(file), source=name_of(file)).all
+        for path in settings.ignore:
+            try:
+                pattern = pattern_of(path)
+            except ValueError as error:
+                raise UsageError(f"Invalid value for '--ignore': {error}") from None
+            rules.append(Rule(paths=(pattern,), source=f"--ignore {path}"))
+        for file in settings.ignore_file:
+            rules += _rules_in(file, inputs)
+        return cls(rules, settings)
+
+    def of_states(
+        self, before: JSONObject, after: JSONObject, schema: Schema
+    ) -> Comparison:
+        """Compare two states of an object, for the patch between them."""
+        is_dump = not self._all_fields and is_stored(before) != is_stored(after)
+        return compared(
+            after,
+            before,
+            schema,
+            rules=self._rules,
+            profile=self._profile,
+            leaves_out_server_fields=is_dump,
+            reads=is_dump,
+            normalizes=False,
+        )
+
+    def of_configuration(
+        self,
+        live: JSONObject,
+        configuration: JSONObject,
+        schema: Schema,
+        last_applied: JSONObject | None = None,
+    ) -> Comparison:
+        """Compare a configuration with the live object, for a three-way patch.
+
+        A configuration does not ask for the fields that it does not have, so these are
+        not set aside, unless the last one had them and the patch would prune them.
+        """
+        found = compared(
+            configuration,
+            live,
+            schema,
+            rules=self._rules,
+            leaves_out_server_fields=False,
+            reads=False,
+            normalizes=False,
+        )
+        asked: list[SetAside] = []
+        for entry in found.set_aside:
+            is_pruned = value_at(last_applied, entry.path) is not ABSENT
+            if entry.desired is not ABSENT or is_pruned:
+                asked.append(entry)
+        return Comparison(found.differences, tuple(asked), found.aligned)
+
+    def verdict(
+        self,
+        before: JSONObject,
+        after: JSONObject,
+        schema: Schema,
+        *,
+        has_live: bool,
+    ) -> Comparison:
+        """Compare two objects of which it is known what the rules set aside.
+
+        ``has_live`` tells that one of them is a live object, and the other one is not.
+        """
+        normalizes = (has_live and not self._all_fields) or self._normalizes_all
+        return compared(
+            after,
+            before,
+            schema,
+            rules=self._rules,
+            profile=self._profile,
+            leaves_out_server_fields=False,
+            reads=normalizes,
+            normalizes=normalizes,
+        )
+
+
+def _rules_in(file: str, inputs: Inputs) -> list[Rule]:
+    """Read a file with a path on each line; ``#`` begins a comment."""
+    rules: list[Rule] = []
+    source = name_of(file)
+    lines = inputs.data(file).decode(errors="replace").splitlines()
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            pattern = pattern_of(text)
+        except ValueError as error:
+            raise DocumentError(
+                str(error), code="invalid-path", source=source, line=number
+            ) from None
+        rules.append(Rule(paths=(pattern,), source=source, line=number))
+    return rules

@@ -1,0 +1,99 @@
+"""Rules: which differences a comparison sets aside, and how values are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from smp.label_selectors import LabelSelector
+from smp.path_patterns import Pattern, pattern_of
+from smp.values import JSONObject, as_object, as_text
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One rule: about which objects, which of their fields, and what happens there.
+
+    ``kinds`` are patterns such as ``Deployment``, ``Deployment.apps`` and
+    ``*.example.com``; ``namespaces`` and ``names`` are patterns as well, and empty ones
+    match everything, as does ``labels``. Without ``managers`` and ``normalizers`` the
+    differences at the ``paths``, and below them, are set aside; with ``managers`` those
+    where such a manager owns the field. ``normalizers`` are switched on or off there.
+    Without ``paths`` that is in the whole object. ``line`` is that of a file of rules.
+    """
+
+    reason: str = ""
+    kinds: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    labels: LabelSelector = LabelSelector()
+    paths: tuple[Pattern, ...] = ()
+    managers: tuple[str, ...] = ()
+    normalizers: dict[str, bool] = {}
+    source: str = ""
+    line: int = 0
+
+    @property
+    def label(self) -> str:
+        """The reason, or where the rule is."""
+        if self.reason:
+            return self.reason
+        return f"{self.source}:{self.line}" if self.line else self.source or "a rule"
+
+    def concerns(self, obj: JSONObject) -> bool:
+        """Tell whether the rule is about an object."""
+        metadata = as_object(obj.get("metadata"))
+        group = as_text(obj.get("apiVersion")).rpartition("/")[0]
+        kind = as_text(obj.get("kind"))
+        # Each condition that a rule states has to hold.
+        if self.kinds and not any(_is_kind(kind, group, p) for p in self.kinds):
+            return False
+        name, namespace = metadata.get("name"), metadata.get("namespace")
+        if self.names and not _matches(as_text(name), self.names):
+            return False
+        if self.namespaces and not _matches(as_text(namespace), self.namespaces):
+            return False
+        return self.labels.matches(obj)
+
+    def trusts(self, manager: str) -> bool:
+        """Tell whether the rule sets aside what a field manager owns."""
+        return _matches(manager, self.managers)
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """The rules of a comparison; a later one wins over those before it."""
+
+    all: tuple[Rule, ...] = ()
+
+    @classmethod
+    def ignoring(cls, *paths: str, reason: str = "") -> Rules:
+        """Make rules that set aside differences at paths of all objects.
+
+        Raises ValueError for what is not a path.
+        """
+        patterns = tuple(pattern_of(path) for path in paths)
+        return cls((Rule(reason, paths=patterns),) if patterns else ())
+
+    def concerning(self, objects: Iterable[JSONObject]) -> tuple[Rule, ...]:
+        """Return the rules that are about one of some versions of an object."""
+        versions = [*objects]
+        return tuple(
+            rule for rule in self.all if any(rule.concerns(obj) for obj in versions)
+        )
+
+
+def _is_kind(kind: str, group: str, pattern: str) -> bool:
+    """Tell whether a pattern is that of a kind; without a dot, in any group.
+
+    ``Event.`` is the one of the core group, as ``kubectl get events.`` has it.
+    """
+    of_kind, dot, of_group = pattern.partition(".")
+    # Kinds and groups are told apart by case, as a server does.
+    if not fnmatchcase(kind, of_kind):
+        return False
+    return not dot or fnmatchcase(group, of_group)
+
+
+def _matches(text: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
