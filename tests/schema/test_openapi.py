@@ -522,3 +522,29 @@ def test_what_a_branch_of_all_of_says_of_fields_and_unions_holds() -> None:
     both: JSONObject = {"spec": {"type": "A", "a": "1", "b": "2"}}
     (violation,) = smp.validate_unions(None, both, schema)
     assert str(violation.path) == "spec.b"
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_kind_whose_patch_takes_no_strategic_form_is_custom(
+    version: int, takes: bool
+) -> None:
+    media_types = ["application/merge-patch+json", "application/apply-patch+yaml"]
+    if takes:
+        media_types.append("application/strategic-merge-patch+json")
+    kind: JSON = {"group": "example.com", "version": "v1", "kind": "Widget"}
+    widget: JSON = {
+        "type": "object",
+        "properties": {"size": {"type": "integer"}},
+        "x-kubernetes-group-version-kind": [kind],
+    }
+    patch: JSONObject = {"x-kubernetes-group-version-kind": kind}
+    document: JSONObject = {"paths": {"/widgets/{name}": {"patch": patch}}}
+    if version == 2:
+        patch["consumes"] = [*media_types]
+        document["definitions"] = {WIDGET: widget}
+    else:
+        patch["requestBody"] = {"content": {each: {} for each in media_types}}
+        document["components"] = {"schemas": {WIDGET: widget}}
+    schema = smp.Catalog.from_openapi(document).schema("example.com/v1", "Widget")
+    assert schema.is_custom is not takes

@@ -23,8 +23,7 @@ from smp.cluster.plan.sending import (
     send,
     warnings_of,
 )
-from smp.custom_resources import Patch
-from smp.errors import ApplyWarning, SmpError, UnknownKindError
+from smp.errors import ApplyWarning, SmpError
 from smp.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
@@ -72,7 +71,7 @@ class Computed(msgspec.Struct, frozen=True):
     """The patch of an apply to a live object, and all that is known of it."""
 
     live: JSONObject
-    patch: Patch
+    patch: JSON
     media_type: str
     result: ApplyResult
 
@@ -88,28 +87,20 @@ def computed(
 
     ``kubectl diff`` leaves the annotation out. Raises what three_way_apply raises.
     """
-    schema = target.kind_schema.schema
-    if schema is None:
-        raise UnknownKindError(
-            f"the API server publishes no schema of {target.item.kind}"
-        )
     annotated = with_last_applied if with_annotation else without_last_applied
     result = three_way_apply(
         last_applied_configuration(live),
         annotated(target.item.object),
         live,
-        schema,
+        target.kind_schema.schema,
         overwrite=options.overwrite,
         unknown_fields="merge",
     )
     # What a union excludes is cleared, where kubectl's patch is refused.
-    clears = options.unions == "clear" and result.changes
-    patch = result.patch if clears else result.kubectl_patch
+    if options.unions == "clear" and result.changes:
+        return Computed(live, result.patch, result.media_type, result)
     media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
-    if clears and schema.is_custom:
-        # It may be a JSON Patch.
-        media_type = result.media_type
-    return Computed(live, patch, media_type, result)
+    return Computed(live, result.kubectl_patch, media_type, result)
 
 
 def apply_client_side(

@@ -12,7 +12,7 @@ from smp.cluster.plan.discovery import Resource
 from smp.cluster.plan.exchange import Plan, Request
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.schemas import KindSchema
+from smp.cluster.plan.schemas import FREE_FORM, KindSchema
 from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
 from smp.errors import SmpError
 from smp.last_applied import LAST_APPLIED
@@ -102,7 +102,7 @@ def _delete(
 ) -> Plan[Applied]:
     item = Item(obj)
     namespace = item.namespace
-    target = Target(item, resource, KindSchema(None, None), namespace)
+    target = Target(item, resource, KindSchema(FREE_FORM, None), namespace)
     if options.dry_run != "client":
         try:
             yield from send(delete_request(target, options))

@@ -83,16 +83,11 @@ def _dry_run(
     if not found.patch:
         return None
     patch = found.patch
+    version = as_object(live.get("metadata")).get("resourceVersion")
     # kubectl locks all tries but the last one.
-    if locked:
-        version = as_object(live.get("metadata")).get("resourceVersion")
-        if isinstance(patch, list):
-            # A JSON Patch of a custom resource.
-            path = "/metadata/resourceVersion"
-            patch = [{"op": "test", "path": path, "value": version}, *patch]
-        else:
-            metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
-            patch = {**patch, "metadata": metadata}
+    if locked and isinstance(patch, dict):
+        metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
+        patch = {**patch, "metadata": metadata}
     headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
     return Request("PATCH", target.path, query, headers, codec.encode(patch))
 

@@ -37,6 +37,8 @@ from smp.values import JSONObject, as_list, as_object, as_text
 
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 _ACCEPT: Final = ("Accept", JSON_TYPE)
+# Of a kind that is described nowhere.
+FREE_FORM: Final = Schema.inline("any")
 # Where compiled documents are kept: by their address, which has the hash.
 Documents = MutableMapping[str, bytes]
 
@@ -52,11 +54,11 @@ class KindSchema(msgspec.Struct, frozen=True):
     """The schema of a kind on a server.
 
     ``bundled`` is true where the server publishes none, and the types of the newest
-    bundled Kubernetes are taken. ``schema`` is None where there is none at all.
-    ``patching`` is None where the server does not say what its PATCH takes.
+    bundled Kubernetes are taken. ``schema`` is that of free-form data where there is
+    none at all. ``patching`` is None where the server does not say what PATCH takes.
     """
 
-    schema: Schema | None
+    schema: Schema
     patching: Patching | None
     bundled: bool = False
 
@@ -66,7 +68,7 @@ class KindSchema(msgspec.Struct, frozen=True):
         # Go: the built-in types are taken where the server has no OpenAPI.
         if self.patching is None:
             return self.bundled
-        return self.patching.strategic and self.schema is not None
+        return self.patching.strategic
 
 
 class _Compiled(msgspec.Struct):
@@ -174,5 +176,5 @@ def _bundled(api_version: str, kind: str) -> KindSchema:
     try:
         schema = kubernetes().schema(api_version, kind)
     except SmpError:
-        return KindSchema(None, None)
+        return KindSchema(FREE_FORM, None)
     return KindSchema(schema, None, bundled=True)

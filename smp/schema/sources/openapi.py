@@ -8,7 +8,7 @@ guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -44,6 +44,8 @@ _KINDS: Final = "x-kubernetes-group-version-kind"
 _UNIONS: Final = "x-kubernetes-unions"
 # The names of the types of Kubernetes itself: io.k8s.api.core.v1.Pod.
 _KUBERNETES: Final = "io.k8s.api."
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+_MERGE: Final = "application/merge-patch+json"
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -110,7 +112,29 @@ def _compile_names(document: JSONObject) -> Compiled:
                 for kind in _compile_at(path / _KINDS, _kinds, node[_KINDS]):
                     kinds.setdefault(kind, name)
             types[name] = type_document
+    for kind in _without_strategic_patch(document):
+        type_document = types.get(kinds.get(kind, ""), "")
+        if isinstance(type_document, dict):
+            type_document["custom"] = True
     return Compiled(types, kinds)
+
+
+def _without_strategic_patch(document: JSONObject) -> Iterator[Kind]:
+    """Yield the kinds whose PATCH takes no strategic merge patch.
+
+    A document may have no paths, and says nothing of patches then. Go:
+    kubectl's Patcher.gvkSupportsPatchOpenAPIV3, and getPatchTypeFromOpenAPI for v2.
+    """
+    for operations in as_object(document.get("paths")).values():
+        patch = as_object(as_object(operations).get("patch"))
+        content = as_object(as_object(patch.get("requestBody")).get("content"))
+        media_types = [*content, *as_list(patch.get("consumes"))]
+        # One that takes no patch of RFC 7396 either is not of a Kubernetes object.
+        if _STRATEGIC in media_types or _MERGE not in media_types:
+            continue
+        kind = as_object(patch.get(_KINDS))
+        group, version = as_text(kind.get("group")), as_text(kind.get("version"))
+        yield f"{group}/{version}" if group else version, as_text(kind.get("kind"))
 
 
 def _kinds(entries: JSON) -> list[Kind]:
