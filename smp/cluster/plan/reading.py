@@ -85,7 +85,11 @@ def _dry_run(
     patch = found.patch
     version = as_object(live.get("metadata")).get("resourceVersion")
     # kubectl locks all tries but the last one.
-    if locked and isinstance(patch, dict):
+    if locked and isinstance(patch, list):
+        # A JSON Patch of a custom resource.
+        path = "/metadata/resourceVersion"
+        patch = [{"op": "test", "path": path, "value": version}, *patch]
+    elif locked and isinstance(patch, dict):
         metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
         patch = {**patch, "metadata": metadata}
     headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
