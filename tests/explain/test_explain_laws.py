@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,7 +20,8 @@ from smp.typed_storage import stored
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed, same
 from tests.support.makers.triples import Triple
 
-law = settings(max_examples=60, deadline=None)
+# SMP_TRIPLES says how many triples each law looks at.
+law = settings(max_examples=int(os.environ.get("SMP_TRIPLES", "50")), deadline=None)
 # The causes of a value that is in live, and not in the result.
 GONE = {
     "canonical",
