@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         UnknownKindError,
     )
     from smp.explain import Cause, explain_apply
-    from smp.hazards import Hazard, find_hazards
+    from smp.hazards import Hazard, HazardError
     from smp.last_applied import last_applied_configuration, with_last_applied
     from smp.managed_fields import (
         ApplyConflict,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         three_way_patch,
         two_way_patch,
     )
-    from smp.three_way import ApplyResult, three_way_apply
+    from smp.three_way import ApplyResult, find_hazards, three_way_apply
     from smp.unions import Change, Normalization, normalize_unions, validate_unions
     from smp.values import ABSENT
     from smp.violations import Violation
@@ -71,6 +71,7 @@ __all__ = [
     "DepthError",
     "DocumentError",
     "Hazard",
+    "HazardError",
     "Normalization",
     "ObjectError",
     "PatchError",

@@ -11,6 +11,7 @@ from smp.values import (
     JSON,
     Absent,
     JSONArray,
+    JSONObject,
     as_list,
     as_object,
     number_text,
@@ -153,6 +154,47 @@ def value_at(obj: JSON, path: Path) -> JSON | Absent:
                 return ABSENT
             value = elements[index]
     return value
+
+
+def edited(obj: JSONObject, path: Path, value: JSON | Absent) -> JSONObject:
+    """Return an object with a value at a path, or without it where that is ABSENT."""
+    changed = _edited(obj, path.steps, value)
+    return as_object(changed)
+
+
+def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, str):
+        members = {**as_object(current)}
+        if rest:
+            inner = members.get(step)
+            # Where there is nothing above it, there is nothing to leave out.
+            if inner is None and value is ABSENT:
+                return current
+            members[step] = _edited(inner, rest, value)
+        elif isinstance(value, Absent):
+            members.pop(step, None)
+        else:
+            members[step] = value
+        return members
+    elements: JSONArray = [*as_list(current)]
+    index = index_of(step, elements)
+    if not rest:
+        if isinstance(value, Absent):
+            del elements[index : index + 1]
+        else:
+            elements[index : index + 1] = [value]
+        return elements
+    if index < len(elements):
+        elements[index] = _edited(elements[index], rest, value)
+    elif value is not ABSENT and isinstance(step, (Element, KeyedElement)):
+        keys = (
+            step.keys
+            if isinstance(step, KeyedElement)
+            else [(step.merge_key, step.value)]
+        )
+        elements.append(_edited(dict(keys), rest, value))
+    return elements
 
 
 def _readable(step: Step) -> str:

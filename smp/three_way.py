@@ -6,6 +6,7 @@ without either.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -18,18 +19,29 @@ from smp.custom_resources import (
     form_of,
     three_way_json_merge_patch,
 )
-from smp.errors import ApplyWarning, ConflictError
+from smp.errors import ApplyWarning, ConflictError, SmpError
+from smp.hazards import (
+    MOST_ROUNDS,
+    POLICIES,
+    Hazard,
+    HazardError,
+    Policy,
+    Repair,
+    change_hazards,
+    input_hazards,
+    is_serious,
+)
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
 from smp.plain import over_json, require_objects
 from smp.schema.model import AnyType, Schema, UnknownFields
-from smp.strategic import KUBECTL_PRECONDITIONS
+from smp.strategic import KUBECTL_PRECONDITIONS, ComputedPatch
 from smp.unions import (
     Change,
     profile_named,
     stock_server_warnings,
 )
-from smp.update import as_stored, updated
+from smp.update import Update, as_stored, updated
 from smp.values import JSONObject, as_object
 from smp.violations import Violation
 
@@ -51,6 +63,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
     reject in the object. ``unmet`` are the paths at which the object is not what the
     configuration asks for: it lacks something, or has what the configuration no longer
     has or nulls. ``converged`` says that there is none.
+    ``hazards`` are those of the inputs, less those that a repair removed.
     """
 
     object: JSONObject
@@ -63,11 +76,27 @@ class ApplyResult(msgspec.Struct, frozen=True):
     media_type: str = STRATEGIC_MERGE_PATCH
     reason: str = "a server takes strategic merge patches for this kind"
     guard: Guard = "none"
+    hazards: tuple[Hazard, ...] = ()
 
     @property
     def converged(self) -> bool:
         """Whether the object is all that the modified configuration asks for."""
         return not self.unmet
+
+
+class _Applied(msgspec.Struct, frozen=True):
+    """The steps of an apply; ``patch`` leads from live to the object of the update.
+
+    ``kubectl_patch`` is the patch before it was made one for all servers, and
+    ``replaced`` are the lists that the patch replaces for their merge keys.
+    """
+
+    computed: ComputedPatch
+    patch: JSONObject
+    object: JSONObject
+    update: Update
+    leftovers: list[Path]
+    replaced: list[Path]
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -82,23 +111,38 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     ratchet: bool = True,
     unknown_fields: UnknownFields = "error",
     defaults: bool = False,
+    hazards: Policy = "warn",
 ) -> ApplyResult:
     """Bring the live object to the modified configuration, as kubectl and a server do.
 
     The patch is computed and applied, unions are normalized by a profile; unions, enums
     and immutable fields are validated. With ``ratchet`` only what the apply changes is
     judged, as a server has accepted what live holds; without it, all of the result is.
-    ``last_applied=None`` says that there is no last-applied configuration; a warning
+    ``last_applied=None`` says that there is no last-applied configuration; a hazard
     reports it, as nothing can be pruned then. With ``defaults`` the object of
     the result is what a server stores: it is decoded and defaulted, see with_defaults;
     what that drops or fills in is not unmet. A custom resource is merged by the list
     types of its definition (smp.managed_fields.local_merge), one without a definition
-    (the schema ``any``) by RFC 7396 as in kubectl. Raises what three_way_patch,
-    apply_patch and normalize_unions raise, PreconditionError where apiVersion, kind or
-    metadata.name would change, and UnionError for a configuration that sets two members
-    of a union.
+    (the schema ``any``) by RFC 7396 as in kubectl.
+
+    ``hazards`` is what to do about hazards: "warn" lists them in the result, "error"
+    raises HazardError for all but notes, "ignore" does not look for them. "repair"
+    applies so that nothing is lost or left behind where there is a safe form; the
+    warnings with the code "repaired" say what it did. Such a patch has the
+    resourceVersion of live, so that a server refuses it (409) if others have written in
+    the meantime.
+
+    Raises what three_way_patch, apply_patch and normalize_unions raise,
+    PreconditionError where apiVersion, kind or metadata.name would change, and
+    UnionError for a configuration that sets two members of a union.
     """
     profile_named(profile)  # before anything is computed
+    if hazards not in POLICIES:
+        raise SmpError(
+            f"{hazards!r} is not a policy for hazards",
+            code="unknown-policy",
+            hint=", ".join(POLICIES),
+        )
     lenient = schema.with_unknown_fields(unknown_fields)
     if lenient.is_custom or isinstance(lenient.type, AnyType):
         return _applied_to_custom_resource(
@@ -111,40 +155,66 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
             ratchet=ratchet,
             unknown_fields=unknown_fields,
             defaults=defaults,
+            hazards=hazards,
         )
-    computed = strategic.compute_patch(
-        last_applied,
-        modified,
-        live,
-        lenient,
-        overwrite=overwrite,
-        preconditions=KUBECTL_PRECONDITIONS,
-    )
-    patch = computed.patch
-    leftovers: list[Path] = []
-    # A deletion can also become a part of a new element that has the same merge key.
-    if computed.deletes_in_new or computed.ambiguous:
-        patch, leftovers = strategic.without_leftovers(live, patch, lenient)
-    # What an API server does with it: apply, normalize, validate.
-    patched = strategic.apply_patch(live, patch, lenient)
-    update = updated(
-        live,
-        patched,
-        lenient,
-        profile=profile,
-        ratchet=bool(ratchet),
-        patch=patch,
-        configuration=modified,
-    )
-    result = update.object
-    if update.changes:
-        # Servers of today normalize nothing, so the patch has to do it.
-        patch = strategic.amended_patch(patch, live, patched, result, lenient)
-        result = strategic.apply_patch(live, patch, lenient)
+
+    def apply(
+        base: JSONObject | None, manifest: JSONObject, *, whole_lists: bool
+    ) -> _Applied:
+        return _applied(
+            base,
+            manifest,
+            live,
+            lenient,
+            profile=profile,
+            overwrite=overwrite,
+            ratchet=bool(ratchet),
+            whole_lists=whole_lists,
+        )
+
+    def changed(
+        applied: _Applied, base: JSONObject | None, manifest: JSONObject
+    ) -> list[Hazard]:
+        cleared = [change.path for change in applied.update.changes]
+        return change_hazards(base, manifest, live, applied.object, lenient, cleared)
+
+    applied = apply(last_applied, modified, whole_lists=False)
+    kubectl_patch = applied.computed.patch
+    warnings: list[ApplyWarning] = []
+    found: list[Hazard] = []
+    if hazards != "ignore":
+        found = input_hazards(last_applied, modified, live, lenient)
+        found += changed(applied, last_applied, modified)
+    if hazards == "error" and is_serious(found):
+        raise HazardError(tuple(found))
+    base, wanted, patch = last_applied, modified, applied.patch
+    if hazards == "repair" and is_serious(found):
+        repair = Repair(last_applied, modified, live)
+        remaining = found
+        # An object that is kept, as {}, may have lists that are dropped in turn.
+        for _ in range(MOST_ROUNDS):
+            is_edited = repair.edit(remaining)
+            base, wanted = repair.last_applied, repair.modified
+            applied = apply(base, wanted, whole_lists=True)
+            remaining = changed(applied, base, wanted)
+            if not is_edited:
+                break
+        repair.replaced(applied.replaced)
+        found = [
+            *repair.not_repaired(input_hazards(last_applied, modified, live, lenient)),
+            *remaining,
+        ]
+        patch = applied.patch
+        # The values of others are in the patch, or it deletes what was found in live.
+        if repair.warnings or is_serious(remaining):
+            patch = repair.guarded(patch)
+        warnings += repair.warnings
+    result = applied.object
+    update = applied.update
     unmet = strategic.unmet_paths(
         # Where nothing is to be deleted, nothing can be left.
-        last_applied if last_applied and computed.deletes else {},
-        modified,
+        base if base and applied.computed.deletes else {},
+        wanted,
         result,
         lenient,
     )
@@ -155,30 +225,74 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         *update.violations,
         *changed_immutable_fields(live, result, schema),
     )
-    warnings: list[ApplyWarning] = []
-    if last_applied is None:
-        # Without it nothing is known to be removed from the configuration.
-        warnings.append(_NOTHING_PRUNED)
     if unknown_fields == "merge":
         warnings.extend(unknown_field_warnings(patch, schema))
-    for path in leftovers:
+    for path in applied.leftovers:
         text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
         warnings.append(ApplyWarning("strict-decoding", path, text))
-    if computed.ambiguous:
-        lost = strategic.ambiguous_losses(
-            last_applied or {}, modified, live, patched, lenient
-        )
-        warnings += [ApplyWarning(_AMBIGUOUS, loss.path, loss.message) for loss in lost]
     warnings.extend(stock_server_warnings(update.changes, lenient))
     return ApplyResult(
         result,
         patch,
-        computed.patch,
+        kubectl_patch,
         update.changes,
         (*warnings, *update.warnings),
         violations,
         unmet,
+        hazards=tuple(found),
     )
+
+
+def _applied(  # as above
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    profile: str,
+    overwrite: bool,
+    ratchet: bool,
+    whole_lists: bool,
+) -> _Applied:
+    """Compute the patch, apply it, and normalize unions as a server may do.
+
+    With ``whole_lists`` the patch replaces lists whose merge keys are ambiguous.
+    """
+    computed = strategic.compute_patch(
+        last_applied,
+        modified,
+        live,
+        schema,
+        overwrite=overwrite,
+        preconditions=KUBECTL_PRECONDITIONS,
+    )
+    patch = computed.patch
+    replaced: list[Path] = []
+    if whole_lists:
+        patch, replaced = strategic.with_whole_lists(
+            patch, last_applied or {}, modified, live, schema
+        )
+    leftovers: list[Path] = []
+    # A deletion can also become a part of a new element that has the same merge key.
+    if computed.deletes_in_new or computed.ambiguous:
+        patch, leftovers = strategic.without_leftovers(live, patch, schema)
+    # What an API server does with it: apply, normalize, validate.
+    patched = strategic.apply_patch(live, patch, schema)
+    update = updated(
+        live,
+        patched,
+        schema,
+        profile=profile,
+        ratchet=ratchet,
+        patch=patch,
+        configuration=modified,
+    )
+    result = update.object
+    if update.changes:
+        # Servers of today normalize nothing, so the patch has to do it.
+        patch = strategic.amended_patch(patch, live, patched, result, schema)
+        result = strategic.apply_patch(live, patch, schema)
+    return _Applied(computed, patch, result, update, leftovers, replaced)
 
 
 def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
@@ -192,6 +306,7 @@ def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
     ratchet: bool,
     unknown_fields: UnknownFields,
     defaults: bool,
+    hazards: Policy,
 ) -> ApplyResult:
     """Apply where no server takes a strategic merge patch; see three_way_apply."""
     # Most applies are of built-in kinds, and loading this takes longer than they do.
@@ -234,9 +349,13 @@ def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
         unmet = tuple(strategic.leaf_paths(difference, result, lenient))
     if defaults:
         result = as_stored(result, live, schema, profile=profile)
+    # Lists are merged by all keys, so only the inputs themselves can have hazards.
+    found: list[Hazard] = []
+    if hazards != "ignore":
+        found = input_hazards(last_applied, modified, live, lenient)
+    if hazards == "error" and is_serious(found):
+        raise HazardError(tuple(found))
     warnings: list[ApplyWarning] = []
-    if last_applied is None:
-        warnings.append(_NOTHING_PRUNED)
     if unknown_fields == "merge":
         changed = changed_members(live, merged, schema)
         warnings.extend(unknown_field_warnings(changed, schema))
@@ -253,7 +372,28 @@ def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
         form.media_type,
         reason,
         form.guard,
+        tuple(found),
     )
+
+
+@over_json("the object", "last_applied", "modified", "live")
+def find_hazards(
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject | None,
+    schema: Schema,
+) -> tuple[Hazard, ...]:
+    """Return what is dangerous in the inputs of a three-way apply.
+
+    The manifest (``modified``) may be looked at alone, without a last-applied
+    configuration and a live object (None). With a live object the hazards are those of
+    three_way_apply; where that raises, those that need no result. Raises SchemaError
+    and DepthError.
+    """
+    if live is not None:
+        with suppress(SmpError):
+            return three_way_apply(last_applied, modified, live, schema).hazards
+    return tuple(input_hazards(last_applied, modified, live, schema))
 
 
 _WHOLE: Final = "list-as-a-whole"
@@ -264,13 +404,7 @@ _UNKNOWN_DIRECTIVE: Final = (
     "kubectl's patch has a directive in a new value, which a server refuses:"
     " strict decoding error"
 )
-_AMBIGUOUS: Final = "ambiguous-merge-key"
 _MERGED: Final = "unknown to the schema; merged by RFC 7396"
-_NOTHING_PRUNED: Final = ApplyWarning(
-    "no-last-applied",
-    Path(),
-    "the last-applied configuration is missing, so nothing can be pruned",
-)
 
 
 @over_json("the patch", "patch")

@@ -131,7 +131,7 @@ def applied_outcome(
     if settings.explains:
         # Few runs ask for the causes, and finding them takes longer than the apply.
         from smp.explain import explain_apply  # noqa: PLC0415  # see above
-        from smp.hazards import find_hazards  # noqa: PLC0415  # see above
+        from smp.three_way import find_hazards  # noqa: PLC0415  # see above
 
         three = versions.last_applied, versions.modified, versions.live
         causes = explain_apply(

@@ -54,7 +54,8 @@ class Cause(msgspec.Struct, frozen=True):
     ``code`` is stable, see CAUSES; ``sentence`` stands alone. ``before`` and ``after``
     are the values in the live object and in the result. ``rule`` names the source of
     the semantics. ``evidence`` are the values of the other inputs at the path, and what
-    else is known of it; ``remedy`` is None where none is proved.
+    else is known of it; ``remedy`` is None where none is proved. ``hazard`` is the
+    code of the hazard by which a value is lost, see smp.find_hazards, or empty.
     """
 
     path: Path
@@ -65,6 +66,7 @@ class Cause(msgspec.Struct, frozen=True):
     rule: str
     evidence: tuple[Evidence, ...]
     remedy: Remedy | None = None
+    hazard: str = ""
 
 
 class Reason(msgspec.Struct, frozen=True):

@@ -13,14 +13,17 @@ from smp.explain._causes import Cause, Evidence, reason_for
 from smp.explain._remedies import remedy_for
 from smp.explain._sides import Sides
 from smp.explain._ways import Ways
+from smp.hazards import Hazard, Policy
 from smp.managed_fields import Owner, owned_path, owners
-from smp.paths import Path
+from smp.paths import Path, Step
 from smp.plain import over_json
 from smp.schema.model import Schema, UnknownFields
 from smp.three_way import ApplyResult, three_way_apply
 from smp.typed_storage import stored
-from smp.values import ABSENT, JSON, Absent, JSONObject
+from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
+# Live has the value of the user, and it changes or goes as the user asks for.
+_ASKED_FOR: Final = frozenset({"overwritten", "overwrites-controller", "pruned", "set"})
 _SAID_BY: Final = ("last-applied", "manifest", "default")
 # Go: k8s.io/kubectl, pkg/cmd/apply, FieldManagerClientSideApply.
 _CLIENT_SIDE: Final = ("kubectl-client-side-apply", "Update")
@@ -46,7 +49,9 @@ def explain_apply(
     value, the path is that of the whole value. Raises what three_way_apply raises.
     """
 
-    def apply(base: JSONObject | None, manifest: JSONObject) -> ApplyResult:
+    def apply(
+        base: JSONObject | None, manifest: JSONObject, hazards: Policy = "ignore"
+    ) -> ApplyResult:
         return three_way_apply(
             base,
             manifest,
@@ -56,9 +61,10 @@ def explain_apply(
             overwrite=overwrite,
             unknown_fields=unknown_fields,
             defaults=defaults,
+            hazards=hazards,
         )
 
-    result = apply(last_applied, modified)
+    result = apply(last_applied, modified, "warn")
     ways = Ways(last_applied, modified, live, schema, apply)
     explanation = _Explanation(last_applied, modified, live, schema, result, ways)
     return tuple(explanation.causes())
@@ -82,6 +88,7 @@ class _Explanation:
         self._schema = schema
         self._result = result
         self._ways = ways
+        self._hazards, self._hazards_below = _losses(result.hazards)
         self._changes = {str(change.path): change for change in result.changes}
         # Broken entries own nothing: an apply that is not server-side goes on.
         self._owners: tuple[Owner, ...] = ()
@@ -184,7 +191,21 @@ class _Explanation:
             reason.source.format(rule=rule),
             tuple(evidence),
             remedy_for(code, sides, self._ways),
+            self._hazard_of(code, sides),
         )
+
+    def _hazard_of(self, code: str, sides: Sides) -> str:
+        """Return the code of the hazard by which live loses a value at a path."""
+        if sides.live is ABSENT or same(sides.live, sides.result):
+            return ""
+        steps = sides.live_path.by_index.steps
+        exact = self._hazards.get(steps, "")
+        if exact or code in _ASKED_FOR:
+            return exact
+        for length in range(len(steps) - 1, 0, -1):
+            if steps[:length] in self._hazards:
+                return self._hazards[steps[:length]]
+        return self._hazards_below.get(steps, "")
 
     def _lost_element(self, sides: Sides, element: JSON) -> Cause:
         reason = reason_for("lost-in-list", self._schema)
@@ -199,6 +220,7 @@ class _Explanation:
             reason.source,
             evidence,
             remedy,
+            "lost-in-list",
         )
 
     def _owners_at(self, sides: Sides) -> list[Owner]:
@@ -211,6 +233,21 @@ class _Explanation:
             for owner in self._owners
             if owner.fields.has(path) or owner.fields.at(path)
         ]
+
+
+def _losses(
+    hazards: tuple[Hazard, ...],
+) -> tuple[dict[tuple[Step, ...], str], dict[tuple[Step, ...], str]]:
+    """Map the places of losses to their codes, and all places above these."""
+    at: dict[tuple[Step, ...], str] = {}
+    above: dict[tuple[Step, ...], str] = {}
+    for hazard in hazards:
+        if hazard.code.startswith("lost-"):
+            steps = hazard.path.by_index.steps
+            at.setdefault(steps, hazard.code)
+            for length in range(len(steps)):
+                above.setdefault(steps[:length], hazard.code)
+    return at, above
 
 
 def _named(owner: Owner) -> str:

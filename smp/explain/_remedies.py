@@ -8,15 +8,13 @@ from typing import Final
 from smp.explain._causes import Edit, Remedy, Way
 from smp.explain._sides import Sides
 from smp.explain._ways import Ways
-from smp.paths import Element, KeyedElement, Path, Step, index_of, value_at
+from smp.paths import edited, value_at
 from smp.values import (
     ABSENT,
     JSON,
     Absent,
     JSONArray,
-    JSONObject,
     as_list,
-    as_object,
     same,
 )
 
@@ -160,44 +158,3 @@ def _holds(value: JSON | Absent, wanted: JSON | Absent) -> bool:
             _holds(value.get(name, ABSENT), member) for name, member in wanted.items()
         )
     return same(value, wanted)
-
-
-def edited(obj: JSONObject, path: Path, value: JSON | Absent) -> JSONObject:
-    """Return an object with a value at a path, or without it where that is ABSENT."""
-    changed = _edited(obj, path.steps, value)
-    return as_object(changed)
-
-
-def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSON:
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, str):
-        members = {**as_object(current)}
-        if rest:
-            inner = members.get(step)
-            # Where there is nothing above it, there is nothing to leave out.
-            if inner is None and value is ABSENT:
-                return current
-            members[step] = _edited(inner, rest, value)
-        elif isinstance(value, Absent):
-            members.pop(step, None)
-        else:
-            members[step] = value
-        return members
-    elements: JSONArray = [*as_list(current)]
-    index = index_of(step, elements)
-    if not rest:
-        if isinstance(value, Absent):
-            del elements[index : index + 1]
-        else:
-            elements[index : index + 1] = [value]
-        return elements
-    if index < len(elements):
-        elements[index] = _edited(elements[index], rest, value)
-    elif value is not ABSENT and isinstance(step, (Element, KeyedElement)):
-        keys = (
-            step.keys
-            if isinstance(step, KeyedElement)
-            else [(step.merge_key, step.value)]
-        )
-        elements.append(_edited(dict(keys), rest, value))
-    return elements

@@ -4,20 +4,42 @@ A ``Hazard`` is a place in the last-applied configuration, the manifest, the liv
 or a patch at which an apply does something else than most people expect. Each has a
 stable ``code``; the table of all of them is in _hazard.py.
 
-The modules: _hazard.py (codes, sentences, sources), _objects.py (what one object has),
-_find.py (all inputs of an apply).
+The modules: _hazard.py (codes, sentences, sources), _pairs.py (fields that a server
+takes for one another), _objects.py (what one object has), _last_applied.py (the
+last-applied configuration), _leaves.py and _changes.py (what an apply takes away or
+leaves behind), _find.py (all of it), _repair.py (inputs without hazards).
 """
 
 from __future__ import annotations
 
-from smp.hazards._find import find_hazards
-from smp.hazards._hazard import HAZARDS, Description, Hazard, Input, Severity
+from smp.hazards._find import change_hazards, input_hazards
+from smp.hazards._hazard import (
+    HAZARDS,
+    POLICIES,
+    Description,
+    Hazard,
+    HazardError,
+    Input,
+    Policy,
+    Severity,
+    is_serious,
+)
+from smp.hazards._objects import hazards_in
+from smp.hazards._repair import MOST_ROUNDS, Repair
 
 __all__ = [
     "HAZARDS",
+    "MOST_ROUNDS",
+    "POLICIES",
     "Description",
     "Hazard",
+    "HazardError",
     "Input",
+    "Policy",
+    "Repair",
     "Severity",
-    "find_hazards",
+    "change_hazards",
+    "hazards_in",
+    "input_hazards",
+    "is_serious",
 ]

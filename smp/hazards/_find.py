@@ -1,34 +1,105 @@
-"""The hazards of all inputs of an apply."""
+"""The hazards of all inputs of an apply, and of what it changes."""
 
 from __future__ import annotations
 
-from smp.hazards._hazard import Hazard, Input
-from smp.hazards._objects import hazards_in
-from smp.plain import over_json, require_objects
+from collections.abc import Iterable
+from typing import Final
+
+from smp.defaults import with_defaults
+from smp.errors import bounded
+from smp.hazards._changes import ChangeSearch, Sides
+from smp.hazards._hazard import Hazard, hazard
+from smp.hazards._last_applied import last_applied_hazards
+from smp.hazards._objects import (
+    Scan,
+    annotation_hazards,
+    list_hazards,
+    scan_hazards,
+)
+from smp.paths import Path, value_at
+from smp.plain import require_objects
 from smp.schema.model import Schema
-from smp.values import JSONObject
+from smp.typed_storage import stored
+from smp.values import ABSENT, JSONObject, as_object, shown
+
+_ROOT: Final = Path()
 
 
-@over_json("the object", "last_applied", "modified", "live")
-def find_hazards(
+@bounded("the object")
+def input_hazards(
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject | None,
     schema: Schema,
-) -> tuple[Hazard, ...]:
-    """Return what is dangerous in the inputs of a three-way apply.
+) -> list[Hazard]:
+    """Return the hazards that the inputs of an apply have on their own.
 
-    The manifest (``modified``) may be looked at alone, without a last-applied
-    configuration and a live object (None). Raises SchemaError and DepthError.
+    What several inputs have in common is reported once. Raises SchemaError and
+    DepthError.
     """
     require_objects(modified=modified)
-    hazards: list[Hazard] = []
-    inputs: list[tuple[Input, JSONObject | None]] = [
-        ("manifest", modified),
-        ("last-applied", last_applied),
-        ("live", live),
+    scan = Scan.of(modified)
+    found = [
+        *list_hazards(modified, schema, "manifest"),
+        *_with_created(scan_hazards(scan, "manifest"), modified, schema),
+        *annotation_hazards(modified, schema, "manifest"),
+        *last_applied_hazards(last_applied, modified, live, scan.characters),
     ]
-    for source, obj in inputs:
-        if obj is not None:
-            hazards += hazards_in(obj, schema, source)
-    return tuple(hazards)
+    if last_applied:
+        found += list_hazards(last_applied, schema, "last-applied")
+        found += scan_hazards(Scan.of(last_applied), "last-applied")
+    if live:
+        found += list_hazards(live, schema, "live")
+        found += scan_hazards(Scan.of(live), "live")
+    # A Service that was applied has the same ports in all three objects.
+    if len(found) > 1:
+        once = {(each.code, str(each.path)): each for each in reversed(found)}
+        found = [*reversed(once.values())]
+    return found
+
+
+def _with_created(
+    hazards: list[Hazard], modified: JSONObject, schema: Schema
+) -> list[Hazard]:
+    """Look at what a server creates from each null, such as an empty text in a map."""
+    if not hazards:
+        return hazards
+    # Go decodes null to a zero value, which typed storage drops from most fields.
+    created = stored(modified, schema)
+    found: list[Hazard] = []
+    for each in hazards:
+        value = value_at(created, each.path) if each.code == "null" else ABSENT
+        if value is ABSENT or value is None:
+            found.append(each)
+        else:
+            path, code = each.path, "null-created-differently"
+            found.append(hazard(code, path, each.input, created=shown(value)))
+    return found
+
+
+@bounded("the object")
+def change_hazards(  # what went into an apply, and what came of it
+    last_applied: JSONObject | None,
+    modified: JSONObject,
+    live: JSONObject,
+    result: JSONObject,
+    schema: Schema,
+    cleared: Iterable[Path],
+) -> list[Hazard]:
+    """Return the hazards of what an apply changes, in the order of live.
+
+    ``cleared`` are the paths that the normalization of unions changed. Raises
+    DepthError.
+    """
+    base = last_applied or {}
+    # Defaults take longer than all else here, and most applies lose nothing.
+    filled: list[JSONObject] = []
+
+    def filled_in() -> JSONObject:
+        if not filled:
+            filled.append(as_object(with_defaults(stored(base, schema), schema)))
+        return filled[0]
+
+    search = ChangeSearch({str(path) for path in cleared}, filled_in)
+    search.object(Sides(live, base, modified, result), schema.type, _ROOT)
+    return search.hazards

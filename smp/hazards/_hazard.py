@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from smp.errors import Option, SmpError
 from smp.paths import Path
 
 Input: TypeAlias = Literal["manifest", "last-applied", "live", "patch"]
 Severity: TypeAlias = Literal["error", "warning", "note"]
+# What an apply does about hazards.
+Policy: TypeAlias = Literal["warn", "error", "repair", "ignore"]
+POLICIES: Final[tuple[Policy, ...]] = ("warn", "error", "repair", "ignore")
 
 
 class Hazard(msgspec.Struct, frozen=True):
@@ -35,6 +40,32 @@ class Hazard(msgspec.Struct, frozen=True):
         return f"{where}{self.sentence}"
 
 
+class HazardError(SmpError):
+    """An apply in whose inputs there are hazards, under the policy "error".
+
+    ``hazards`` has all of them, also the notes, which alone are no error.
+    """
+
+    default_code = "hazards"
+    status = 422
+
+    def __init__(self, hazards: tuple[Hazard, ...]) -> None:
+        serious = [hazard for hazard in hazards if hazard.severity != "note"]
+        plural = "s" if len(serious) != 1 else ""
+        listing = "".join(f"\n  {hazard} [{hazard.code}]" for hazard in serious)
+        super().__init__(
+            f"{len(serious)} hazard{plural}{listing}",
+            path=serious[0].path,
+            hint=serious[0].remedy,
+            option=Option(
+                name="hazards",
+                value="warn",
+                effect="applies all the same",
+            ),
+        )
+        self.hazards = hazards
+
+
 class Description(msgspec.Struct, frozen=True):
     """What a hazard of a code says, with blanks in braces, and its source."""
 
@@ -45,35 +76,238 @@ class Description(msgspec.Struct, frozen=True):
 
 
 _MERGE_LIST: Final = "Go: strategicpatch.mergeSliceWithoutSpecialElements"
+_THREE_WAY: Final = "Go: strategicpatch.CreateThreeWayMergePatch"
+_LISTS: Final = "Go: strategicpatch.diffListsOfMaps"
+_GET_MODIFIED: Final = "Go: k8s.io/kubectl, util.GetModifiedConfiguration"
 
 # By code.
 HAZARDS: Final[dict[str, Description]] = {
+    # Keys of elements.
     "duplicate-key": Description(
         "warning",
-        "{count} elements have the same key {key}: a patch changes one of them, or "
-        "deletes all",
+        "{count} elements have the same key {key}: a patch for one of them changes "
+        "another one, or deletes all",
         "give each element a key of its own",
         _MERGE_LIST,
     ),
+    "duplicate-value": Description(
+        "warning",
+        "the value {key} is in the list {count} times: a patch removes all of them",
+        "list each value once",
+        "Go: strategicpatch.deleteFromSlice",
+    ),
     "ambiguous-key": Description(
         "warning",
-        "{count} elements have the same patch merge key {key} and differ in "
+        "{count} elements have the same patch merge key {key}, and differ in "
         "{other_keys}, which a patch does not look at",
-        "apply with server-side apply, which identifies elements by all keys",
+        "use server-side apply, which identifies elements by all keys, or send the "
+        "whole list",
         _MERGE_LIST,
+    ),
+    "missing-key": Description(
+        "error",
+        "the element does not have the patch merge key {key}: no patch can be computed",
+        "set {key}",
+        "Go: mergepatch.ErrNoMergeKey",
+    ),
+    "key-changed": Description(
+        "warning",
+        "the manifest has an element with the same {same} and another key, {new}: this "
+        "one stays, as it is not in the last-applied configuration",
+        "remove the element from the live object, or add it to the last-applied "
+        "configuration",
+        _LISTS,
+    ),
+    "deleted-with-duplicate": Description(
+        "error",
+        "the manifest has this element, and the patch deletes it together with another "
+        "one of the same patch merge key",
+        "send the whole list",
+        "Go: strategicpatch.deleteMatchingEntries",
+    ),
+    # What others put into live, and the apply takes away.
+    "lost-with-list": Description(
+        "warning",
+        "the manifest no longer has the list, so the apply removes all of it, with "
+        "what is not in the last-applied configuration: {lost}",
+        "keep the list in the manifest, as [] where it has no elements",
+        _THREE_WAY,
+    ),
+    "lost-with-object": Description(
+        "warning",
+        "the manifest no longer has the object, so the apply removes all of it, with "
+        "what is not in the last-applied configuration: {lost}",
+        "keep the object in the manifest, as {{}} where it has no fields",
+        _THREE_WAY,
+    ),
+    "lost-with-element": Description(
+        "note",
+        "the manifest no longer has the element, so the apply removes all of it, with "
+        "what is not in the last-applied configuration: {lost}",
+        "",
+        _LISTS,
+    ),
+    "lost-by-null": Description(
+        "note",
+        "null removes all of the value, with what is not in the last-applied "
+        "configuration: {lost}",
+        "",
+        "Go: strategicpatch.mergeMap",
+    ),
+    "lost-in-list": Description(
+        "warning",
+        "the manifest replaces the list as a whole, with what is in neither "
+        "configuration: {lost}",
+        "put what has to stay into the manifest",
+        "Go: strategicpatch.handleSliceDiff, replaceListPatch",
+    ),
+    "lost-by-replacement": Description(
+        "warning",
+        "the manifest replaces the value as a whole, with what is in neither "
+        "configuration: {lost}",
+        "put what has to stay into the manifest",
+        "Go: strategicpatch.handleMapDiff",
+    ),
+    "lost-by-retain-keys": Description(
+        "warning",
+        "the apply clears the fields of the object that the manifest does not have, "
+        "also those of others: {lost}",
+        "put what has to stay into the manifest",
+        "Go: strategicpatch.applyRetainKeysDirective",
+    ),
+    "lost-by-union": Description(
+        "warning",
+        "the manifest sets another member of the union, so this one is cleared, with "
+        "what is in neither configuration: {lost}",
+        "",
+        "KEP-1027, Normalization",
+    ),
+    "lost-by-ambiguous-key": Description(
+        "error",
+        "the patch merge key stands for several elements here, and a patch for one of "
+        "them changes or deletes what is in neither configuration: {lost}",
+        "send the whole list, or use server-side apply, which identifies elements by "
+        "all keys",
+        _MERGE_LIST,
+    ),
+    # Nulls and directives in a manifest.
+    "null": Description(
+        "note",
+        "null removes the field from the live object, whoever has set it",
+        "leave the field out of the manifest where others may set it",
+        "Go: strategicpatch.diffMaps",
+    ),
+    "null-created-differently": Description(
+        "warning",
+        "null removes the field from a live object, and creates the object with "
+        "{created}",
+        "leave the field out of the manifest",
+        "Go: encoding/json, which decodes null to the zero value",
+    ),
+    "directive-in-object": Description(
+        "error",
+        "the object has the name of a patch directive: a patch with it is carried out "
+        "as a directive, or refused",
+        "take it out of the object",
+        "Go: strategicpatch.mergeMap",
+    ),
+    # Fields that a server takes for one another.
+    "pair-ignored": Description(
+        "error",
+        "the manifest sets {other}, and {field} has another value: a server goes by "
+        "that one, or refuses the object",
+        "set both fields to the same value",
+        "{rule}",
+    ),
+    "pair-restored": Description(
+        "error",
+        "the apply removes {gone}, and a server restores it from {stays}, which stays",
+        "set {stays} to null",
+        "{rule}",
+    ),
+    "annotation-and-field": Description(
+        "warning",
+        "the object has both the annotation {annotation} and the field {field}: {why}",
+        "set one of them",
+        "{rule}",
+    ),
+    "write-only": Description(
+        "error",
+        "the manifest no longer has {gone}, and a server stores it as {stays}, which "
+        "stays",
+        "set {stays} to null",
+        "Go: core/v1, Convert_v1_Secret_To_core_Secret",
+    ),
+    # The last-applied configuration.
+    "no-last-applied": Description(
+        "warning",
+        "the last-applied configuration is missing, so nothing can be pruned",
+        "save it with kubectl apply set-last-applied",
+        _THREE_WAY,
+    ),
+    "foreign-last-applied": Description(
+        "error",
+        "the last-applied configuration is that of another object: {what}",
+        "use the last-applied configuration of this object",
+        _GET_MODIFIED,
+    ),
+    "invalid-last-applied": Description(
+        "error",
+        "the annotation is not the JSON of an object: kubectl apply fails",
+        "save it with kubectl apply set-last-applied",
+        "Go: k8s.io/kubectl, util.GetOriginalConfiguration",
+    ),
+    "rewritten-last-applied": Description(
+        "note",
+        "the annotation is not in the form in which kubectl writes it: {what}",
+        "",
+        _GET_MODIFIED,
+    ),
+    "stale-last-applied": Description(
+        "warning",
+        "{what}",
+        "use the last-applied configuration that the annotation of the live object has",
+        "Go: k8s.io/kubectl, util.GetOriginalConfiguration",
+    ),
+    "superseded-last-applied": Description(
+        "warning",
+        "{manager} has applied server-side after the annotation was written, so "
+        "pruning goes by an old configuration",
+        "apply server-side, or save the configuration with kubectl apply "
+        "set-last-applied",
+        "KEP-555, server-side apply, Upgrading",
+    ),
+    "oversized-last-applied": Description(
+        "error",
+        "with the last-applied configuration the annotations are {size} bytes, and a "
+        "server takes {limit} at most",
+        "use server-side apply, or kubectl replace",
+        "Go: apimachinery/api/validation, ValidateAnnotationsSize",
     ),
 }
 
 
-def hazard(code: str, path: Path, source: Input, **blanks: str) -> Hazard:
+def hazard(
+    code: str,
+    path: Path,
+    source: Input,
+    *,
+    severity: Severity | None = None,
+    **blanks: str,
+) -> Hazard:
     """Return a hazard of the table, with its blanks filled in."""
     described = HAZARDS[code]
     return Hazard(
         code,
         path,
         source,
-        described.severity,
+        severity or described.severity,
         described.sentence.format(**blanks),
         described.remedy.format(**blanks),
-        described.rule,
+        described.rule.format(**blanks),
     )
+
+
+def is_serious(hazards: Iterable[Hazard]) -> bool:
+    """Tell whether there are others than notes among hazards."""
+    return any(each.severity != "note" for each in hazards)

@@ -1,5 +1,9 @@
 """The hazards that one object has on its own.
 
+``hazards_in`` asks two things of an object. A rule on the walk (smp.schema.walk) looks
+at the merge lists: which keys stand for several elements? A ``Scan``, which needs no
+schema, looks for nulls and for the names of directives, and counts characters.
+
 This module is compiled with mypyc (hatch_build.py).
 """
 
@@ -8,35 +12,189 @@ from __future__ import annotations
 from typing import Final, cast
 
 from smp.hazards._hazard import Hazard, Input, hazard
-from smp.paths import Element
-from smp.schema.model import Field, ListType, ObjectType, Schema, Type
+from smp.hazards._pairs import ANNOTATION_PAIRS
+from smp.paths import Element, Path
+from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import Interest, Interests, plan_of
 from smp.schema.walk import Key, KeyIndex, Place, Rule, Walk, key_of
-from smp.values import ABSENT, JSONArray, JSONObject, as_object
+from smp.strategic import is_directive
+from smp.values import (
+    ABSENT,
+    JSON,
+    MAX_LEVELS,
+    JSONArray,
+    JSONObject,
+    ScalarKey,
+    as_object,
+    printed,
+    scalar_key,
+)
+
+# So many hazards of one object are listed.
+_MOST: Final = 1000
+# A number or a boolean has about so many characters.
+_SCALAR: Final = 8
 
 
 class MergeListInterest(Interest):
-    """Objects with merge lists of objects among their fields."""
+    """Objects with merge lists among their fields."""
 
     def facts(self, type_: Type, keys: tuple[str, ...]) -> object | None:  # noqa: ARG002
-        """Return the fields that are merge lists of objects, or None."""
+        """Return the fields that are merge lists, or None."""
         if not isinstance(type_, ObjectType):
             return None
-        fields = [field for field in type_ if field.merges and field.merge_key]
+        # A merge list without a merge key is one of scalars, such as finalizers.
+        fields = [
+            field
+            for field in type_
+            if field.merges
+            and (field.merge_key or isinstance(field.type.items, ScalarType))
+        ]
         return fields or None
 
 
-_INTERESTS: Final = Interests(MergeListInterest("merge lists"))
+_INTERESTS: Final = Interests(
+    MergeListInterest("merge lists"), merge_keys=True, map_keys=False
+)
 
 
 def hazards_in(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
-    """Return the hazards of one object, in its order.
+    """Return the hazards of one object: its lists, its nulls and its directives.
 
-    Raises SchemaError and RecursionError.
+    Those of nulls are only in a manifest: a server stores no nulls. Raises SchemaError
+    and RecursionError.
     """
+    return [
+        *list_hazards(obj, schema, source),
+        *scan_hazards(Scan.of(obj), source),
+        *annotation_hazards(obj, schema, source),
+    ]
+
+
+def list_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
+    """Return the hazards of the merge lists of an object."""
     rule = _KeyRule(source)
     Walk(plan_of(schema.types, _INTERESTS), [rule]).run(ABSENT, obj, schema.type)
     return rule.hazards
+
+
+def scan_hazards(scan: Scan, source: Input) -> list[Hazard]:
+    """Return the hazards of the nulls and directives that a scan found."""
+    found: list[Hazard] = []
+    if source == "manifest":
+        # Generators write the time, and a server sets it itself.
+        found += [
+            hazard("null", path, source)
+            for path in scan.nulls[:_MOST]
+            if path.steps[-1] != "creationTimestamp"
+        ]
+    found += [
+        hazard("directive-in-object", path, source) for path in scan.directives[:_MOST]
+    ]
+    return found
+
+
+def annotation_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
+    """Return a hazard where an annotation counts instead of a field."""
+    pair = ANNOTATION_PAIRS.get(schema.kind)
+    if pair is None:
+        return []
+    metadata = as_object(obj.get("metadata"))
+    value = as_object(metadata.get("annotations")).get(pair.annotation)
+    field = as_object(obj.get("spec")).get(pair.field)
+    if value is None or field is None or value == field:
+        return []
+    path = Path(("metadata", "annotations", pair.annotation))
+    return [
+        hazard(
+            "annotation-and-field",
+            path,
+            source,
+            annotation=pair.annotation,
+            field=f"spec.{pair.field}",
+            why=pair.sentence,
+            rule=pair.rule,
+        )
+    ]
+
+
+class Scan:
+    """What can be seen of a value without its schema.
+
+    ``nulls`` and ``directives`` are the paths of members that are null, or are named as
+    a directive; ``characters`` are about those of its text.
+    """
+
+    __slots__ = ("characters", "directives", "nulls")
+
+    def __init__(self) -> None:
+        self.nulls: list[Path] = []
+        self.directives: list[Path] = []
+        self.characters = 0
+
+    @classmethod
+    def of(cls, obj: JSONObject) -> Scan:
+        """Scan an object. Raises RecursionError."""
+        scan = cls()
+        if scan._members(obj, MAX_LEVELS):
+            scan._find(obj, Path())
+        return scan
+
+    def _members(self, members: JSONObject, levels: int) -> bool:
+        """Count characters; tell whether there is a null or a directive."""
+        if not levels:
+            raise RecursionError
+        found = False
+        characters = 4 * len(members)
+        for name, value in members.items():
+            characters += len(name)
+            # All directives begin with it, and few other names do.
+            if name[:1] == "$":
+                found = True
+            if isinstance(value, str):
+                characters += len(value)
+            elif isinstance(value, dict):
+                found = self._members(value, levels - 1) or found
+            elif isinstance(value, list):
+                found = self._elements(value, levels - 1) or found
+            elif value is None:
+                found = True
+            else:
+                characters += _SCALAR
+        self.characters += characters
+        return found
+
+    def _elements(self, elements: JSONArray, levels: int) -> bool:
+        if not levels:
+            raise RecursionError
+        found = False
+        characters = 4 * len(elements)
+        for value in elements:
+            if isinstance(value, str):
+                characters += len(value)
+            elif isinstance(value, dict):
+                found = self._members(value, levels - 1) or found
+            elif isinstance(value, list):
+                found = self._elements(value, levels - 1) or found
+            else:
+                characters += _SCALAR
+        self.characters += characters
+        return found
+
+    def _find(self, value: JSON, path: Path) -> None:
+        """Collect the paths of nulls and directives."""
+        if isinstance(value, dict):
+            for name, member in value.items():
+                here = path / name
+                if is_directive(name):
+                    self.directives.append(here)
+                elif member is None:
+                    self.nulls.append(here)
+                else:
+                    self._find(member, here)
+        elif isinstance(value, list):
+            for index, element in enumerate(value):
+                self._find(element, path / index)
 
 
 class _KeyRule(Rule):
@@ -51,39 +209,86 @@ class _KeyRule(Rule):
         members = as_object(place.new)
         for field in cast("list[Field]", facts):
             elements = members.get(field.name)
-            if isinstance(elements, list) and len(elements) > 1:
-                self._look_at(place, field, elements)
+            if isinstance(elements, list) and elements:
+                if not field.merge_key:
+                    self._look_at_scalars(place, field, elements)
+                elif not _has_unique_keys(elements, field.merge_key):
+                    self._look_at(place, field, elements)
         return True
 
-    def _look_at(self, place: Place, field: Field, elements: JSONArray) -> None:
-        """Report each merge key that several elements of a list have."""
-        merge_key = field.merge_key
-        if not KeyIndex(elements, (merge_key,)).ambiguous:
+    def _look_at_scalars(self, place: Place, field: Field, elements: JSONArray) -> None:
+        """Report each value that is in a list several times."""
+        counts: dict[ScalarKey, int] = {}
+        for value in elements:
+            if not isinstance(value, (dict, list)):
+                key = scalar_key(value)
+                counts[key] = counts.get(key, 0) + 1
+        if len(counts) == len(elements):
             return
+        # Each value is reported once, where it stands first.
+        for index, value in enumerate(elements):
+            if isinstance(value, (dict, list)):
+                continue
+            count = counts.pop(scalar_key(value), 1)
+            if count > 1 and len(self.hazards) < _MOST:
+                self.hazards.append(
+                    hazard(
+                        "duplicate-value",
+                        place.path / field.name / index,
+                        self._source,
+                        key=printed(value),
+                        count=str(count),
+                    )
+                )
+
+    def _look_at(self, place: Place, field: Field, elements: JSONArray) -> None:
+        """Report each merge key that several elements of a list have, or none has."""
+        merge_key = field.merge_key
         type_ = field.type
         map_keys = type_.map_keys if isinstance(type_, ListType) else ()
         others = [name for name in map_keys if name != merge_key]
+        # The elements of one key are reported together.
         indices_of_key: dict[Key, list[int]] = {}
+        path = place.path / field.name
         for index, element in enumerate(elements):
             key = key_of(element, (merge_key,))
             if key:
                 indices_of_key.setdefault(key, []).append(index)
+            elif len(self.hazards) < _MOST:
+                self.hazards.append(
+                    hazard("missing-key", path / index, self._source, key=merge_key)
+                )
         for indices in indices_of_key.values():
-            if len(indices) == 1:
+            if len(indices) == 1 or len(self.hazards) >= _MOST:
                 continue
             same_key = [elements[index] for index in indices]
             value = as_object(same_key[0])[merge_key]
             step = Element(indices[0], merge_key, value)
+            # All map keys may tell them apart, as server-side apply does.
             code = "duplicate-key"
             if others and not KeyIndex(same_key, (merge_key, *others)).ambiguous:
                 code = "ambiguous-key"
             self.hazards.append(
                 hazard(
                     code,
-                    place.path / field.name / step,
+                    path / step,
                     self._source,
                     count=str(len(indices)),
                     key=str(step)[1:-1],
                     other_keys=", ".join(others),
                 )
             )
+
+
+def _has_unique_keys(elements: JSONArray, merge_key: str) -> bool:
+    """Tell whether all elements have a text or an integer for a key, each another."""
+    keys: set[str | int] = set()
+    for element in elements:
+        if not isinstance(element, dict):
+            return False
+        key = element.get(merge_key)
+        # A boolean is an integer to Python, and equals one.
+        if not isinstance(key, (str, int)) or isinstance(key, bool):
+            return False
+        keys.add(key)
+    return len(keys) == len(elements)

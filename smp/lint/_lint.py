@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+
 from smp.defaults import with_defaults
 from smp.enums import validate_enums
 from smp.errors import SmpError, bounded
-from smp.hazards import Hazard, Input, find_hazards
+from smp.hazards import Hazard, Input
 from smp.last_applied import last_applied_configuration
 from smp.lint._codes import finding
 from smp.lint._forms import Form, has_directive, missing_fields
@@ -21,6 +23,7 @@ from smp.schema.model import Schema
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
 from smp.strategic import DELETE, is_directive
+from smp.three_way import find_hazards
 from smp.unions import validate_unions
 from smp.validation import in_order, violations_of
 from smp.values import ABSENT, JSON, JSONObject, as_list, as_object, same
@@ -85,9 +88,16 @@ def lint(
         if manifest is None:
             names = ("apiVersion", "kind")
             manifest = {name: value[name] for name in names if name in value}
-        # The configuration is the last one as well: it is looked at once.
+        # The manifest is the last-applied configuration here.
         hazards = find_hazards(last_applied, manifest, value, schema)
-        return tuple([hazard for hazard in hazards if hazard.input != "manifest"])
+        return tuple(
+            [
+                msgspec.structs.replace(hazard, input="last-applied")
+                if hazard.input == "manifest"
+                else hazard
+                for hazard in hazards
+            ]
+        )
     return tuple(_of_manifest(value, schema))
 
 

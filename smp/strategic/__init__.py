@@ -18,10 +18,8 @@ from smp.strategic._directives import (
     is_directive,
     read_object,
 )
-from smp.strategic._losses import Loss
 from smp.strategic._operations import (
     ComputedPatch,
-    ambiguous_losses,
     amended_patch,
     apply_patch,
     compose_patches,
@@ -31,9 +29,14 @@ from smp.strategic._operations import (
     three_way_patch,
     two_way_patch,
     unmet_paths,
+    with_whole_lists,
     without_leftovers,
 )
-from smp.strategic._ordering import identity_of, keys_of_identity
+from smp.strategic._ordering import (
+    elements_by_identity,
+    identity_of,
+    keys_of_identity,
+)
 from smp.strategic._patch_paths import leaf_paths, unknown_paths
 from smp.strategic._preconditions import (
     KUBECTL_PRECONDITIONS,
@@ -52,16 +55,15 @@ __all__ = [
     "RETAIN_KEYS",
     "ComputedPatch",
     "Diff",
-    "Loss",
     "PatchObject",
     "Precondition",
-    "ambiguous_losses",
     "amended_patch",
     "apply_patch",
     "check_order",
     "check_preconditions",
     "compose_patches",
     "compute_patch",
+    "elements_by_identity",
     "find_conflicts",
     "identity_of",
     "is_directive",
@@ -74,5 +76,6 @@ __all__ = [
     "unchanged",
     "unknown_paths",
     "unmet_paths",
+    "with_whole_lists",
     "without_leftovers",
 ]

@@ -126,15 +126,24 @@ class Diff:
         self.ambiguous = False
 
     def objects(
-        self, base: JSONObject, live: JSONObject, modified: JSONObject, type_: Type
+        self,
+        base: JSONObject,
+        live: JSONObject,
+        modified: JSONObject,
+        type_: Type,
+        *,
+        retain_keys: bool = False,
     ) -> JSONObject:
         """Return the patch for three objects of a type; ``{}`` if nothing changes.
 
-        Raises ObjectError for lists that cannot be compared and for a field that is
-        named as a directive and differs, UnknownFieldError where unknown fields differ,
-        RecursionError for too much depth.
+        With ``retain_keys`` it may have the directive $retainKeys. Raises ObjectError
+        for lists that cannot be compared and for a field that is named as a directive
+        and differs, UnknownFieldError where unknown fields differ, RecursionError for
+        too much depth.
         """
-        return self._object(base, live, modified, type_, MAX_LEVELS, retain_keys=False)
+        return self._object(
+            base, live, modified, type_, MAX_LEVELS, retain_keys=retain_keys
+        )
 
     def _object(
         self,
@@ -430,12 +439,14 @@ class Diff:
             paired_base = share_equal(paired_base, modified)
             paired_live = share_equal(paired_live, modified)
         changed = self._elements(paired_base, paired_live, modified, field, levels)
-        removed_keys = [as_object(element)[merge_key] for element in removed]
         if self._only_unmet and removed:
-            still_there = set(keys_of(unpaired_live, merge_key))
-            removed_keys = [
-                value for value in removed_keys if scalar_key(value) in still_there
+            still_there = set(identities_of(unpaired_live, field))
+            removed = [
+                element
+                for element in removed
+                if identity_of(element, field) in still_there
             ]
+        removed_keys = [as_object(element)[merge_key] for element in removed]
         deletions: JSONArray = []
         for value in sorted(removed_keys, key=printed):
             deletions.append(delete_element(merge_key, value))

@@ -25,9 +25,9 @@ from smp.strategic._conflicts import conflicts
 from smp.strategic._diff import Diff
 from smp.strategic._directives import check_retained
 from smp.strategic._leftovers import Leftovers
-from smp.strategic._losses import Loss, losses
 from smp.strategic._patch_paths import leaf_paths
 from smp.strategic._preconditions import Precondition, check_preconditions
+from smp.strategic._whole_lists import whole_lists
 from smp.values import (
     ABSENT,
     JSON,
@@ -275,18 +275,18 @@ def unmet_paths(
 
 
 @bounded("the object")
-def ambiguous_losses(
+def with_whole_lists(
+    patch: JSONObject,
     last_applied: JSONObject,
     modified: JSONObject,
     live: JSONObject,
-    result: JSONObject,
     schema: Schema,
-) -> list[Loss]:
-    """Return what an apply loses because a merge key stands for several elements.
+) -> tuple[JSONObject, list[Path]]:
+    """Return a three-way patch that replaces the lists whose merge keys are ambiguous.
 
-    That is what only live has, of elements of such a merge key.
+    The paths are those of the lists: their elements were merged by all keys.
     """
-    return losses(last_applied, modified, live, result, schema)
+    return whole_lists(patch, last_applied, live, modified, schema.type)
 
 
 def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:

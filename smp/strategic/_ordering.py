@@ -170,6 +170,23 @@ def identities_of(elements: JSONArray, field: Field) -> list[ScalarKey]:
     return [identity_of(element, field) for element in elements]
 
 
+def elements_by_identity(
+    elements: JSONArray, field: Field
+) -> dict[ScalarKey, JSONObject]:
+    """Map what tells an element from all others to the element, in their order.
+
+    Elements with equal keys are numbered.
+    """
+    counts: dict[str, int] = {}
+    by_identity: dict[ScalarKey, JSONObject] = {}
+    for element in elements:
+        identity = identity_of(element, field)
+        number = counts.get(identity, 0)
+        counts[identity] = number + 1
+        by_identity[f"{identity} {number}" if number else identity] = as_object(element)
+    return by_identity
+
+
 def aligned(
     elements: JSONArray, keys: list[ScalarKey], wanted: list[ScalarKey]
 ) -> tuple[list[JSON | Absent], JSONArray, bool]:

@@ -8,6 +8,7 @@ from smp import three_way
 from smp.codec import Text, decode_object, encode
 from smp.custom_resources import Guard
 from smp.errors import ApplyWarning
+from smp.hazards import Hazard, Policy
 from smp.paths import Path
 from smp.schema.model import Schema, UnknownFields
 from smp.unions import Change
@@ -30,6 +31,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
     media_type: str
     reason: str
     guard: Guard
+    hazards: tuple[Hazard, ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -48,6 +50,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     ratchet: bool = True,
     unknown_fields: UnknownFields = "error",
     defaults: bool = False,
+    hazards: Policy = "warn",
 ) -> ApplyResult:
     """Bring a live object to the modified configuration; see smp.three_way_apply.
 
@@ -63,6 +66,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         ratchet=ratchet,
         unknown_fields=unknown_fields,
         defaults=defaults,
+        hazards=hazards,
     )
     patch = encode(result.patch)
     kubectl_patch = patch
@@ -79,4 +83,5 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         result.media_type,
         result.reason,
         result.guard,
+        result.hazards,
     )

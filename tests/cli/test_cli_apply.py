@@ -35,7 +35,7 @@ def test_the_object_is_printed_as_a_server_would_store_it() -> None:
     assert isinstance(secret, dict)
     assert secret["stringData"] == {"password": "second-word", "user": "same-word"}
     warning, summary = ran.stderr.splitlines()
-    assert "v1 Secret shop/key: the last-applied configuration is missing" in warning
+    assert "v1 Secret shop/key: nothing can be pruned" in warning
     assert summary == "smp: 2 objects: 2 changed"
 
 

@@ -36,6 +36,7 @@ OBJECT: Final[JSONObject] = {"apiVersion": "v1", "kind": "Pod", "spec": {"x": [1
 CONFLICT: Final = Conflict(PATH, 1, smp.ABSENT)
 VIOLATION: Final = smp.Violation("c", PATH, "FieldValueRequired", "m", {"a": 1})
 WARNING: Final = smp.ApplyWarning("c", PATH, "m")
+HAZARD: Final = smp.Hazard("c", PATH, "live", "warning", "s", "r", "g")
 CHANGE: Final = smp.Change(PATH, "K2", "why", 1, smp.ABSENT)
 CASE_FAILURE: Final = CaseFailure("c", "spec")
 APPLY_CONFLICT: Final = smp.ApplyConflict("m", "Apply", "v1", "", "", PATH)
@@ -94,6 +95,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "FieldSet": lambda: managed_fields.owners(APPLIED.object)[0].fields,
     "Fight": lambda: managed_fields.Fight("m", "n", PATH, PATH, "why"),
     "FirstDocument": lambda: read_first(b"a: 1"),
+    "Hazard": lambda: HAZARD,
     "Limits": Limits,
     "Normalization": lambda: smp.Normalization(OBJECT, (CHANGE,), (WARNING,)),
     "Options": Options,
@@ -122,6 +124,7 @@ ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     "ConflictError": ((CONFLICT,),),
     "Expired": (7,),
     "FutureRevisionError": (7, 6),
+    "HazardError": ((HAZARD,),),
     "InvalidError": ([VIOLATION],),
     "InvalidOptionsError": ([VIOLATION], "PatchOptions"),
 }

@@ -137,7 +137,7 @@ def lost_ports(triple: Triple, result: JSONObject) -> set[tuple[str, str]]:
     return lost
 
 
-def test_what_an_apply_loses_for_an_ambiguous_merge_key_is_a_warning() -> None:
+def test_what_an_apply_loses_for_an_ambiguous_merge_key_is_a_hazard() -> None:
     applies_with_losses = 0
     needless = 0
     for seed in range(FIRST_SEED, FIRST_SEED + LOSS_CASES):
@@ -145,10 +145,13 @@ def test_what_an_apply_loses_for_an_ambiguous_merge_key_is_a_warning() -> None:
         schema = kubernetes().schema_of(triple.live)
         result = smp.three_way_apply(*triple, schema)
         warned = set()
-        for warning in result.warnings:
-            assert warning.code == "ambiguous-merge-key"
-            step = warning.path.steps[-1]
-            assert isinstance(step, Element)
+        assert result.warnings == ()
+        for hazard in result.hazards:
+            if hazard.code != "lost-by-ambiguous-key":
+                continue
+            steps = [s for s in hazard.path.steps if isinstance(s, Element)]
+            # The last one is the port; before it there may be a container.
+            step = steps[-1]
             live = [*ports_of(triple.live)]
             warned.add(live[step.index])
         lost = lost_ports(triple, result.object)
@@ -174,37 +177,36 @@ UDP: Final[JSONObject] = {"name": "udp", "port": 53, "protocol": "UDP"}
 WEB: Final[JSONObject] = {"name": "web", "port": 80, "protocol": "TCP"}
 
 
-PROBLEM: Final = (
-    "the patch merge key stands for several elements here: the live element"
-)
+LOST: Final = "lost-by-ambiguous-key"
 
 
 def what_is_lost(last: JSONObject, new: JSONObject, live: JSONObject) -> list[str]:
     result = smp.three_way_apply(last, new, live, kubernetes().schema_of(live))
-    for warning in result.warnings:
-        assert warning.code == "ambiguous-merge-key"
-        assert str(warning.path) == "spec.ports[port=53]"
-        assert warning.message.startswith(PROBLEM)
-    return [warning.message.removeprefix(PROBLEM) for warning in result.warnings]
+    assert result.warnings == ()
+    return [
+        f"{hazard.path}: {hazard.sentence.rpartition(': ')[2]}"
+        for hazard in result.hazards
+        if hazard.code == LOST
+    ]
 
 
 def test_an_injected_port_that_a_new_one_overwrites_is_named() -> None:
     assert what_is_lost(service(), service(TCP), service(UDP)) == [
-        " port=53, protocol=UDP, name=udp is lost"
+        "spec.ports[port=53]: the element port=53, protocol=UDP, name=udp"
     ]
 
 
 def test_an_injected_port_that_goes_with_a_removed_one_is_named() -> None:
     live = service(TCP, UDP, WEB)
     assert what_is_lost(service(TCP, WEB), service(WEB), live) == [
-        " port=53, protocol=UDP, name=udp is lost"
+        "spec.ports[port=53]: the element port=53, protocol=UDP, name=udp"
     ]
 
 
 def test_a_port_whose_namesake_is_removed_loses_what_the_server_set() -> None:
     live = service({**TCP, "nodePort": 30053}, {**UDP, "nodePort": 30053})
     assert what_is_lost(service(TCP, UDP), service(UDP), live) == [
-        " port=53, protocol=UDP, name=udp loses nodePort"
+        "spec.ports[port=53]: nodePort"
     ]
 
 

@@ -105,7 +105,7 @@ def test_what_the_server_answers_to_the_patch_of_kubectl_is_a_warning(
     name: str,
 ) -> None:
     row = recorded()[name]
-    warnings = [w for w in applied(row).warnings if w.code != "no-last-applied"]
+    warnings = applied(row).warnings
     answer = as_object(row["kubectl_patch_answer"])
     message = answer.get("message", "")
     assert isinstance(message, str)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import smp
 from smp.explain import Remedy, explain_apply
-from smp.explain._remedies import edited
 from smp.managed_fields import Step, simulate
-from smp.paths import value_at
+from smp.paths import edited, value_at
 from smp.three_way import three_way_apply
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed, same

@@ -22,4 +22,7 @@ def test_equal_keys_are_duplicates_and_other_protocols_make_them_ambiguous() -> 
     udp: JSON = {"port": 53, "protocol": "UDP"}
     assert found(service(tcp, udp)) == [("ambiguous-key", "spec.ports[port=53]")]
     assert found(service(tcp, udp, tcp)) == [("duplicate-key", "spec.ports[port=53]")]
-    assert found(service(tcp, {"port": 80}, {"protocol": "UDP"})) == []
+    assert found(service(tcp, {"port": 80})) == []
+    assert found(service(tcp, {"protocol": "UDP"})) == [
+        ("missing-key", "spec.ports[1]")
+    ]

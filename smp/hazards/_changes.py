@@ -1,0 +1,407 @@
+"""The hazards of what an apply changes: what it takes away, and what it leaves behind.
+
+One walk over the live object and the result, which share what did not change, beside
+both configurations. It looks at nothing that is shared, so an apply that changes an
+image costs a few comparisons.
+
+A *loss* is a value of live that neither configuration has, and that the result does not
+have either. Each loss is in one hazard, whose code says what caused it.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from smp.codec import encode
+from smp.hazards._hazard import Hazard, Input, Severity, hazard
+from smp.hazards._leaves import Leaves
+from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
+from smp.paths import Element, Path, value_at
+from smp.schema.model import ANY_FIELD, Field, ObjectType, Type
+from smp.strategic import elements_by_identity, keys_of_identity
+from smp.values import (
+    ABSENT,
+    JSON,
+    MAX_LEVELS,
+    Absent,
+    JSONObject,
+    as_list,
+    as_object,
+    printed,
+    same,
+)
+
+# So many of the values that are lost are named.
+_NAMED: Final = 5
+
+
+class Sides:
+    """What the live object, both configurations and the result have at one place."""
+
+    __slots__ = ("base", "live", "modified", "result")
+
+    def __init__(
+        self,
+        live: JSON | Absent,
+        base: JSON | Absent,
+        modified: JSON | Absent,
+        result: JSON | Absent,
+    ) -> None:
+        self.live = live
+        self.base = base
+        self.modified = modified
+        self.result = result
+
+
+class ChangeSearch:
+    """The walk; ``hazards`` are those that it found.
+
+    ``cleared`` are the paths that the normalization of unions changed, and ``filled``
+    returns what a server makes of the last-applied configuration.
+    """
+
+    def __init__(self, cleared: set[str], filled: Callable[[], JSONObject]) -> None:
+        self.hazards: list[Hazard] = []
+        self._cleared = cleared
+        self._filled = filled
+
+    def object(
+        self,
+        sides: Sides,
+        type_: Type,
+        path: Path,
+        *,
+        retains: bool = False,
+        keys: Sequence[str] = (),
+        levels: int = MAX_LEVELS,
+    ) -> None:
+        """Look at an object that live and the result have, and that differs.
+
+        ``retains`` says that the apply clears what the manifest does not have. ``keys``
+        identify the object as an element of a list, so it has them still.
+        """
+        if not levels:
+            raise RecursionError
+        live, base = as_object(sides.live), as_object(sides.base)
+        modified, result = as_object(sides.modified), as_object(sides.result)
+        if isinstance(type_, ObjectType):
+            type_name = type_.name.rpartition(".")[2]
+            for pair in PAIRS.get(type_name, ()):
+                self._pair(pair, Sides(live, base, modified, result), path)
+            if type_name == "Secret":
+                self._write_only(base, modified, result)
+        for name, value in live.items():
+            after = result.get(name, ABSENT)
+            # What the apply does not change is shared.
+            if after is value or name in keys:
+                continue
+            below = Sides(
+                value, base.get(name, ABSENT), modified.get(name, ABSENT), after
+            )
+            field = type_.field(name) or ANY_FIELD
+            self._value(below, field, path / name, levels - 1, retains=retains)
+
+    def _value(
+        self, sides: Sides, field: Field, path: Path, levels: int, *, retains: bool
+    ) -> None:
+        """Look at a field of an object, which differs."""
+        live, base, modified = sides.live, sides.base, sides.modified
+        if isinstance(live, dict) and isinstance(sides.result, dict):
+            if field.replaces:
+                self._report("lost-by-replacement", sides, field, path)
+            else:
+                retained = field.retain_keys and modified is not ABSENT
+                self.object(sides, field.type, path, retains=retained, levels=levels)
+        elif isinstance(live, list) and isinstance(sides.result, list):
+            if field.merges and field.merge_key:
+                self._merge_list(sides, field, path, levels)
+            else:
+                self._atomic_list(sides, path)
+        elif str(path) in self._cleared:
+            # The normalization says itself which discriminator it wrote.
+            if sides.result is ABSENT:
+                self._report("lost-by-union", sides, field, path)
+        elif sides.result is not ABSENT:
+            if base is ABSENT and modified is ABSENT:
+                self._report("lost-by-ambiguous-key", sides, field, path)
+            elif isinstance(live, (dict, list)):
+                self._report("lost-by-replacement", sides, field, path)
+        elif modified is None:
+            self._report("lost-by-null", sides, field, path)
+        elif modified is ABSENT and base is not ABSENT:
+            code = "lost-with-list" if isinstance(live, list) else "lost-with-object"
+            self._report(code, sides, field, path)
+        elif modified is ABSENT and retains:
+            self._report("lost-by-retain-keys", sides, field, path)
+        else:
+            self._report("lost-by-ambiguous-key", sides, field, path)
+
+    def _report(
+        self,
+        code: str,
+        sides: Sides,
+        field: Field,
+        path: Path,
+        keys: Sequence[str] = (),
+    ) -> None:
+        """Report what is lost of a value, if anything is.
+
+        With ``keys`` it is an element of the list in the field, which they identify.
+        """
+        live = sides.live
+        if isinstance(live, Absent):
+            return
+        type_ = field.type.items if keys else field.type
+        others = [sides.base, sides.modified]
+        if isinstance(sides.result, (dict, list)):
+            # A scalar that is another one now is lost as well.
+            others.append(sides.result)
+        # What a server filled in is worked out only where something is lost.
+        filled: JSON | Absent = ABSENT
+        for attempt in (1, 2):
+            leaves = Leaves()
+            if isinstance(live, dict) and live:
+                leaves.object(live, others, filled, type_, Path())
+            else:
+                leaves.value(live, others, filled, field, Path())
+            if not leaves.found:
+                return
+            if attempt == 1:
+                filled = value_at(self._filled(), path)
+        names: list[str] = []
+        severity: Severity | None = "note"
+        for leaf in leaves.found:
+            name = str(leaf.path)
+            if name not in keys:
+                names.append(name)
+                if not leaf.is_default:
+                    severity = None
+        if not isinstance(live, (dict, list)):
+            self._add(code, path, "live", severity, lost="the value itself")
+        elif names:
+            self._add(code, path, "live", severity, lost=_listed(names))
+
+    def _add(
+        self,
+        code: str,
+        path: Path,
+        source: Input,
+        severity: Severity | None = None,
+        **blanks: str,
+    ) -> None:
+        self.hazards.append(hazard(code, path, source, severity=severity, **blanks))
+
+    def _atomic_list(self, sides: Sides, path: Path) -> None:
+        """Look at a list that the manifest replaces, or at one of scalars.
+
+        An element of live that has all of one of a configuration, and more, is that
+        element with the defaults of a server.
+        """
+        live = as_list(sides.live)
+        others = (sides.result, sides.modified, sides.base)
+        # Elements have no key here, so they are compared by their text.
+        known = {encode(element) for other in others for element in as_list(other)}
+        lost = [at for at, element in enumerate(live) if encode(element) not in known]
+        if not lost:
+            return
+        kept = {encode(element) for element in live}
+        unpaired: list[JSON] = []
+        for configuration in (sides.modified, sides.base):
+            elements = as_list(configuration)
+            unpaired += [each for each in elements if encode(each) not in kept]
+        severity: Severity | None = "note"
+        for number, index in enumerate(lost):
+            if number >= len(unpaired) or not _covers(live[index], unpaired[number]):
+                severity = None
+        if severity is None:
+            filled = as_list(value_at(self._filled(), path))
+            defaults = {encode(element) for element in filled}
+            if all(encode(live[index]) in defaults for index in lost):
+                severity = "note"
+        names = [f"[{index}]" for index in lost]
+        self._add("lost-in-list", path, "live", severity, lost=_listed(names))
+
+    def _merge_list(self, sides: Sides, field: Field, path: Path, levels: int) -> None:
+        """Look at a list whose elements were merged by the patch merge key."""
+        live = elements_by_identity(as_list(sides.live), field)
+        base = elements_by_identity(as_list(sides.base), field)
+        modified = elements_by_identity(as_list(sides.modified), field)
+        result = elements_by_identity(as_list(sides.result), field)
+        keys = keys_of_identity(field)
+        left: list[tuple[int, JSONObject]] = []
+        for index, (identity, element) in enumerate(live.items()):
+            after = result.get(identity)
+            if after is element and identity in modified:
+                continue
+            step = Element(index, field.merge_key, element.get(field.merge_key))
+            below = Sides(
+                element,
+                _or_absent(base.get(identity)),
+                _or_absent(modified.get(identity)),
+                _or_absent(after),
+            )
+            # What neither configuration has is that of others.
+            unmanaged = identity not in base and identity not in modified
+            if after is None:
+                self._lost_element(below, field, path / step, keys)
+            elif unmanaged:
+                left.append((index, element))
+            if after is not None and after is not element:
+                retains = field.retain_keys and identity in modified
+                self.object(
+                    below,
+                    field.type.items,
+                    path / step,
+                    retains=retains,
+                    keys=keys,
+                    levels=levels,
+                )
+        # Elements of the manifest that are new, or that are missing after the apply.
+        added: list[JSONObject] = []
+        for index, (identity, element) in enumerate(modified.items()):
+            if identity not in result:
+                step = Element(index, field.merge_key, element.get(field.merge_key))
+                self._add("deleted-with-duplicate", path / step, "manifest")
+            elif identity not in live:
+                added.append(element)
+        if left and added:
+            self._key_changes(left, added, field, path)
+
+    def _lost_element(
+        self, sides: Sides, field: Field, path: Path, keys: list[str]
+    ) -> None:
+        """Look at an element that the result does not have."""
+        if sides.modified is ABSENT and sides.base is not ABSENT:
+            # The user removed it.
+            self._report("lost-with-element", sides, field, path, keys)
+        elif sides.modified is not ABSENT:
+            # It was deleted with another one; the manifest has most of it.
+            self._report("lost-by-ambiguous-key", sides, field, path, keys)
+        else:
+            # All of it is of others. It is named by its map keys and its name.
+            element = as_object(sides.live)
+            names = dict.fromkeys([*keys, "name"])
+            parts = [f"{n}={printed(element[n])}" for n in names if n in element]
+            lost = f"the element {', '.join(parts)}"
+            self._add("lost-by-ambiguous-key", path, "live", lost=lost)
+
+    def _key_changes(
+        self,
+        left: list[tuple[int, JSONObject]],
+        added: list[JSONObject],
+        field: Field,
+        path: Path,
+    ) -> None:
+        """Find new elements that are likely to be ones that stay under another key."""
+        items = field.type.items
+        if not isinstance(items, ObjectType):
+            return
+        merge_key = field.merge_key
+        type_name = items.name.rpartition(".")[2]
+        reported: set[int] = set()
+        for names in SECOND_KEYS.get(type_name, ()):
+            # The first fields that two elements have in common count.
+            by_second_key: dict[bytes, JSONObject] = {}
+            for element in added:
+                second_key = _second_key(element, names)
+                if second_key:
+                    by_second_key[second_key] = element
+            for index, element in left:
+                new = by_second_key.get(_second_key(element, names))
+                if new is None or index in reported:
+                    continue
+                reported.add(index)
+                step = Element(index, merge_key, element.get(merge_key))
+                new_step = Element(0, merge_key, new.get(merge_key))
+                self._add(
+                    "key-changed",
+                    path / step,
+                    "live",
+                    same=" and ".join(names),
+                    new=str(new_step)[1:-1],
+                )
+
+    def _pair(self, pair: Pair, sides: Sides, path: Path) -> None:
+        """Look at two fields that a server takes for one another."""
+        base, modified = as_object(sides.base), as_object(sides.modified)
+        result = as_object(sides.result)
+        value, other = result.get(pair.field), result.get(pair.other)
+        # Both are set: one of them counts.
+        if pair.other in modified and value and other:
+            counts = as_list(other)[:1] == [value]
+            if pair.likeness == "equal":
+                counts = same(value, other)
+            if not counts:
+                self._add(
+                    "pair-ignored",
+                    path / pair.other,
+                    "manifest",
+                    field=pair.field,
+                    other=pair.other,
+                    rule=pair.rule,
+                )
+        # A server fills in the one field from the other, unless both go.
+        if not pair.restores or modified.get(pair.field) or modified.get(pair.other):
+            return
+        for gone, stays in (
+            (pair.field, pair.other),
+            (pair.other, pair.field),
+        ):
+            if gone in base and gone not in result and result.get(stays):
+                self._add(
+                    "pair-restored",
+                    path / gone,
+                    "live",
+                    gone=gone,
+                    stays=stays,
+                    rule=pair.rule,
+                )
+
+    def _write_only(
+        self, base: JSONObject, modified: JSONObject, result: JSONObject
+    ) -> None:
+        """Look at stringData of a Secret, which a server moves into data."""
+        for name in as_object(base.get("stringData")):
+            if name in as_object(modified.get("stringData")):
+                continue
+            if name in as_object(modified.get("data")):
+                continue
+            if name in as_object(result.get("data")):
+                self._add(
+                    "write-only",
+                    Path(("stringData", name)),
+                    "last-applied",
+                    gone=f"stringData.{name}",
+                    stays=f"data.{name}",
+                )
+
+
+def _or_absent(element: JSONObject | None) -> JSON | Absent:
+    return ABSENT if element is None else element
+
+
+def _second_key(element: JSONObject, names: tuple[str, ...]) -> bytes:
+    """Return what tells an element beside its merge key; b"" if it has none of it."""
+    if not element.get(names[0]):
+        return b""
+    return encode([element.get(name) for name in names])
+
+
+def _covers(value: JSON, other: JSON) -> bool:
+    """Tell whether a value has all that another one has."""
+    if isinstance(value, dict) and isinstance(other, dict):
+        return all(
+            name in value and _covers(value[name], member)
+            for name, member in other.items()
+        )
+    return same(value, other)
+
+
+def _listed(names: list[str]) -> str:
+    """List names, the first ones if there are many."""
+    more = len(names) - _NAMED
+    text = ", ".join(names[:_NAMED])
+    return f"{text} and {more} more" if more > 0 else text

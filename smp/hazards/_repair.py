@@ -1,0 +1,123 @@
+"""What makes an apply safe: edits of its inputs, whole lists, and a resourceVersion.
+
+An apply of edited inputs does without a hazard what the configuration asks for:
+
+- a list or an object that the manifest no longer has is there, and empty: what was
+  applied is removed, and what others put into it stays;
+- an element that would stay under its old key is in the last-applied configuration, so
+  it is removed;
+- both fields of a pair that a server takes for one another change together.
+
+Where a patch merge key stands for several elements no input helps, and the patch
+replaces the list (smp.strategic.with_whole_lists). As the values of others are in such
+a patch, it has the resourceVersion of the live object: a server answers 409 where
+somebody has written in the meantime (Go: apimachinery, rest.BeforeUpdate and
+etcd3.GuaranteedUpdate).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.errors import ApplyWarning
+from smp.hazards._hazard import Hazard
+from smp.hazards._pairs import PAIRS
+from smp.paths import Path, edited, value_at
+from smp.values import JSONObject, as_object, shown
+
+# An apply of edited inputs may have hazards further down.
+MOST_ROUNDS: Final = 20
+_EMPTY: Final[dict[str, str]] = {"lost-with-list": "[]", "lost-with-object": "{}"}
+_UNGUARDED: Final = (
+    "the live object has no resourceVersion, so what others write in the meantime is "
+    "overwritten"
+)
+_OF_KEYS: Final = ("ambiguous-key", "duplicate-key")
+# The other field of each pair.
+_PAIR_OF: Final = {
+    name: (pair.other if name == pair.field else pair.field)
+    for pairs in PAIRS.values()
+    for pair in pairs
+    for name in (pair.field, pair.other)
+}
+
+
+class Repair:
+    """Edited inputs of an apply, and what was done to them, as warnings."""
+
+    def __init__(
+        self,
+        last_applied: JSONObject | None,
+        modified: JSONObject,
+        live: JSONObject,
+    ) -> None:
+        self.last_applied = last_applied
+        self.modified = modified
+        self.warnings: list[ApplyWarning] = []
+        self._live = live
+        self._replaced: list[Path] = []
+
+    def edit(self, hazards: list[Hazard]) -> bool:
+        """Edit the inputs so that there are no such hazards; tell whether it did."""
+        count = len(self.warnings)
+        for each in hazards:
+            path = each.path
+            if each.code in _EMPTY and each.severity != "note":
+                # Of what is there and empty, only what was applied is removed.
+                is_list = each.code == "lost-with-list"
+                self.modified = edited(self.modified, path, [] if is_list else {})
+                what = (
+                    f"taken for {_EMPTY[each.code]}: only what was applied is removed"
+                )
+                self._did(path, what)
+            elif each.code == "key-changed" and self.last_applied is not None:
+                # What is in the last-applied configuration is removed.
+                element = value_at(self._live, path)
+                self.last_applied = edited(self.last_applied, path, element)
+                self._did(path, "removed, as the manifest has it under another key")
+            elif each.code in ("pair-ignored", "pair-restored"):
+                # The other field of the pair gets the same value, or goes as well.
+                value = None
+                if each.code == "pair-ignored":
+                    value = value_at(self.modified, path)
+                    # The one that counts is the first of the others.
+                    value = value[0] if isinstance(value, list) else value
+                here = Path((*path.steps[:-1], _PAIR_OF[str(path.steps[-1])]))
+                self.modified = edited(self.modified, here, value)
+                what = "removed" if value is None else f"set to {shown(value)}"
+                self._did(here, f"{what}, as {path.steps[-1]} is")
+            elif each.code == "write-only":
+                # The server has it under the other name.
+                here = Path(("data", str(path.steps[-1])))
+                self.modified = edited(self.modified, here, None)
+                self._did(here, f"removed with {path}")
+        return len(self.warnings) > count
+
+    def not_repaired(self, hazards: list[Hazard]) -> list[Hazard]:
+        """Return the hazards of keys that are not in a list that the patch replaces."""
+        replaced = [str(path) for path in self._replaced]
+        return [
+            each
+            for each in hazards
+            if each.code not in _OF_KEYS
+            or str(Path(each.path.steps[:-1])) not in replaced
+        ]
+
+    def replaced(self, paths: list[Path]) -> None:
+        """Note which lists a patch replaces because of their merge keys."""
+        self._replaced = paths
+        for path in paths:
+            self._did(path, "sent as a whole, merged by all keys of its elements")
+
+    def _did(self, path: Path, what: str) -> None:
+        self.warnings.append(ApplyWarning("repaired", path, what))
+
+    def guarded(self, patch: JSONObject) -> JSONObject:
+        """Return a patch that a server takes only if live has not changed since."""
+        version = as_object(self._live.get("metadata")).get("resourceVersion")
+        path = Path(("metadata", "resourceVersion"))
+        if not version:
+            self.warnings.append(ApplyWarning("unguarded", path, _UNGUARDED))
+            return patch
+        metadata = as_object(patch.get("metadata"))
+        return {**patch, "metadata": {**metadata, "resourceVersion": version}}
