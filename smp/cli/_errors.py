@@ -14,6 +14,7 @@ from smp.values import ABSENT, JSON, Absent
 # The flags for the options that errors of the library name.
 _FLAGS: Final[dict[tuple[str, str | bool], str]] = {
     ("force", True): "--force-conflicts",
+    ("hazards", "warn"): "--hazards warn",
     ("overwrite", True): "--overwrite",
     ("unknown_fields", "merge"): "--unknown-fields merge",
 }

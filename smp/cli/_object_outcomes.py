@@ -56,10 +56,10 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
     ``after`` is None for one that is removed. ``place`` is the file and line that it
     comes from. ``notes`` say what the outcome is based on, ``notices`` what a user
     should look at. ``kind_note`` concerns all objects of the kind. An apply prunes what
-    is in ``last_applied`` and not in ``configuration``. ``causes`` and ``hazards`` are
-    there where the format of the output has them. The differences between the objects
-    are those of ``before`` and ``compared``, where there is such an object: the one
-    after, but for the differences that were ``set_aside``.
+    is in ``last_applied`` and not in ``configuration``. ``causes`` are there where the
+    format of the output has them. The differences between the objects are those
+    of ``before`` and ``compared``, where there is such an object: the one after, but
+    for the differences that were ``set_aside``.
     """
 
     identity: Identity
@@ -101,8 +101,13 @@ class ObjectOutcome(msgspec.Struct, frozen=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notices as lines."""
-        return tuple(notice.text for notice in self.notices)
+        """The hazards and the notices as lines."""
+        hazards = [
+            f"{hazard} [{hazard.code}]"
+            for hazard in self.hazards
+            if hazard.severity != "note"
+        ]
+        return (*hazards, *[notice.text for notice in self.notices])
 
     @property
     def is_faulty(self) -> bool:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from smp.reports import Format
 
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
+# Those of smp.hazards, which most commands do not load.
+Policy: TypeAlias = Literal["warn", "error", "repair"]
 
 # So many definitions are better compiled once than read by each command.
 _MANY_DEFINITIONS: Final = 50
@@ -80,6 +82,7 @@ class Settings(msgspec.Struct, frozen=True):
     server_side: bool = False
     field_manager: str = ""
     force_conflicts: bool = False
+    hazards: Policy = "warn"
 
     @property
     def is_for_a_reader(self) -> bool:
@@ -329,6 +332,15 @@ VALIDATE_OPTION: Final = Option(
     "Unknown fields and values of a wrong type: an error, a warning, or nothing. A "
     "server drops unknown fields in any case.",
     choices=("strict", "warn", "ignore"),
+    default="warn",
+)
+
+
+HAZARDS_OPTION: Final = Option(
+    ("--hazards",),
+    "What may do harm beside what is asked for, such as elements with one merge key: "
+    "warn, fail (error), or send a safe form where there is one (repair).",
+    choices=("warn", "error", "repair"),
     default="warn",
 )
 

@@ -13,9 +13,10 @@ from smp.cli._options import Settings
 from smp.cli._secrets import Masks
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import DocumentError
+from smp.hazards import HazardError, Policy, is_serious
 from smp.schema.model import Schema
 from smp.strategic import apply_patch
-from smp.three_way import three_way_apply
+from smp.three_way import find_hazards, three_way_apply
 from smp.unions import Change
 from smp.update import as_stored, updated
 from smp.values import JSONObject, as_object, same
@@ -23,7 +24,6 @@ from smp.violations import Violation
 
 if TYPE_CHECKING:
     from smp.explain import Cause
-    from smp.hazards import Hazard
 
 # The codes of notices that say of a path what its cause says too.
 UNMET: Final = "unmet"
@@ -102,6 +102,12 @@ def applied_outcome(
 
     ``with_defaults`` fills in what a server does. Raises what three_way_apply raises.
     """
+    # The annotation of a Secret is masked as a whole, so hazards are looked for in the
+    # values; their sentences show none.
+    is_secret = schema.kind == "Secret"
+    policy: Policy = (
+        "ignore" if is_secret and settings.hazards != "repair" else settings.hazards
+    )
     result = three_way_apply(
         versions.last_applied,
         versions.modified,
@@ -110,7 +116,22 @@ def applied_outcome(
         profile=settings.profile,
         overwrite=overwrite,
         unknown_fields=settings.unknown_fields,
+        hazards=policy,
     )
+    hazards = result.hazards
+    if is_secret:
+        last_applied, modified, live = (
+            masks.unmask(version)
+            for version in (versions.last_applied, versions.modified, versions.live)
+        )
+        hazards = find_hazards(
+            as_object(last_applied) if last_applied else None,
+            as_object(modified),
+            as_object(live),
+            schema.with_unknown_fields(settings.unknown_fields),
+        )
+        if settings.hazards == "error" and is_serious(hazards):
+            raise HazardError(hazards)
     # None of these is an error: kubectl would send the patch, and a server may differ
     # in version or configuration from the bundled schema.
     stored = with_defaults(result.object)
@@ -127,22 +148,20 @@ def applied_outcome(
         Notice(f"{path}: {_UNMET}", UNMET, path, is_fault=True) for path in result.unmet
     ]
     causes: tuple[Cause, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
     if settings.explains:
         # Few runs ask for the causes, and finding them takes longer than the apply.
         from smp.explain import explain_apply  # noqa: PLC0415  # see above
-        from smp.three_way import find_hazards  # noqa: PLC0415  # see above
 
-        three = versions.last_applied, versions.modified, versions.live
         causes = explain_apply(
-            *three,
+            versions.last_applied,
+            versions.modified,
+            versions.live,
             schema,
             profile=settings.profile,
             overwrite=overwrite,
             unknown_fields=settings.unknown_fields,
             defaults=settings.defaults,
         )
-        hazards = find_hazards(*three, schema)
     return ObjectOutcome(
         identity=entry.identity,
         place=entry.place,

@@ -16,6 +16,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Listing, Object, Pairing, annotations_of
 from smp.cli._options import (
+    HAZARDS_OPTION,
     MERGE_OPTIONS,
     READER_OUTPUTS,
     REPORT_FORMATS,
@@ -224,6 +225,7 @@ COMMAND: Final[Command] = declared(
             is_flag=True,
         ),
         profile_option(),
+        HAZARDS_OPTION,
         VALIDATE_OPTION,
         output_option(
             "yaml", "json", "jsonpatch", "patch", *READER_OUTPUTS, *REPORT_FORMATS

@@ -16,6 +16,7 @@ from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
 from smp.cli._objects import Entry, Listing, Pairing
 from smp.cli._options import (
+    HAZARDS_OPTION,
     MERGE_OPTIONS,
     READER_OUTPUTS,
     REPORT_FORMATS,
@@ -153,6 +154,7 @@ COMMAND: Final[Command] = declared(
             is_flag=True,
         ),
         profile_option(),
+        HAZARDS_OPTION,
         output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS, *REPORT_FORMATS),
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,

@@ -25,6 +25,7 @@ from smp.cli._options import (
 from smp.cli._run import Row, Work, run
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError, UnknownKindError
+from smp.hazards import Hazard, HazardError, patch_hazards
 from smp.schema.model import ANY, Type
 from smp.strategic import apply_patch
 from smp.values import JSON, type_name
@@ -41,6 +42,7 @@ class Patched(msgspec.Struct, frozen=True):
     value: JSON
     type_: Type = ANY
     notices: tuple[Notice, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
 
 
 def run_patch(
@@ -101,6 +103,13 @@ COMMAND: Final[Command] = declared(
             parameter="patch_type",
             choices=("strategic", "merge", "json"),
             default="strategic",
+        ),
+        Option(
+            ("--hazards",),
+            "Elements with one merge key in a list that the patch changes: warn, or "
+            "fail (error).",
+            choices=("warn", "error"),
+            default="warn",
         ),
         output_option("yaml", "json", "jsonpatch", *READER_OUTPUTS),
         *MERGE_OPTIONS,
@@ -165,6 +174,7 @@ def _outcome(
         patched.type_,
         patch.value,
         notices=patched.notices,
+        hazards=patched.hazards,
     )
 
 
@@ -178,8 +188,12 @@ def _apply_strategic(
         raise PatchError(
             f"a strategic merge patch is an object, not {type_name(patch)}"
         )
+    result = apply_patch(obj.value, patch, lenient)
+    hazards = patch_hazards(obj.value, result, lenient)
+    if hazards and settings.hazards == "error":
+        raise HazardError(hazards)
     notices = unknown_field_notices(patch, schema, settings)
     if schema.is_custom:
         # Go: apiextensions-apiserver, crdHandler.ServeHTTP, supportedTypes.
         notices += (Notice(_UNSUPPORTED, "unsupported-media-type"),)
-    return Patched(apply_patch(obj.value, patch, lenient), lenient.type, notices)
+    return Patched(result, lenient.type, notices, hazards)

@@ -198,10 +198,12 @@ class _Explanation:
         """Return the code of the hazard by which live loses a value at a path."""
         if sides.live is ABSENT or same(sides.live, sides.result):
             return ""
+        # Hazards have the indexes of the live object.
         steps = sides.live_path.by_index.steps
         exact = self._hazards.get(steps, "")
         if exact or code in _ASKED_FOR:
             return exact
+        # What a value is in may be lost as a whole, or something in the value.
         for length in range(len(steps) - 1, 0, -1):
             if steps[:length] in self._hazards:
                 return self._hazards[steps[:length]]

@@ -12,7 +12,7 @@ leaves behind), _find.py (all of it), _repair.py (inputs without hazards).
 
 from __future__ import annotations
 
-from smp.hazards._find import change_hazards, input_hazards
+from smp.hazards._find import change_hazards, input_hazards, patch_hazards
 from smp.hazards._hazard import (
     HAZARDS,
     POLICIES,
@@ -42,4 +42,5 @@ __all__ = [
     "hazards_in",
     "input_hazards",
     "is_serious",
+    "patch_hazards",
 ]

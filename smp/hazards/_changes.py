@@ -90,9 +90,9 @@ class ChangeSearch:
         if isinstance(type_, ObjectType):
             type_name = type_.name.rpartition(".")[2]
             for pair in PAIRS.get(type_name, ()):
-                self._pair(pair, Sides(live, base, modified, result), path)
+                self.pair(pair, Sides(live, base, modified, result), path)
             if type_name == "Secret":
-                self._write_only(base, modified, result)
+                self.write_only(base, modified, result)
         for name, value in live.items():
             after = result.get(name, ABSENT)
             # What the apply does not change is shared.
@@ -102,9 +102,9 @@ class ChangeSearch:
                 value, base.get(name, ABSENT), modified.get(name, ABSENT), after
             )
             field = type_.field(name) or ANY_FIELD
-            self._value(below, field, path / name, levels - 1, retains=retains)
+            self.value(below, field, path / name, levels - 1, retains=retains)
 
-    def _value(
+    def value(
         self, sides: Sides, field: Field, path: Path, levels: int, *, retains: bool
     ) -> None:
         """Look at a field of an object, which differs."""
@@ -117,9 +117,9 @@ class ChangeSearch:
                 self.object(sides, field.type, path, retains=retained, levels=levels)
         elif isinstance(live, list) and isinstance(sides.result, list):
             if field.merges and field.merge_key:
-                self._merge_list(sides, field, path, levels)
+                self.merge_list(sides, field, path, levels)
             else:
-                self._atomic_list(sides, path)
+                self.atomic_list(sides, path)
         elif str(path) in self._cleared:
             # The normalization says itself which discriminator it wrote.
             if sides.result is ABSENT:
@@ -190,11 +190,14 @@ class ChangeSearch:
         path: Path,
         source: Input,
         severity: Severity | None = None,
+        rule: str = "",
         **blanks: str,
     ) -> None:
-        self.hazards.append(hazard(code, path, source, severity=severity, **blanks))
+        self.hazards.append(
+            hazard(code, path, source, severity=severity, rule=rule, **blanks)
+        )
 
-    def _atomic_list(self, sides: Sides, path: Path) -> None:
+    def atomic_list(self, sides: Sides, path: Path) -> None:
         """Look at a list that the manifest replaces, or at one of scalars.
 
         An element of live that has all of one of a configuration, and more, is that
@@ -216,6 +219,7 @@ class ChangeSearch:
         for number, index in enumerate(lost):
             if number >= len(unpaired) or not _covers(live[index], unpaired[number]):
                 severity = None
+        # What is not in a configuration may still be what a server makes of one.
         if severity is None:
             filled = as_list(value_at(self._filled(), path))
             defaults = {encode(element) for element in filled}
@@ -224,7 +228,7 @@ class ChangeSearch:
         names = [f"[{index}]" for index in lost]
         self._add("lost-in-list", path, "live", severity, lost=_listed(names))
 
-    def _merge_list(self, sides: Sides, field: Field, path: Path, levels: int) -> None:
+    def merge_list(self, sides: Sides, field: Field, path: Path, levels: int) -> None:
         """Look at a list whose elements were merged by the patch merge key."""
         live = elements_by_identity(as_list(sides.live), field)
         base = elements_by_identity(as_list(sides.base), field)
@@ -246,7 +250,7 @@ class ChangeSearch:
             # What neither configuration has is that of others.
             unmanaged = identity not in base and identity not in modified
             if after is None:
-                self._lost_element(below, field, path / step, keys)
+                self.lost_element(below, field, path / step, keys)
             elif unmanaged:
                 left.append((index, element))
             if after is not None and after is not element:
@@ -268,9 +272,9 @@ class ChangeSearch:
             elif identity not in live:
                 added.append(element)
         if left and added:
-            self._key_changes(left, added, field, path)
+            self.key_changes(left, added, field, path)
 
-    def _lost_element(
+    def lost_element(
         self, sides: Sides, field: Field, path: Path, keys: list[str]
     ) -> None:
         """Look at an element that the result does not have."""
@@ -288,7 +292,7 @@ class ChangeSearch:
             lost = f"the element {', '.join(parts)}"
             self._add("lost-by-ambiguous-key", path, "live", lost=lost)
 
-    def _key_changes(
+    def key_changes(
         self,
         left: list[tuple[int, JSONObject]],
         added: list[JSONObject],
@@ -324,7 +328,7 @@ class ChangeSearch:
                     new=str(new_step)[1:-1],
                 )
 
-    def _pair(self, pair: Pair, sides: Sides, path: Path) -> None:
+    def pair(self, pair: Pair, sides: Sides, path: Path) -> None:
         """Look at two fields that a server takes for one another."""
         base, modified = as_object(sides.base), as_object(sides.modified)
         result = as_object(sides.result)
@@ -339,9 +343,9 @@ class ChangeSearch:
                     "pair-ignored",
                     path / pair.other,
                     "manifest",
+                    rule=pair.rule,
                     field=pair.field,
                     other=pair.other,
-                    rule=pair.rule,
                 )
         # A server fills in the one field from the other, unless both go.
         if not pair.restores or modified.get(pair.field) or modified.get(pair.other):
@@ -355,12 +359,12 @@ class ChangeSearch:
                     "pair-restored",
                     path / gone,
                     "live",
+                    rule=pair.rule,
                     gone=gone,
                     stays=stays,
-                    rule=pair.rule,
                 )
 
-    def _write_only(
+    def write_only(
         self, base: JSONObject, modified: JSONObject, result: JSONObject
     ) -> None:
         """Look at stringData of a Secret, which a server moves into data."""

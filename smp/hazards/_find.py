@@ -103,3 +103,18 @@ def change_hazards(  # what went into an apply, and what came of it
     search = ChangeSearch({str(path) for path in cleared}, filled_in)
     search.object(Sides(live, base, modified, result), schema.type, _ROOT)
     return search.hazards
+
+
+def patch_hazards(
+    live: JSONObject, result: JSONObject, schema: Schema
+) -> tuple[Hazard, ...]:
+    """Return the hazards of keys in the lists of live that a patch has changed.
+
+    Raises SchemaError and DepthError.
+    """
+    found: list[Hazard] = []
+    for each in list_hazards(live, schema, "live"):
+        path = Path(each.path.steps[:-1])
+        if value_at(live, path) is not value_at(result, path):
+            found.append(each)
+    return tuple(found)

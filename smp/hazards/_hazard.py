@@ -78,6 +78,8 @@ class Description(msgspec.Struct, frozen=True):
 _MERGE_LIST: Final = "Go: strategicpatch.mergeSliceWithoutSpecialElements"
 _THREE_WAY: Final = "Go: strategicpatch.CreateThreeWayMergePatch"
 _LISTS: Final = "Go: strategicpatch.diffListsOfMaps"
+# The hazard itself names the function.
+_CONVERSION: Final = "Go: the conversion functions of the type"
 _GET_MODIFIED: Final = "Go: k8s.io/kubectl, util.GetModifiedConfiguration"
 
 # By code.
@@ -98,10 +100,9 @@ HAZARDS: Final[dict[str, Description]] = {
     ),
     "ambiguous-key": Description(
         "warning",
-        "{count} elements have the same patch merge key {key}, and differ in "
+        "{count} elements have the same patch merge key {key} and differ in "
         "{other_keys}, which a patch does not look at",
-        "use server-side apply, which identifies elements by all keys, or send the "
-        "whole list",
+        "apply with server-side apply, which identifies elements by all keys",
         _MERGE_LIST,
     ),
     "missing-key": Description(
@@ -130,14 +131,14 @@ HAZARDS: Final[dict[str, Description]] = {
         "warning",
         "the manifest no longer has the list, so the apply removes all of it, with "
         "what is not in the last-applied configuration: {lost}",
-        "keep the list in the manifest, as [] where it has no elements",
+        "keep the list in the manifest, empty where it has no elements",
         _THREE_WAY,
     ),
     "lost-with-object": Description(
         "warning",
         "the manifest no longer has the object, so the apply removes all of it, with "
         "what is not in the last-applied configuration: {lost}",
-        "keep the object in the manifest, as {{}} where it has no fields",
+        "keep the object in the manifest, empty where it has no fields",
         _THREE_WAY,
     ),
     "lost-with-element": Description(
@@ -217,19 +218,19 @@ HAZARDS: Final[dict[str, Description]] = {
         "the manifest sets {other}, and {field} has another value: a server goes by "
         "that one, or refuses the object",
         "set both fields to the same value",
-        "{rule}",
+        _CONVERSION,
     ),
     "pair-restored": Description(
         "error",
         "the apply removes {gone}, and a server restores it from {stays}, which stays",
         "set {stays} to null",
-        "{rule}",
+        _CONVERSION,
     ),
     "annotation-and-field": Description(
         "warning",
         "the object has both the annotation {annotation} and the field {field}: {why}",
         "set one of them",
-        "{rule}",
+        "Go: the helper and validation functions of the type",
     ),
     "write-only": Description(
         "error",
@@ -241,7 +242,7 @@ HAZARDS: Final[dict[str, Description]] = {
     # The last-applied configuration.
     "no-last-applied": Description(
         "warning",
-        "the last-applied configuration is missing, so nothing can be pruned",
+        "nothing can be pruned without a last-applied configuration",
         "save it with kubectl apply set-last-applied",
         _THREE_WAY,
     ),
@@ -293,9 +294,13 @@ def hazard(
     source: Input,
     *,
     severity: Severity | None = None,
+    rule: str = "",
     **blanks: str,
 ) -> Hazard:
-    """Return a hazard of the table, with its blanks filled in."""
+    """Return a hazard of the table, with its blanks filled in.
+
+    A severity or a rule that is given counts instead of the one of the table.
+    """
     described = HAZARDS[code]
     return Hazard(
         code,
@@ -304,7 +309,7 @@ def hazard(
         severity or described.severity,
         described.sentence.format(**blanks),
         described.remedy.format(**blanks),
-        described.rule.format(**blanks),
+        rule or described.rule,
     )
 
 

@@ -50,9 +50,9 @@ class Leaves:
             self.object(value, others, filled, field.type, path)
         elif isinstance(value, list) and value:
             if field.merges and field.merge_key:
-                self._elements(value, others, filled, field, path)
+                self.elements(value, others, filled, field, path)
             else:
-                self._atomic(value, others, filled, path)
+                self.atomic(value, others, filled, path)
         elif all(other is ABSENT for other in others):
             self.found.append(Leaf(path, is_default=same(value, filled)))
 
@@ -70,7 +70,7 @@ class Leaves:
             below = [_member(other, name) for other in others]
             self.value(member, below, _member(filled, name), field, path / name)
 
-    def _elements(
+    def elements(
         self,
         value: JSONArray,
         others: Sequence[JSON | Absent],
@@ -86,12 +86,12 @@ class Leaves:
         for index, (identity, element) in enumerate(numbered.items()):
             step = Element(index, field.merge_key, element.get(field.merge_key))
             sides: list[JSON | Absent] = []
-            for elements in same_elements:
-                side = elements.get(identity)
+            for by_identity in same_elements:
+                side = by_identity.get(identity)
                 sides.append(ABSENT if side is None else side)
             self.object(element, sides[:-1], sides[-1], field.type.items, path / step)
 
-    def _atomic(
+    def atomic(
         self,
         value: JSONArray,
         others: Sequence[JSON | Absent],
@@ -99,6 +99,7 @@ class Leaves:
         path: Path,
     ) -> None:
         """Collect the elements of a list of scalars, or of one that is atomic."""
+        # Without a key an element is what it is: its text tells it from others.
         known = {encode(element) for other in others for element in as_list(other)}
         defaults = {encode(element) for element in as_list(filled)}
         for index, element in enumerate(value):

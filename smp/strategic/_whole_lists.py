@@ -104,6 +104,7 @@ class _Replacement:
                     continue
                 lists = (as_list(base), live, modified)
                 if _is_ambiguous(lists, field):
+                    # The directives of a list have no place beside a whole one.
                     self.paths.append(here)
                     changed.pop(order_of(name), None)
                     changed.pop(deletions_from(name), None)
@@ -127,10 +128,12 @@ class _Replacement:
         changed: JSONArray = []
         for element in patch:
             members = as_object(element)
+            # What is deleted has nothing below it.
             if MARKER in members:
                 changed.append(element)
                 continue
             ((key, _),) = _keyed([element], field)
+            # So has a new element, which is taken as it is.
             if key not in live or key not in modified:
                 changed.append(element)
                 continue
@@ -152,10 +155,12 @@ class _Replacement:
         identities: list[ScalarKey] = []
         for identity, element in modified.items():
             identities.append(identity)
+            # A new element is taken as it is, less its nulls (Go: removeDirectives).
             if identity not in live:
                 merged.append(as_object(cleaned(element)))
                 continue
             sides = (base.get(identity, {}), live[identity], element)
+            # An element is patched as it would be in a list without repeated keys.
             diff = Diff()
             patch = diff.objects(
                 *sides, field.type.items, retain_keys=field.retain_keys

@@ -60,7 +60,7 @@ apps/v1 Deployment shop/web: changed
 v1 Secret shop/key: changed
   last applied: none, neither a file nor an annotation of the live object
   ~ stringData.password: "*** (live)" -> "*** (new)"
-  warning: the last-applied configuration is missing, so nothing can be pruned
+  warning: nothing can be pruned without a last-applied configuration [no-last-applied]
 
 2 objects: 2 changed
 """
@@ -217,7 +217,7 @@ def test_strict_exits_with_1_when_the_result_lacks_something() -> None:
     ran = run(
         "apply", "-f", "none.yaml", "--live", "both.yaml", "--last-applied", "one.yaml"
     )
-    assert "the live element containerPort=53, protocol=UDP is lost" in ran.stderr
+    assert "the element containerPort=53, protocol=UDP [lost-by-" in ran.stderr
     assert run(*APPLY, "--strict").exit_code == 0
 
 
