@@ -39,6 +39,9 @@ class Positions:
         self._root = root
         self._first_line = first_line
 
+    def __repr__(self) -> str:
+        return f"Positions(first_line={self._first_line})"
+
     def of(self, path: Path) -> Position:
         """Return where the key of a field stands, or an element of a list begins.
 

@@ -20,7 +20,7 @@ import smp
 from smp import handler, managed_fields, wire
 from smp.cases import CaseOutcome, Difference, SpecCase
 from smp.cases import Failure as CaseFailure
-from smp.documents import Chunk, Document, read_first
+from smp.documents import Chunk, Document, Position, positions, read_first
 from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
 from smp.schema.model import ANY, ANY_FIELD, ObjectType, ScalarType
@@ -104,6 +104,8 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Owner": lambda: managed_fields.owners(APPLIED.object)[0],
     "Ownership": lambda: managed_fields.Ownership.INNER,
     "Path": lambda: PATH,
+    "Position": lambda: Position(1, 2),
+    "Positions": lambda: positions(Chunk(b"a: 1", "source"))[0],
     "Refused": lambda: handler.to_status([VIOLATION]),
     "Remark": lambda: managed_fields.Remark(PATH, "answers", REMEDY),
     "Remedy": lambda: REMEDY,
