@@ -6,8 +6,6 @@ image costs a few comparisons.
 
 A *loss* is a value of live that neither configuration has, and that the result does not
 have either. Each loss is in one hazard, whose code says what caused it.
-
-This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

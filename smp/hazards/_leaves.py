@@ -1,8 +1,6 @@
 """The leaves of a value of live that no configuration has.
 
 A leaf is a scalar, an empty object or list, or an element of an atomic list.
-
-This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

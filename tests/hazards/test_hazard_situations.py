@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import smp
-from smp.values import JSON, JSONObject
+from smp.values import JSON, JSONObject, as_object
 
 SCHEMA = smp.kubernetes().schema("v1", "Service")
 
@@ -26,3 +28,26 @@ def test_equal_keys_are_duplicates_and_other_protocols_make_them_ambiguous() -> 
     assert found(service(tcp, {"protocol": "UDP"})) == [
         ("missing-key", "spec.ports[1]")
     ]
+
+
+def test_a_repaired_apply_keeps_what_a_merge_key_would_take_and_has_a_guard() -> None:
+    tcp: JSON = {"name": "tcp", "port": 53, "protocol": "TCP"}
+    udp: JSON = {"name": "udp", "port": 53, "protocol": "UDP"}
+    web: JSON = {"name": "web", "port": 80, "protocol": "TCP"}
+    metadata: JSON = {"resourceVersion": "7"}
+    live: JSONObject = {**service(tcp, udp, web), "metadata": metadata}
+    last, manifest = service(tcp, web), service(web)
+    warned = smp.three_way_apply(last, manifest, live, SCHEMA)
+    assert warned.object["spec"] == {"ports": [web]}
+    codes = [hazard.code for hazard in warned.hazards]
+    assert codes == ["ambiguous-key", "lost-by-ambiguous-key"]
+    with pytest.raises(smp.HazardError) as caught:
+        smp.three_way_apply(last, manifest, live, SCHEMA, hazards="error")
+    assert caught.value.hazards == warned.hazards
+    # A kube-apiserver 1.36.3 stores this for the patch, and answers 409 to it again.
+    repaired = smp.three_way_apply(last, manifest, live, SCHEMA, hazards="repair")
+    assert repaired.object["spec"] == {"ports": [udp, web]}
+    patch = as_object(repaired.patch)
+    assert patch["metadata"] == {"resourceVersion": "7"}
+    assert repaired.converged
+    assert smp.apply_patch(live, patch, SCHEMA) == repaired.object
