@@ -11,11 +11,11 @@ from smp.cluster.connect import ConfigurationError
 from smp.cluster.plan.apply import Run, RunError
 from smp.cluster.plan.applysets import ApplySetError
 from smp.cluster.plan.failures import (
+    ApiError,
     BrokenConnectionError,
     NoKindMatchError,
     NotInTimeError,
     StatusCause,
-    StatusError,
 )
 from smp.cluster.plan.objects import Applied
 from smp.cluster.plan.options import ApplyOptions
@@ -23,6 +23,7 @@ from smp.cluster.plan.reading import Difference
 from smp.cluster.plan.waiting import Waited
 
 __all__ = [
+    "ApiError",
     "Applied",
     "ApplyOptions",
     "ApplySetError",
@@ -36,6 +37,5 @@ __all__ = [
     "Run",
     "RunError",
     "StatusCause",
-    "StatusError",
     "Waited",
 ]

@@ -183,7 +183,7 @@ class Cluster(_Plans):
     def get(self, obj: Objects) -> JSONObject | None:
         """Return the live object of a manifest; None where there is none.
 
-        Raises StatusError and BrokenConnectionError.
+        Raises ApiError and BrokenConnectionError.
         """
         return self._run(self._get(obj))[0]
 

@@ -18,7 +18,7 @@ from smp.cluster.plan.exchange import (
     pause,
     together,
 )
-from smp.cluster.plan.failures import BrokenConnectionError, StatusError
+from smp.cluster.plan.failures import ApiError, BrokenConnectionError
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import exchange, send, warnings_of
@@ -96,7 +96,7 @@ class TestSending:
 
     def test_an_error_has_the_words_of_kubectl(self) -> None:
         script = Script([refusal(404, "NotFound", 'deployments.apps "w" not found')])
-        with pytest.raises(StatusError) as caught:
+        with pytest.raises(ApiError) as caught:
             script.run(send(GET))
         assert str(caught.value) == (
             'Error from server (NotFound): deployments.apps "w" not found'
@@ -105,7 +105,7 @@ class TestSending:
 
     def test_an_answer_without_a_status_is_shown(self) -> None:
         script = Script([Response(502, (), b"<html>bad gateway</html>")])
-        with pytest.raises(StatusError, match=r"answered 502 to get /api: <html>bad"):
+        with pytest.raises(ApiError, match=r"answered 502 to get /api: <html>bad"):
             script.run(send(GET))
 
     def test_causes_are_listed(self) -> None:
@@ -120,7 +120,7 @@ class TestSending:
             "details": {"kind": "Widget", "name": "w", "causes": causes},
         }
         script = Script([answer(422, body)])
-        with pytest.raises(StatusError) as caught:
+        with pytest.raises(ApiError) as caught:
             script.run(send(GET))
         assert str(caught.value) == (
             'The Widget "w" is invalid:\n* spec.a: Required value'

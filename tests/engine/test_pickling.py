@@ -20,6 +20,8 @@ import smp
 from smp import handler, managed_fields, wire
 from smp.cases import CaseOutcome, Difference, SpecCase
 from smp.cases import Failure as CaseFailure
+from smp.cluster.plan.apply import Run
+from smp.cluster.plan.exchange import Request, Response
 from smp.documents import Chunk, Document, Position, positions, read_first
 from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
@@ -88,6 +90,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Cause": lambda: smp.explain_apply(None, OBJECT, OBJECT, POD)[0],
     "Change": lambda: CHANGE,
     "Chunk": lambda: Chunk(b"{}", "source", offset=1, list_of=("v1", "PodList")),
+    "Comparison": lambda: smp.compare(OBJECT, {**OBJECT, "spec": {}}, POD),
     "Conflict": lambda: CONFLICT,
     "Difference": lambda: Difference("result", CASE_FAILURE, OBJECT, "text"),
     "Document": lambda: Document(OBJECT, "source", 0),
@@ -121,12 +124,20 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
 # The arguments of errors that do not take a text; all others get PROBLEM.
 PROBLEM: Final = "a problem"
 ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
+    "ApiError": (
+        Response(404, (), b'{"kind": "Status", "reason": "NotFound"}'),
+        Request("GET", "/api"),
+    ),
     "ApplyConflictError": ((APPLY_CONFLICT,),),
+    "BrokenConnectionError": ("GET", "reset"),
     "ClosedError": (),
     "ConflictError": ((CONFLICT,),),
     "Expired": (7,),
     "FutureRevisionError": (7, 6),
     "HazardError": ((HAZARD,),),
+    "NoKindMatchError": ("v1", "Widget"),
+    "NotRestoredError": (smp.SmpError("one"), smp.SmpError("two")),
+    "RunError": (Run(()),),
     "InvalidError": ([VIOLATION],),
     "InvalidOptionsError": ([VIOLATION], "PatchOptions"),
 }

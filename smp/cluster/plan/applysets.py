@@ -21,7 +21,7 @@ from smp import codec
 from smp.cluster.plan.client_side import Target
 from smp.cluster.plan.discovery import Discovery, Resource
 from smp.cluster.plan.exchange import Plan, Request
-from smp.cluster.plan.failures import NoKindMatchError, StatusError
+from smp.cluster.plan.failures import ApiError, NoKindMatchError
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.pruning import listed
@@ -263,7 +263,7 @@ def update(parent: Parent, scope: Scope, options: ApplyOptions) -> Plan[None]:
     }
     try:
         yield from send(_update_request(parent, body, options, force=False))
-    except StatusError as error:
+    except ApiError as error:
         if error.reason != "Conflict":
             raise
         yield from send(_update_request(parent, body, options, force=True))

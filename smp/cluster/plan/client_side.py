@@ -12,7 +12,7 @@ import msgspec
 from smp import codec
 from smp.cluster.plan.discovery import Resource
 from smp.cluster.plan.exchange import Plan, Request, Response, pause
-from smp.cluster.plan.failures import NotInTimeError, StatusError
+from smp.cluster.plan.failures import ApiError, NotInTimeError
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.schemas import STRATEGIC, KindSchema
@@ -127,7 +127,7 @@ def apply_client_side(
         )
         try:
             answer = yield from send(request)
-        except StatusError as error:
+        except ApiError as error:
             if error.reason == "Conflict" and attempt < _RETRIES:
                 # The first attempt after a conflict is made at once.
                 if attempt >= _RETRIES_AT_ONCE:

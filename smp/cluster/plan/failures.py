@@ -41,7 +41,7 @@ class StatusCause(msgspec.Struct, frozen=True):
     reason: str
 
 
-class StatusError(SmpError):
+class ApiError(SmpError):
     """An answer of the API server that is an error.
 
     ``status`` is its HTTP status; ``reason``, ``message`` and ``causes`` are those of
@@ -114,7 +114,7 @@ class BrokenConnectionError(SmpError):
     default_code = "broken-connection"
     status = 503
 
-    def __init__(self, method: str, reason: str, *, sent: bool) -> None:
+    def __init__(self, method: str, reason: str, *, sent: bool = True) -> None:
         known = "" if sent else "; the request was not sent"
         hint = ""
         if sent and method != "GET":

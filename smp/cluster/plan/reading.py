@@ -7,7 +7,7 @@ import msgspec
 from smp import codec
 from smp.cluster.plan.client_side import Target, computed, delete_request, until_gone
 from smp.cluster.plan.exchange import Plan, Request, pause
-from smp.cluster.plan.failures import StatusError
+from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
@@ -48,7 +48,7 @@ def difference(target: Target, options: ApplyOptions) -> Plan[Difference]:
             )
         try:
             merged = yield from send_for_object(request)
-        except StatusError as error:
+        except ApiError as error:
             # It was written since it was read.
             if error.reason == "Conflict" and attempt < _TRIES and live is not None:
                 yield from pause(0)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from smp import codec
 from smp.cluster.plan.exchange import BrokenConnection, Plan, Request, Response, pause
-from smp.cluster.plan.failures import BrokenConnectionError, StatusError
+from smp.cluster.plan.failures import ApiError, BrokenConnectionError
 from smp.errors import SmpError
 from smp.values import JSONObject
 
@@ -53,11 +53,11 @@ def exchange(request: Request) -> Plan[Response]:
 def send(request: Request) -> Plan[Response]:
     """Send a request and return the answer, which is a success.
 
-    Raises StatusError for all others, and BrokenConnectionError.
+    Raises ApiError for all others, and BrokenConnectionError.
     """
     answer = yield from exchange(request)
     if answer.status >= _ERRORS:
-        raise StatusError(answer, request)
+        raise ApiError(answer, request)
     return answer
 
 
@@ -88,7 +88,7 @@ def exists_after(request: Request) -> Plan[JSONObject | None]:
     if is_not_found(answer):
         return None
     if answer.status >= _ERRORS:
-        raise StatusError(answer, request)
+        raise ApiError(answer, request)
     return object_of(answer)
 
 

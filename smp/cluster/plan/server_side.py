@@ -11,7 +11,7 @@ from typing import Final
 from smp import codec
 from smp.cluster.plan.client_side import Target, warnings_of_answer, warnings_of_live
 from smp.cluster.plan.exchange import Plan, Request
-from smp.cluster.plan.failures import StatusError
+from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Action, Applied
 from smp.cluster.plan.options import SERVER_SIDE_MANAGER, ApplyOptions
 from smp.cluster.plan.sending import JSON_TYPE, object_of, send, send_for_object
@@ -59,7 +59,7 @@ def apply_server_side(
     request = _apply_request(target, target.item.object, options)
     try:
         answer = yield from send(request)
-    except StatusError as error:
+    except ApiError as error:
         # Go: isIncompatibleServerError.
         if error.status == _UNSUPPORTED:
             error.advice = "Server-side apply not available on the server"
@@ -207,7 +207,7 @@ def _upgraded(
             return (
                 yield from send_for_object(_patch(target, JSON_PATCH, patch, query))
             )
-        except StatusError as error:
+        except ApiError as error:
             # The patch replaces resourceVersion, so a write of another is a conflict.
             if error.reason != "Conflict" or attempt == _RETRIES - 1:
                 raise

@@ -6,7 +6,7 @@ from typing import Final
 
 from smp.cluster.plan.client_side import Target
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
-from smp.cluster.plan.failures import NotInTimeError, StatusError
+from smp.cluster.plan.failures import ApiError, NotInTimeError
 from smp.cluster.plan.readiness import Readiness, readiness
 from smp.errors import SmpError
 from smp.values import JSONObject
@@ -80,7 +80,7 @@ def wait(targets: list[Target], *, timeout: float | None) -> Plan[list[Waited]]:
 def _look(entry: Waited, seconds: float) -> Plan[None]:
     try:
         live = yield from entry.target.read()
-    except StatusError as error:
+    except ApiError as error:
         # A server that is busy or starts again answers later.
         if error.status >= 500:  # noqa: PLR2004  # errors of the server
             entry.readiness = Readiness("in-progress", str(error))
