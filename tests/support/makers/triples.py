@@ -205,7 +205,8 @@ class Triple:
                 for zero in _ZERO
                 if zero is None or type(zero) is type(target[name])
             ]
-            target[name] = self._random.choice(zeros)
+            # A change of the object must not change the table.
+            target[name] = copy.copy(self._random.choice(zeros))
         return obj
 
     def remove_member(self, obj: JSONObject) -> JSONObject:
