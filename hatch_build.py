@@ -62,6 +62,7 @@ MODULES = (
     "smp/managed_fields/_typed.py",
     "smp/managed_fields/_merge.py",
     "smp/managed_fields/_prune.py",
+    "smp/hazards/_objects.py",
     "smp/handler/_shape.py",
     "smp/conformance.py",
     "smp/lint/_rules.py",

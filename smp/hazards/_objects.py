@@ -3,6 +3,8 @@
 ``hazards_in`` asks two things of an object. A rule on the walk (smp.schema.walk) looks
 at the merge lists: which keys stand for several elements? A ``Scan``, which needs no
 schema, looks for nulls and for the names of directives, and counts characters.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
