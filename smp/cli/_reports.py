@@ -80,6 +80,13 @@ def _report(outcome: ObjectOutcome, inputs: Inputs) -> ObjectReport:
     entries = dict(outcome.entries)
     found = _findings(outcome)
     # The text of an input is read again only where there is something to find in it.
+    # A last-applied configuration that is missing has no file: the object has one.
+    found = [
+        finding
+        if finding.input in entries
+        else msgspec.structs.replace(finding, input="manifest")
+        for finding in found
+    ]
     positions = {
         name: inputs.positions(entries[name])
         for name in {finding.input for finding in found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -90,7 +91,8 @@ def server_side_outcome(
         masks = Masks(
             {"live": before, "new": new.value}, show_secrets=settings.show_secrets
         )
-        apply(masks.mask(before), masks.mask(new.value), force=True)
+        masked = [_in_base64(masks.mask(obj)) for obj in (before, new.value)]
+        apply(masked[0], as_object(masked[1]), force=True)
         raise ObjectError(
             "a server cannot apply this Secret", code="invalid-applied"
         ) from None
@@ -130,6 +132,18 @@ def server_side_outcome(
         notices=tuple(notices),
         ownership=Ownership(former, owners(after)),
     )
+
+
+def _in_base64(secret: JSONObject | None) -> JSONObject | None:
+    """Return a masked Secret whose masks a server can decode, as it does its data."""
+    data = as_object((secret or {}).get("data"))
+    if secret is None or not data:
+        return secret
+    encoded: JSONObject = {
+        name: b64encode(value.encode()).decode() if isinstance(value, str) else value
+        for name, value in data.items()
+    }
+    return {**secret, "data": encoded}
 
 
 def _require_applicable(new: JSONObject, live: JSONObject | None) -> None:

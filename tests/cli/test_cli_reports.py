@@ -102,7 +102,8 @@ def test_findings_are_at_the_lines_of_their_fields() -> None:
         for rule, location in found.items()
     } == {
         "cause/overwrites-controller": ("web.yaml", 7),
-        "warning/no-last-applied": ("web.yaml", 18),
+        "hazard/no-last-applied": ("web.yaml", 18),
+        "hazard/rewritten-last-applied": ("web-live.yaml", 18),
         "failure/unknown-kind": ("web.yaml", 27),
         "failure/invalid-yaml": ("web.yaml", 33),
     }

@@ -608,7 +608,7 @@ class TestPurePython:
 
     @pytest.fixture(autouse=True)
     def _pure(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("smp.documents._yaml_reader._LOADER", yaml.SafeLoader)
+        monkeypatch.setattr("smp.documents._yaml_reader.LOADER", yaml.SafeLoader)
 
     def test_tables(self) -> None:
         table = RESOLUTIONS | TAGGED | COLLECTIONS

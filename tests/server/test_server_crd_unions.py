@@ -174,7 +174,8 @@ PLACE: Final = (
 
 
 def invalid(value: JSON, detail: str) -> str:
-    return f"Invalid value: {json.dumps(value)}: {detail}"
+    text = json.dumps(value, separators=(",", ":"))
+    return f"Invalid value: {text}: {detail}"
 
 
 # Each schema with all its problems: field, and message.
