@@ -11,7 +11,7 @@ import pytest
 from benchmarks.fuzz import run
 
 FEW = 2_000
-MANY = 20_000
+MANY = 10_000
 
 
 def test_random_arguments_lead_to_results_and_errors_of_the_library() -> None:

@@ -111,7 +111,7 @@ def test_a_part_of_the_numbers_is_not_written_into_the_documentation(
 
 @pytest.mark.slow
 def test_growth_is_compared_with_linear_growth_and_with_json() -> None:
-    section = growth.section(ONCE, (10, 20), (10, 20))
+    section = growth.section(ONCE, (2, 4), (2, 4))
     _assert_goals_exist_for(section)
     operations = section.lines[2:]
     assert len(section.ratios) == 2 * 3 * len(operations)
