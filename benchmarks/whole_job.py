@@ -31,6 +31,7 @@ WIRE_APPLY: Final = "wire.apply_patch"
 JSON_ALONE: Final = "msgspec's decode + encode"
 GO_STEPS: Final = "Go's CreateThreeWayMergePatch + StrategicMergePatch"
 APPLY: Final = "apply_patch"
+WITHOUT_HAZARDS: Final = 'three_way_apply, hazards="ignore"'
 DECODING: Final = "msgspec's decode"
 
 
@@ -90,6 +91,15 @@ def _three_way_apply(inputs: Inputs) -> Turns:
     inputs.require(correct=codes <= {"field-immutable"})
     inputs.require(correct=not result.changes and same(result.object, steps()))
     return timed(job), timed(steps)
+
+
+def _hazards_of_an_apply(inputs: Inputs) -> Turns:
+    last_applied, modified, live = [_parsed(text) for text in inputs.apply_row.texts]
+    apply = partial(smp.three_way_apply, last_applied, modified, live, inputs.schema)
+    without = partial(apply, hazards="ignore")
+    inputs.require(correct=same(apply().object, without().object))
+    inputs.require(correct=not without().hazards)
+    return timed(partial(apply, hazards="warn")), timed(without)
 
 
 def _patch_request(inputs: Inputs) -> Turns:
@@ -166,6 +176,7 @@ def _unions_and_enums_of_a_whole_object(inputs: Inputs) -> Turns:
 
 JOBS: Final = (
     Job("three_way_apply", STEPS, _three_way_apply),
+    Job("hazards of an apply", WITHOUT_HAZARDS, _hazards_of_an_apply),
     Job("handler.patch", WIRE_APPLY, _patch_request),
     Job("handler.create", JSON_ALONE, _create_request),
     Job("wire.three_way_apply", GO_STEPS, _three_way_apply_of_bytes),

@@ -13,6 +13,7 @@ from smp.hazards._last_applied import last_applied_hazards
 from smp.hazards._objects import (
     Scan,
     annotation_hazards,
+    has_unique_keys,
     list_hazards,
     scan_hazards,
 )
@@ -20,7 +21,7 @@ from smp.paths import Path, value_at
 from smp.plain import require_objects
 from smp.schema.model import Schema
 from smp.typed_storage import stored
-from smp.values import ABSENT, JSONObject, as_object, shown
+from smp.values import ABSENT, Absent, JSONObject, as_object, shown
 
 _ROOT: Final = Path()
 
@@ -39,18 +40,26 @@ def input_hazards(
     """
     require_objects(modified=modified)
     scan = Scan.of(modified)
+    in_lists: list[Hazard] = []
+    known: JSONObject | Absent = ABSENT
+    if has_unique_keys(modified, ABSENT, schema):
+        known = modified
+    else:
+        in_lists = list_hazards(modified, schema, "manifest")
     found = [
-        *list_hazards(modified, schema, "manifest"),
+        *in_lists,
         *_with_created(scan_hazards(scan, "manifest"), modified, schema),
         *annotation_hazards(modified, schema, "manifest"),
         *last_applied_hazards(last_applied, modified, live, scan.characters),
     ]
     if last_applied:
-        found += list_hazards(last_applied, schema, "last-applied")
-        found += scan_hazards(Scan.of(last_applied), "last-applied")
+        # Most of it is as in the manifest.
+        if not has_unique_keys(last_applied, known, schema):
+            found += list_hazards(last_applied, schema, "last-applied")
+        found += scan_hazards(Scan.of(last_applied, has_nulls=False), "last-applied")
     if live:
         found += list_hazards(live, schema, "live")
-        found += scan_hazards(Scan.of(live), "live")
+        found += scan_hazards(Scan.of(live, has_nulls=False), "live")
     # A Service that was applied has the same ports in all three objects.
     if len(found) > 1:
         once = {(each.code, str(each.path)): each for each in reversed(found)}

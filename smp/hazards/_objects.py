@@ -4,6 +4,9 @@
 at the merge lists: which keys stand for several elements? A ``Scan``, which needs no
 schema, looks for nulls and for the names of directives, and counts characters.
 
+Almost all objects have unique keys. So ``has_unique_keys`` answers first, from a table
+of the members that lead to merge lists, and the rule is asked only about the others.
+
 This module is compiled with mypyc (hatch_build.py).
 """
 
@@ -12,17 +15,19 @@ from __future__ import annotations
 from typing import Final, cast
 
 from smp.codec import encode
-from smp.errors import SmpError
+from smp.errors import SchemaError, SmpError
 from smp.hazards._hazard import Hazard, Input, hazard
 from smp.hazards._pairs import ANNOTATION_PAIRS
 from smp.paths import Element, Path
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
-from smp.schema.plan import Interest, Interests, plan_of
+from smp.schema.plan import Interest, Interests, Plan, plan_of
 from smp.schema.walk import Key, KeyIndex, Place, Rule, Walk, key_of
 from smp.strategic import is_directive
 from smp.values import (
     ABSENT,
     JSON,
+    MAX_LEVELS,
+    Absent,
     JSONArray,
     JSONObject,
     ScalarKey,
@@ -42,19 +47,150 @@ class MergeListInterest(Interest):
         """Return the fields that are merge lists, or None."""
         if not isinstance(type_, ObjectType):
             return None
-        # A merge list without a merge key is one of scalars, such as finalizers.
-        fields = [
-            field
-            for field in type_
-            if field.merges
-            and (field.merge_key or isinstance(field.type.items, ScalarType))
-        ]
+        fields = [field for field in type_ if _is_merge_list(field)]
         return fields or None
 
 
 _INTERESTS: Final = Interests(
     MergeListInterest("merge lists"), merge_keys=True, map_keys=False
 )
+_ROUTES: Final = "routes to merge lists"
+
+
+class Route:
+    """A member that is a merge list, or leads to one.
+
+    ``type`` is that of the objects to go on to, the member or its elements; None where
+    there is no merge list below.
+    """
+
+    __slots__ = ("is_list", "is_merge_list", "merge_key", "type")
+
+    def __init__(self, field: Field, plan: Plan) -> None:
+        self.merge_key = field.merge_key
+        self.is_list = isinstance(field.type, ListType)
+        self.is_merge_list = _is_merge_list(field)
+        below = field.type.items if self.is_list else field.type
+        self.type: Type | None = below if plan.leads(below) else None
+
+
+class Routes:
+    """The routes from each type of a catalog, worked out when they are asked for."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._by_type: dict[Type, dict[str, Route] | None] = {}
+
+    def of(self, type_: Type) -> dict[str, Route] | None:
+        """Return the routes by the name of the member.
+
+        None for a type that is not one of objects, or has them in undeclared members.
+        Raises SchemaError.
+        """
+        if type_ not in self._by_type:
+            self._by_type[type_] = self._made(type_)
+        return self._by_type[type_]
+
+    def _made(self, type_: Type) -> dict[str, Route] | None:
+        if not isinstance(type_, ObjectType):
+            return None
+        if type_.others is not None and self._plan.leads(type_.others.type):
+            return None
+        routes: dict[str, Route] = {}
+        for field in type_:
+            if _is_merge_list(field) or self._plan.leads(field.type):
+                routes[field.name] = Route(field, self._plan)
+        return routes
+
+
+def has_unique_keys(obj: JSONObject, known: JSON | Absent, schema: Schema) -> bool:
+    """Tell whether no merge list of an object has a hazard; False also if unsure.
+
+    ``known`` is another object for which the answer is True. Raises RecursionError.
+    """
+    routes = schema.types.plans.get(_ROUTES)
+    if not isinstance(routes, Routes):
+        routes = Routes(plan_of(schema.types, _INTERESTS))
+        schema.types.plans[_ROUTES] = routes
+    try:
+        return _is_clear(obj, known, schema.type, routes, MAX_LEVELS)
+    except SchemaError:
+        # The walk raises it with the path, if it comes to the type.
+        return False
+
+
+def _is_clear(
+    obj: JSONObject, known: JSON | Absent, type_: Type, routes: Routes, levels: int
+) -> bool:
+    if not levels:
+        raise RecursionError
+    by_name = routes.of(type_)
+    if by_name is None:
+        return False
+    others = known if isinstance(known, dict) else None
+    for name, value in obj.items():
+        route = by_name.get(name)
+        if route is None or not value:
+            continue
+        other: JSON | Absent = ABSENT
+        if others is not None:
+            other = others.get(name, ABSENT)
+            # Python holds True and 1 equal, and keys are compared in the same way, so
+            # equal values both have unique keys.
+            if value == other:
+                continue
+        is_clear = False
+        if route.is_list:
+            is_clear = _is_clear_list(value, other, route, routes, levels - 1)
+        elif isinstance(value, dict) and route.type is not None:
+            is_clear = _is_clear(value, other, route.type, routes, levels - 1)
+        if not is_clear:
+            return False
+    return True
+
+
+def _is_clear_list(
+    value: JSON, known: JSON | Absent, route: Route, routes: Routes, levels: int
+) -> bool:
+    if not isinstance(value, list):
+        return False
+    if route.is_merge_list and not _are_unique(value, route.merge_key):
+        return False
+    if route.type is None:
+        return True
+    others = known if isinstance(known, list) else []
+    count = len(others)
+    for index, element in enumerate(value):
+        if not isinstance(element, dict):
+            return False
+        other: JSON | Absent = others[index] if index < count else ABSENT
+        if element != other and not _is_clear(
+            element, other, route.type, routes, levels
+        ):
+            return False
+    return True
+
+
+def _are_unique(elements: JSONArray, merge_key: str) -> bool:
+    """Tell whether all elements have a key, or are scalars, each another one.
+
+    Some that differ, such as True and 1, count as equal.
+    """
+    try:
+        if not merge_key:
+            return len(set(cast("list[object]", elements))) == len(elements)
+        keys = {cast("dict[str, object]", each)[merge_key] for each in elements}
+    except (KeyError, TypeError):
+        # An element is not an object, has no key, or one that is not a scalar.
+        return False
+    return None not in keys and len(keys) == len(elements)
+
+
+def _is_merge_list(field: Field) -> bool:
+    """Tell whether a list is merged by keys, or by its scalars, as finalizers."""
+    if not field.merges:
+        return False
+    return bool(field.merge_key) or isinstance(field.type.items, ScalarType)
 
 
 def hazards_in(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
@@ -72,6 +208,8 @@ def hazards_in(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
 
 def list_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
     """Return the hazards of the merge lists of an object."""
+    if has_unique_keys(obj, ABSENT, schema):
+        return []
     rule = _KeyRule(source)
     Walk(plan_of(schema.types, _INTERESTS), [rule]).run(ABSENT, obj, schema.type)
     return rule.hazards
@@ -132,8 +270,11 @@ class Scan:
         self.characters = 0
 
     @classmethod
-    def of(cls, obj: JSONObject) -> Scan:
-        """Scan an object. Raises RecursionError."""
+    def of(cls, obj: JSONObject, *, has_nulls: bool = True) -> Scan:
+        """Scan an object. Raises RecursionError.
+
+        Without ``has_nulls`` nulls are not looked for.
+        """
         scan = cls()
         # Its text shows whether there is anything, faster than a walk.
         try:
@@ -142,7 +283,9 @@ class Scan:
             scan._find(obj, Path())
             return scan
         scan.characters = len(text)
-        if b"null" in text or b'"$' in text:
+        # One byte is found many times faster than two, and is rare.
+        has_any = b"$" in text and b'"$' in text
+        if has_any or (has_nulls and b"null" in text):
             scan._find(obj, Path())
         return scan
 
@@ -177,7 +320,7 @@ class _KeyRule(Rule):
             if isinstance(elements, list) and elements:
                 if not field.merge_key:
                     self._look_at_scalars(place, field, elements)
-                elif not _has_unique_keys(elements, field.merge_key):
+                elif not _are_unique(elements, field.merge_key):
                     self._look_at(place, field, elements)
         return True
 
@@ -243,17 +386,3 @@ class _KeyRule(Rule):
                     other_keys=", ".join(others),
                 )
             )
-
-
-def _has_unique_keys(elements: JSONArray, merge_key: str) -> bool:
-    """Tell whether all elements have a text or an integer for a key, each another."""
-    keys: set[str | int] = set()
-    for element in elements:
-        if not isinstance(element, dict):
-            return False
-        key = element.get(merge_key)
-        # A boolean is an integer to Python, and equals one.
-        if not isinstance(key, (str, int)) or isinstance(key, bool):
-            return False
-        keys.add(key)
-    return len(keys) == len(elements)

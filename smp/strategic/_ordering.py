@@ -147,9 +147,16 @@ def identity_of(element: JSON, field: Field) -> str:
     That is its merge key and its map keys (``x-kubernetes-list-map-keys``), with
     defaults. The patch merge key alone may stand for several elements, such as ports.
     """
+    return _identity(as_object(element), keys_of_identity(field))
+
+
+def _identity(element: JSONObject, names: list[str]) -> str:
     texts: list[str] = []
-    for name in keys_of_identity(field):
-        value = as_object(element).get(name)
+    for name in names:
+        value = element.get(name)
+        if isinstance(value, str):  # first, as most keys are names
+            texts.append(f"string {value}")
+            continue
         if value is None:
             value = _MAP_KEY_DEFAULTS.get(name)
         # A key is a scalar, or undecoded (RawJSON).
@@ -167,7 +174,8 @@ def keys_of_identity(field: Field) -> list[str]:
 
 def identities_of(elements: JSONArray, field: Field) -> list[ScalarKey]:
     """Return the identity of each element."""
-    return [identity_of(element, field) for element in elements]
+    names = keys_of_identity(field)
+    return [_identity(as_object(element), names) for element in elements]
 
 
 def elements_by_identity(
@@ -179,8 +187,9 @@ def elements_by_identity(
     """
     counts: dict[str, int] = {}
     by_identity: dict[ScalarKey, JSONObject] = {}
+    names = keys_of_identity(field)
     for element in elements:
-        identity = identity_of(element, field)
+        identity = _identity(as_object(element), names)
         number = counts.get(identity, 0)
         counts[identity] = number + 1
         by_identity[f"{identity} {number}" if number else identity] = as_object(element)

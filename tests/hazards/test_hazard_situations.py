@@ -30,6 +30,16 @@ def test_equal_keys_are_duplicates_and_other_protocols_make_them_ambiguous() -> 
     ]
 
 
+def test_keys_of_a_last_applied_configuration_are_told_from_equal_ones() -> None:
+    # Python holds 1 and True equal, JSON does not.
+    manifest = service({"port": 1}, {"port": True})
+    last = service({"port": 1}, {"port": 1})
+    hazards = smp.find_hazards(last, manifest, None, SCHEMA)
+    found_in = [(hazard.code, hazard.input) for hazard in hazards]
+    assert found_in == [("ambiguous-key", "last-applied")]
+    assert smp.find_hazards(manifest, manifest, None, SCHEMA) == ()
+
+
 def test_a_repaired_apply_keeps_what_a_merge_key_would_take_and_has_a_guard() -> None:
     tcp: JSON = {"name": "tcp", "port": 53, "protocol": "TCP"}
     udp: JSON = {"name": "udp", "port": 53, "protocol": "UDP"}
