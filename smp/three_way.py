@@ -182,20 +182,26 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     kubectl_patch = applied.computed.patch
     warnings: list[ApplyWarning] = []
     found: list[Hazard] = []
+    remaining: list[Hazard] = []
     if hazards != "ignore":
-        found = input_hazards(last_applied, modified, live, lenient)
-        found += changed(applied, last_applied, modified)
+        remaining = changed(applied, last_applied, modified)
+        found = [*input_hazards(last_applied, modified, live, lenient), *remaining]
     if hazards == "error" and is_serious(found):
         raise HazardError(tuple(found))
     base, wanted, patch = last_applied, modified, applied.patch
     if hazards == "repair" and is_serious(found):
         repair = Repair(last_applied, modified, live)
-        remaining = found
         # An object that is kept, as {}, may have lists that are dropped in turn.
         for _ in range(MOST_ROUNDS):
             is_edited = repair.edit(remaining)
+            try:
+                applied = apply(repair.last_applied, repair.modified, whole_lists=True)
+            except SmpError:
+                # A member of a union that is there, as {}, excludes the others, and
+                # not every list can be merged by all keys.
+                repair.undo()
+                break
             base, wanted = repair.last_applied, repair.modified
-            applied = apply(base, wanted, whole_lists=True)
             remaining = changed(applied, base, wanted)
             if not is_edited:
                 break

@@ -56,10 +56,12 @@ class Repair:
         self.warnings: list[ApplyWarning] = []
         self._live = live
         self._replaced: list[Path] = []
+        self._before = (last_applied, modified, 0)
 
     def edit(self, hazards: list[Hazard]) -> bool:
         """Edit the inputs so that there are no such hazards; tell whether it did."""
         count = len(self.warnings)
+        self._before = (self.last_applied, self.modified, count)
         for each in hazards:
             path = each.path
             if each.code in _EMPTY and each.severity != "note":
@@ -93,6 +95,11 @@ class Repair:
                 self._did(here, f"removed with {path}")
         return len(self.warnings) > count
 
+    def undo(self) -> None:
+        """Take back the last edits, which led to inputs that cannot be applied."""
+        self.last_applied, self.modified, count = self._before
+        del self.warnings[count:]
+
     def not_repaired(self, hazards: list[Hazard]) -> list[Hazard]:
         """Return the hazards of keys that are not in a list that the patch replaces."""
         replaced = [str(path) for path in self._replaced]
@@ -120,4 +127,7 @@ class Repair:
             self.warnings.append(ApplyWarning("unguarded", path, _UNGUARDED))
             return patch
         metadata = as_object(patch.get("metadata"))
+        # The manifest may ask for a version itself.
+        if "resourceVersion" in metadata:
+            return patch
         return {**patch, "metadata": {**metadata, "resourceVersion": version}}

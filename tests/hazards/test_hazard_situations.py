@@ -1,11 +1,490 @@
-"""A situation for each code of a hazard."""
+"""Situations with each hazard, and neighbours of them without it.
+
+The rules are those of the sources that HAZARDS and PAIRS name.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import msgspec
 import pytest
 
 import smp
+from smp.hazards import HAZARDS
+from smp.last_applied import LAST_APPLIED, configuration_text
+from smp.testing import KubernetesApi
 from smp.values import JSON, JSONObject, as_object
+
+CATALOG = smp.kubernetes()
+API_VERSIONS = {
+    "Deployment": "apps/v1",
+    "Ingress": "networking.k8s.io/v1",
+    "StatefulSet": "apps/v1",
+}
+
+
+class Objects(msgspec.Struct, frozen=True):
+    """The contents of the three objects of an apply; live may be None."""
+
+    last_applied: dict[str, Any] | None
+    manifest: dict[str, Any]
+    live: dict[str, Any] | None
+
+    def hazards(self, kind: str) -> tuple[smp.Hazard, ...]:
+        return smp.find_hazards(
+            None if self.last_applied is None else full(self.last_applied, kind),
+            full(self.manifest, kind),
+            None if self.live is None else full(self.live, kind),
+            CATALOG.schema(API_VERSIONS.get(kind, "v1"), kind),
+        )
+
+
+def full(content: dict[str, Any], kind: str) -> JSONObject:
+    """Return an object of a kind with the content."""
+    metadata = {"name": "web", **content.get("metadata", {})}
+    api_version = API_VERSIONS.get(kind, "v1")
+    return {"apiVersion": api_version, "kind": kind, **content, "metadata": metadata}
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """Objects with a hazard, where it is, and neighbours that do not have it."""
+
+    code: str
+    path: str
+    input: str
+    severity: str
+    objects: Objects
+    neighbour: Objects
+    kind: str = "Deployment"
+
+
+def spec(**fields: Any) -> dict[str, Any]:
+    return {"spec": fields}
+
+
+def pod(**fields: Any) -> dict[str, Any]:
+    return spec(template={"spec": fields})
+
+
+def containers(*elements: dict[str, Any]) -> dict[str, Any]:
+    return pod(containers=[*elements])
+
+
+def ports(*elements: dict[str, Any]) -> dict[str, Any]:
+    return spec(ports=[*elements])
+
+
+def metadata(**fields: Any) -> dict[str, Any]:
+    return {"metadata": fields}
+
+
+def annotated(**annotations: str) -> dict[str, Any]:
+    return metadata(annotations=annotations)
+
+
+def alone(manifest: dict[str, Any]) -> Objects:
+    return Objects(None, manifest, None)
+
+
+def annotation(text: str, **fields: Any) -> dict[str, Any]:
+    """Return a live object with the annotation of kubectl apply."""
+    return metadata(annotations={LAST_APPLIED: text}, **fields)
+
+
+APP = {"name": "app", "image": "web:1"}
+TCP = {"name": "dns-tcp", "port": 53, "protocol": "TCP"}
+UDP = {"name": "dns", "port": 53, "protocol": "UDP"}
+HTTP = {"name": "http", "port": 80, "protocol": "TCP"}
+LIMITS = {"cpu": "1", "memory": "1Gi"}
+FINALIZER = "example.com/a"
+CLAIM = {"kind": "PersistentVolumeClaim", "name": "a"}
+# Go: GetModifiedConfiguration writes annotations, sorted keys and a line break.
+KNOWN: dict[str, Any] = metadata(annotations={})
+WRITTEN = configuration_text(full(KNOWN, "Deployment"))
+EARLY, LATE = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
+
+
+def managed(applied: str, subresource: str = "") -> dict[str, Any]:
+    """Return a live object with the annotation, applied server-side at a time."""
+    client_side = {
+        "manager": "kubectl-client-side-apply",
+        "operation": "Update",
+        "time": EARLY,
+        "fieldsV1": {"f:metadata": {"f:annotations": {f"f:{LAST_APPLIED}": {}}}},
+    }
+    server_side = {"manager": "argocd", "operation": "Apply", "time": applied}
+    if subresource:
+        server_side["subresource"] = subresource
+    return annotation(WRITTEN, managedFields=[client_side, server_side])
+
+
+SITUATIONS = [
+    Situation(
+        "duplicate-key",
+        "spec.template.spec.containers[name=app]",
+        "manifest",
+        "warning",
+        alone(containers(APP, {**APP, "image": "web:2"})),
+        alone(containers(APP, {**APP, "name": "b"})),
+    ),
+    Situation(
+        "duplicate-value",
+        "metadata.finalizers[0]",
+        "manifest",
+        "warning",
+        alone(metadata(finalizers=[FINALIZER, FINALIZER])),
+        alone(metadata(finalizers=[FINALIZER, "example.com/b"])),
+    ),
+    Situation(
+        "ambiguous-key",
+        "spec.ports[port=53]",
+        "manifest",
+        "warning",
+        alone(ports(TCP, UDP)),
+        alone(ports(TCP, HTTP)),
+        kind="Service",
+    ),
+    Situation(
+        "missing-key",
+        "spec.ports[0]",
+        "manifest",
+        "error",
+        alone(ports({"protocol": "UDP"})),
+        alone(ports({"port": 53})),
+        kind="Service",
+    ),
+    Situation(
+        "key-changed",
+        "spec.ports[port=80]",
+        "live",
+        "warning",
+        Objects(ports(), ports({**HTTP, "port": 8080}), ports(HTTP)),
+        # It is in the last-applied configuration, so the patch deletes it.
+        Objects(ports(HTTP), ports({**HTTP, "port": 8080}), ports(HTTP)),
+        kind="Service",
+    ),
+    Situation(
+        "deleted-with-duplicate",
+        "spec.ports[port=53]",
+        "manifest",
+        "error",
+        Objects(ports(TCP, UDP), ports(TCP), ports(TCP, UDP)),
+        Objects(ports(TCP, HTTP), ports(TCP), ports(TCP, HTTP)),
+        kind="Service",
+    ),
+    Situation(
+        "lost-with-list",
+        "spec.ports",
+        "live",
+        "warning",
+        Objects(ports(TCP), spec(), ports(TCP, HTTP)),
+        Objects(ports(TCP), spec(), ports(TCP)),
+        kind="Service",
+    ),
+    Situation(
+        "lost-with-object",
+        "spec.template.spec.nodeSelector",
+        "live",
+        "warning",
+        Objects(
+            pod(nodeSelector={"a": "1"}), pod(), pod(nodeSelector={"a": "1", "b": "2"})
+        ),
+        Objects(
+            pod(nodeSelector={"a": "1"}),
+            pod(nodeSelector={}),
+            pod(nodeSelector={"a": "1", "b": "2"}),
+        ),
+    ),
+    Situation(
+        "lost-with-element",
+        "spec.template.spec.containers[name=app]",
+        "live",
+        "note",
+        Objects(containers(APP), containers(), containers({**APP, "tty": True})),
+        Objects(containers(APP), containers(), containers(APP)),
+    ),
+    Situation(
+        "lost-by-null",
+        "spec.template.spec.nodeSelector",
+        "live",
+        "note",
+        Objects(
+            pod(nodeSelector={"a": "1"}),
+            pod(nodeSelector=None),
+            pod(nodeSelector={"a": "1", "b": "2"}),
+        ),
+        Objects(
+            pod(nodeSelector={"a": "1"}),
+            pod(nodeSelector=None),
+            pod(nodeSelector={"a": "1"}),
+        ),
+    ),
+    Situation(
+        "lost-in-list",
+        "spec.template.spec.containers[name=app].args",
+        "live",
+        "warning",
+        Objects(
+            containers({**APP, "args": ["a"]}),
+            containers({**APP, "args": ["b"]}),
+            containers({**APP, "args": ["a", "injected"]}),
+        ),
+        Objects(
+            containers({**APP, "args": ["a"]}),
+            containers({**APP, "args": ["b"]}),
+            containers({**APP, "args": ["a"]}),
+        ),
+    ),
+    Situation(
+        "lost-by-replacement",
+        "spec.selector",
+        "live",
+        "warning",
+        # A JSON value of another type is replaced.
+        Objects(spec(), spec(selector="a"), spec(selector={"b": "2"})),
+        Objects(spec(), spec(selector={"a": "1"}), spec(selector={"b": "2"})),
+        kind="Service",
+    ),
+    Situation(
+        "lost-by-retain-keys",
+        "spec.strategy.rollingUpdate",
+        "live",
+        "warning",
+        Objects(
+            spec(strategy={"type": "RollingUpdate"}),
+            spec(strategy={"type": "Recreate"}),
+            spec(strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 7}}),
+        ),
+        Objects(
+            spec(strategy={"type": "RollingUpdate"}),
+            spec(strategy={"type": "RollingUpdate", "rollingUpdate": {}}),
+            spec(strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 7}}),
+        ),
+    ),
+    Situation(
+        "lost-by-union",
+        "spec.updateStrategy.rollingUpdate",
+        "live",
+        "warning",
+        Objects(
+            spec(),
+            spec(updateStrategy={"type": "OnDelete"}),
+            spec(
+                updateStrategy={
+                    "type": "RollingUpdate",
+                    "rollingUpdate": {"partition": 1},
+                }
+            ),
+        ),
+        Objects(
+            spec(),
+            spec(updateStrategy={"type": "OnDelete"}),
+            spec(updateStrategy={"type": "RollingUpdate"}),
+        ),
+        kind="StatefulSet",
+    ),
+    Situation(
+        "lost-by-ambiguous-key",
+        "spec.ports[port=53]",
+        "live",
+        "error",
+        Objects(ports(HTTP, TCP), ports(HTTP), ports(HTTP, TCP, UDP)),
+        Objects(ports(HTTP, TCP), ports(HTTP), ports(HTTP, TCP)),
+        kind="Service",
+    ),
+    Situation(
+        "null",
+        "spec.paused",
+        "manifest",
+        "note",
+        alone(spec(paused=None)),
+        alone(metadata(creationTimestamp=None)),
+    ),
+    Situation(
+        "null-created-differently",
+        "data.a",
+        "manifest",
+        "warning",
+        alone({"data": {"a": None}}),
+        alone({"data": None}),
+        kind="ConfigMap",
+    ),
+    Situation(
+        "directive-in-object",
+        "spec.template.spec.$patch",
+        "manifest",
+        "error",
+        alone(pod(**{"$patch": "replace"})),
+        alone(annotated(**{"example.com/$patch": "replace"})),
+    ),
+    Situation(
+        "pair-ignored",
+        "spec.template.spec.serviceAccount",
+        "manifest",
+        "error",
+        Objects(pod(), pod(serviceAccount="b"), pod(serviceAccountName="a")),
+        Objects(pod(), pod(serviceAccountName="b"), pod(serviceAccount="a")),
+    ),
+    Situation(
+        "pair-ignored",
+        "spec.clusterIPs",
+        "manifest",
+        "error",
+        Objects(spec(), spec(clusterIPs=["10.0.0.2"]), spec(clusterIP="10.0.0.1")),
+        Objects(
+            spec(),
+            spec(clusterIPs=["10.0.0.1", "fd00::1"]),
+            spec(clusterIP="10.0.0.1"),
+        ),
+        kind="Service",
+    ),
+    Situation(
+        "pair-restored",
+        "spec.template.spec.serviceAccountName",
+        "live",
+        "error",
+        Objects(
+            pod(serviceAccountName="a"),
+            pod(),
+            pod(serviceAccountName="a", serviceAccount="a"),
+        ),
+        Objects(
+            pod(serviceAccountName="a"),
+            pod(serviceAccount=None),
+            pod(serviceAccountName="a", serviceAccount="a"),
+        ),
+    ),
+    Situation(
+        "annotation-and-field",
+        "metadata.annotations[kubernetes.io/ingress.class]",
+        "manifest",
+        "warning",
+        alone(
+            {
+                **annotated(**{"kubernetes.io/ingress.class": "a"}),
+                **spec(ingressClassName="b"),
+            }
+        ),
+        alone(
+            {
+                **annotated(**{"kubernetes.io/ingress.class": "a"}),
+                **spec(ingressClassName="a"),
+            }
+        ),
+        kind="Ingress",
+    ),
+    Situation(
+        "write-only",
+        "stringData.a",
+        "last-applied",
+        "error",
+        Objects({"stringData": {"a": "1"}}, {}, {"data": {"a": "MQ=="}}),
+        Objects(
+            {"stringData": {"a": "1"}}, {"data": {"a": "Mg=="}}, {"data": {"a": "MQ=="}}
+        ),
+        kind="Secret",
+    ),
+    Situation(
+        "no-last-applied",
+        "",
+        "last-applied",
+        "warning",
+        Objects(None, spec(), spec(paused=True)),
+        # The object is created.
+        alone(spec()),
+    ),
+    Situation(
+        "foreign-last-applied",
+        "metadata.namespace",
+        "last-applied",
+        "error",
+        Objects(metadata(namespace="a"), metadata(namespace="b"), {}),
+        Objects(metadata(namespace="a"), {}, {}),
+    ),
+    Situation(
+        "invalid-last-applied",
+        f"metadata.annotations[{LAST_APPLIED}]",
+        "live",
+        "error",
+        Objects(KNOWN, KNOWN, annotation("{")),
+        Objects(KNOWN, KNOWN, annotation(WRITTEN)),
+    ),
+    Situation(
+        "rewritten-last-applied",
+        f"metadata.annotations[{LAST_APPLIED}]",
+        "live",
+        "note",
+        Objects(KNOWN, KNOWN, annotation(WRITTEN.strip())),
+        Objects(KNOWN, KNOWN, annotation(WRITTEN)),
+    ),
+    Situation(
+        "stale-last-applied",
+        f"metadata.annotations[{LAST_APPLIED}]",
+        "live",
+        "warning",
+        Objects(spec(paused=True), KNOWN, annotation(WRITTEN)),
+        # It is the same without annotations: kubectl adds an empty map.
+        Objects({}, KNOWN, annotation(WRITTEN)),
+    ),
+    Situation(
+        "superseded-last-applied",
+        "metadata.managedFields[1]",
+        "live",
+        "warning",
+        Objects(KNOWN, KNOWN, managed(LATE)),
+        Objects(KNOWN, KNOWN, managed(EARLY)),
+    ),
+    Situation(
+        "superseded-last-applied",
+        "metadata.managedFields[1]",
+        "live",
+        "warning",
+        Objects(KNOWN, KNOWN, managed(LATE)),
+        Objects(KNOWN, KNOWN, managed(LATE, subresource="status")),
+    ),
+    Situation(
+        "oversized-last-applied",
+        f"metadata.annotations[{LAST_APPLIED}]",
+        "manifest",
+        "error",
+        # Go: ValidateAnnotationsSize takes 256 KiB.
+        alone({"data": {"a": "x" * (256 << 10)}}),
+        alone({"data": {"a": "x" * (255 << 10)}}),
+        kind="ConfigMap",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "situation",
+    SITUATIONS,
+    ids=[f"{number} {each.code}" for number, each in enumerate(SITUATIONS)],
+)
+class TestSituations:
+    def test_a_situation_has_the_hazard(self, situation: Situation) -> None:
+        hazards = situation.objects.hazards(situation.kind)
+        found = [(h.code, str(h.path), h.input, h.severity) for h in hazards]
+        path, source = situation.path, situation.input
+        assert (situation.code, path, source, situation.severity) in found
+
+    def test_it_says_something_and_names_a_source(self, situation: Situation) -> None:
+        for each in situation.objects.hazards(situation.kind):
+            assert each.sentence
+            assert "{" not in each.sentence + each.remedy
+            assert each.rule.startswith(("Go: ", "KEP-"))
+
+    def test_its_neighbour_does_not_have_the_hazard(self, situation: Situation) -> None:
+        hazards = situation.neighbour.hazards(situation.kind)
+        assert situation.code not in [each.code for each in hazards]
+
+
+def test_each_code_has_a_situation() -> None:
+    assert {each.code for each in SITUATIONS} == {*HAZARDS}
+
 
 SCHEMA = smp.kubernetes().schema("v1", "Service")
 
@@ -61,3 +540,68 @@ def test_a_repaired_apply_keeps_what_a_merge_key_would_take_and_has_a_guard() ->
     assert patch["metadata"] == {"resourceVersion": "7"}
     assert repaired.converged
     assert smp.apply_patch(live, patch, SCHEMA) == repaired.object
+
+
+SERVICES = "/api/v1/namespaces/default/services"
+STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
+
+
+@pytest.fixture
+def web() -> Iterator[httpx.Client]:
+    with KubernetesApi() as api:
+        yield api.client("httpx")
+
+
+def sent(web: httpx.Client, body: JSON) -> httpx.Response:
+    """Send a strategic merge patch of the Service."""
+    text = json.dumps(body)
+    return web.patch(f"{SERVICES}/web", content=text, headers=STRATEGIC)
+
+
+def test_a_server_refuses_a_repaired_patch_after_a_change_by_others(
+    web: httpx.Client,
+) -> None:
+    last = full(ports(HTTP, TCP), "Service")
+    manifest = full(ports(HTTP), "Service")
+    live = full(ports(HTTP, TCP, UDP), "Service")
+    web.post(SERVICES, json=live).raise_for_status()
+    read = web.get(f"{SERVICES}/web").json()
+    first = smp.three_way_apply(last, manifest, read, SCHEMA, hazards="repair")
+    # Another client writes before the patch arrives.
+    added: JSON = {"name": "a", "port": 81}
+    sent(web, {"spec": {"ports": [added]}}).raise_for_status()
+    refused = sent(web, first.patch)
+    assert (refused.status_code, refused.json()["reason"]) == (409, "Conflict")
+    stored = web.get(f"{SERVICES}/web").json()
+    assert [port["port"] for port in stored["spec"]["ports"]] == [81, 80, 53, 53]
+    # The apply of what is there now is taken, and keeps what others wrote.
+    again = smp.three_way_apply(last, manifest, stored, SCHEMA, hazards="repair")
+    taken = sent(web, again.patch)
+    assert taken.status_code == 200
+    kept = [(port["port"], port["protocol"]) for port in taken.json()["spec"]["ports"]]
+    assert sorted(kept) == [(53, "UDP"), (80, "TCP"), (81, "TCP")]
+    # It was made for the object before.
+    assert sent(web, again.patch).status_code == 409
+
+
+def test_a_repair_that_cannot_be_applied_is_left_out_and_its_hazard_stays() -> None:
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    manifest: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    named: JSONObject = {**manifest, "metadata": {"name": "web"}}
+    live: JSONObject = {**manifest, "metadata": {"name": "web", "labels": {"a": "1"}}}
+    # Metadata that is there, and empty, has no name.
+    result = smp.three_way_apply(named, manifest, live, schema, hazards="repair")
+    warned = smp.three_way_apply(named, manifest, live, schema)
+    assert "lost-with-object" in [each.code for each in result.hazards]
+    assert result.hazards == warned.hazards
+    assert result.object == warned.object
+
+
+def test_a_repair_keeps_the_resource_version_that_the_manifest_asks_for() -> None:
+    asked: JSON = {"name": "web", "resourceVersion": "6"}
+    last = full(ports(TCP), "Service")
+    manifest: JSONObject = {**full(ports(), "Service"), "metadata": asked}
+    live = full({**ports(TCP, UDP), **metadata(resourceVersion="7")}, "Service")
+    result = smp.three_way_apply(last, manifest, live, SCHEMA, hazards="repair")
+    assert as_object(result.object["spec"]) == ports(UDP)["spec"]
+    assert as_object(as_object(result.patch)["metadata"])["resourceVersion"] == "6"

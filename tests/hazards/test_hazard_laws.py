@@ -1,0 +1,242 @@
+"""Laws of hazards, over triples of objects that others change, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import smp
+from smp.codec import encode
+from smp.paths import Element, Path
+from smp.schema.model import ANY_FIELD, Field, Type
+from smp.strategic import elements_by_identity, keys_of_identity
+from smp.values import JSON, JSONObject, as_object, same
+from tests.support.differential import AGREED, Case, compare, describe
+from tests.support.differential.cases import Documents
+from tests.support.makers import Subject
+from tests.support.makers.triples import Triple
+from tests.support.reference import needs_go, reference
+
+# SMP_TRIPLES says how many triples each law looks at.
+NUMBER: Final = int(os.environ.get("SMP_TRIPLES", "30"))
+law = settings(max_examples=NUMBER, deadline=None)
+TRIPLES = st.builds(Triple, st.integers(0, 2**32)).filter(Triple.is_applicable)
+# What a repair is to keep, where the hazard is no note.
+KEPT_BY_REPAIR = {"lost-with-list", "lost-with-object", "lost-by-ambiguous-key"}
+
+
+class Place(NamedTuple):
+    """Where a leaf is: by what identifies its elements, and by their indices."""
+
+    identity: tuple[str, ...]
+    steps: tuple[str | int, ...]
+    is_null: bool = False
+
+
+ROOT: Final = Place((), ())
+
+
+def leaves(value: JSON, field: Field, at: Place = ROOT) -> Iterator[Place]:
+    """Yield the place of each scalar, and of each element of an atomic list."""
+    if isinstance(value, dict):
+        yield from leaves_of_object(value, field.type, at)
+    elif isinstance(value, list) and field.merges and field.merge_key:
+        by_identity = elements_by_identity(value, field)
+        for index, (identity, member) in enumerate(by_identity.items()):
+            below = Place((*at.identity, f"[{identity}]"), (*at.steps, index))
+            # A key may be left out, for its default.
+            for key in keys_of_identity(field):
+                yield Place((*below.identity, key), (*below.steps, key))
+            yield from leaves_of_object(member, field.type.items, below)
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            text = encode(element).decode()
+            # A patch has no nulls in new elements.
+            has_null = "null" in text
+            yield Place((*at.identity, text), (*at.steps, index), has_null)
+    else:
+        yield Place(at.identity, at.steps, value is None)
+
+
+def leaves_of_object(
+    value: JSONObject, type_: Type, at: Place = ROOT
+) -> Iterator[Place]:
+    """Yield the places of the leaves of an object."""
+    for name, member in value.items():
+        field = type_.field(name) or ANY_FIELD
+        below = Place((*at.identity, name), (*at.steps, name))
+        yield from leaves(member, field, below)
+
+
+def lost(triple: Triple, result: JSONObject) -> list[Place]:
+    """Return the leaves that only live has, and that the result does not have."""
+    known: set[tuple[str, ...]] = set()
+    for obj in (triple.last_applied, triple.manifest, result):
+        if obj is not None:
+            places = leaves_of_object(obj, triple.schema.type)
+            known |= {place.identity for place in places}
+    places = leaves_of_object(triple.live, triple.schema.type)
+    return [
+        place for place in places if place.identity not in known and not place.is_null
+    ]
+
+
+def indices(path: Path) -> tuple[str | int, ...]:
+    """Return the steps of a path with elements by their indices."""
+    steps: list[str | int] = []
+    for step in path.steps:
+        if isinstance(step, Element):
+            steps.append(step.index)
+        elif isinstance(step, (str, int)):
+            steps.append(step)
+    return tuple(steps)
+
+
+def under(place: Place, paths: set[tuple[str | int, ...]]) -> bool:
+    """Tell whether a place is at or below one of the paths."""
+    return any(place.steps[:n] in paths for n in range(len(place.steps) + 1))
+
+
+def losses(hazards: tuple[smp.Hazard, ...]) -> set[tuple[str | int, ...]]:
+    return {indices(each.path) for each in hazards if each.code.startswith("lost-")}
+
+
+def is_serious(hazards: tuple[smp.Hazard, ...]) -> bool:
+    return any(each.severity != "note" for each in hazards)
+
+
+def applied(triple: Triple, policy: smp.hazards.Policy) -> smp.ApplyResult:
+    return smp.three_way_apply(
+        triple.last_applied,
+        triple.manifest,
+        triple.live,
+        triple.schema,
+        hazards=policy,
+    )
+
+
+@law
+@given(TRIPLES)
+def test_what_only_live_had_and_loses_is_in_a_hazard(triple: Triple) -> None:
+    result = applied(triple, "warn")
+    reported = losses(result.hazards)
+    for place in lost(triple, result.object):
+        assert under(place, reported), place
+
+
+@law
+@given(TRIPLES)
+def test_an_apply_of_what_is_there_loses_nothing(triple: Triple) -> None:
+    live, schema = triple.live, triple.schema
+    for each in smp.find_hazards(live, live, live, schema):
+        assert not each.code.startswith("lost-"), each
+
+
+@law
+@given(TRIPLES)
+def test_a_repaired_apply_keeps_what_the_hazard_was_about(triple: Triple) -> None:
+    warned, repaired = applied(triple, "warn"), applied(triple, "repair")
+    dangerous = {
+        indices(each.path)
+        for each in warned.hazards
+        if each.code in KEPT_BY_REPAIR and each.severity != "note"
+    }
+    # An element that the manifest has under another key is removed, and this is said.
+    removed = {
+        indices(each.path) for each in repaired.warnings if "removed" in each.message
+    }
+    remaining = losses(repaired.hazards)
+    for place in lost(triple, repaired.object):
+        assert under(place, remaining | removed), place
+        assert not under(place, dangerous) or under(place, remaining | removed), place
+
+
+@law
+@given(TRIPLES)
+def test_a_repaired_patch_leads_to_the_repaired_object(triple: Triple) -> None:
+    result = applied(triple, "repair")
+    patch = as_object(result.patch)
+    assert same(smp.apply_patch(triple.live, patch, triple.schema), result.object)
+    # Each repair is guarded, or it is said that it cannot be.
+    codes = {warning.code for warning in result.warnings}
+    is_guarded = "repaired" in codes and "unguarded" not in codes
+    # A manifest may have a guard of its own.
+    if is_guarded and "resourceVersion" not in as_object(triple.manifest["metadata"]):
+        version = as_object(triple.live["metadata"])["resourceVersion"]
+        assert as_object(patch["metadata"])["resourceVersion"] == version
+
+
+@law
+@given(TRIPLES)
+def test_what_a_repaired_apply_does_not_reach_is_unmet(triple: Triple) -> None:
+    result = applied(triple, "repair")
+    type_ = triple.schema.type
+    reached = {place.identity for place in leaves_of_object(result.object, type_)}
+    said = {indices(path) for path in result.unmet}
+    said |= {indices(each.path) for each in result.warnings}
+    # Elements of one key are one element to a patch.
+    for each in result.hazards:
+        if each.code == "duplicate-key":
+            said.add(indices(each.path)[:-1])
+    for place in leaves_of_object(triple.manifest, type_):
+        if place.identity not in reached and not place.is_null:
+            assert under(place, said), place
+
+
+@law
+@given(TRIPLES)
+def test_the_policies_do_what_they_say(triple: Triple) -> None:
+    warned, ignored = applied(triple, "warn"), applied(triple, "ignore")
+    assert same(warned.object, ignored.object)
+    assert same(warned.patch, ignored.patch)
+    assert ignored.hazards == ()
+    found = smp.find_hazards(
+        triple.last_applied, triple.manifest, triple.live, triple.schema
+    )
+    assert found == warned.hazards
+    if is_serious(found):
+        with pytest.raises(smp.HazardError) as caught:
+            applied(triple, "error")
+        assert caught.value.hazards == found
+    else:
+        assert applied(triple, "error") == warned
+
+
+@cache
+def repaired_cases() -> list[tuple[Case, JSONObject]]:
+    """Return repaired patches as questions to the reference, each with the object."""
+    cases: list[tuple[Case, JSONObject]] = []
+    for seed in range(6 * NUMBER):
+        triple = Triple(seed)
+        if not triple.is_applicable():
+            continue
+        result = applied(triple, "repair")
+        if not any(warning.code == "repaired" for warning in result.warnings):
+            continue
+        schema = triple.schema
+        kind = f"{schema.api_version} {schema.kind}"
+        subject = Subject(kind, schema, {"kind": kind})
+        documents: Documents = {
+            "original": triple.live,
+            "patch": as_object(result.patch),
+        }
+        cases.append((Case("apply", subject, documents), result.object))
+    return cases
+
+
+@needs_go
+def test_the_reference_makes_the_same_of_a_repaired_patch() -> None:
+    shared = reference()
+    assert shared is not None
+    cases = repaired_cases()
+    assert len(cases) > NUMBER // 2
+    verdicts = compare(shared, [case for case, _expected in cases])
+    for verdict, (_case, expected) in zip(verdicts, cases, strict=True):
+        assert same(verdict.ours["result"], expected)
+        assert verdict.reason == AGREED, describe(verdict)
