@@ -22,8 +22,8 @@ from typing import Final
 from smp.errors import ApplyWarning
 from smp.hazards._hazard import Hazard
 from smp.hazards._pairs import PAIRS
-from smp.paths import Path, edited, value_at
-from smp.values import JSONObject, as_object, shown
+from smp.paths import Element, Path, edited, value_at
+from smp.values import JSONObject, as_list, as_object, same, shown
 
 # An apply of edited inputs may have hazards further down.
 MOST_ROUNDS: Final = 20
@@ -73,6 +73,9 @@ class Repair:
                 )
                 self._did(path, what)
             elif each.code == "key-changed" and self.last_applied is not None:
+                # A deletion goes by the key: it would take other elements as well.
+                if not self.is_only_in_live(path):
+                    continue
                 # What is in the last-applied configuration is removed.
                 element = value_at(self._live, path)
                 self.last_applied = edited(self.last_applied, path, element)
@@ -115,6 +118,18 @@ class Repair:
         self._replaced = paths
         for path in paths:
             self._did(path, "sent as a whole, merged by all keys of its elements")
+
+    def is_only_in_live(self, path: Path) -> bool:
+        """Tell whether the key of an element stands for it alone in all inputs."""
+        step = path.steps[-1]
+        if not isinstance(step, Element):
+            return False
+        count = 0
+        for obj in (self._live, self.last_applied, self.modified):
+            for element in as_list(value_at(obj or {}, Path(path.steps[:-1]))):
+                key = as_object(element).get(step.merge_key)
+                count += same(key, step.value)
+        return count == 1
 
     def _did(self, path: Path, what: str) -> None:
         self.warnings.append(ApplyWarning("repaired", path, what))

@@ -605,3 +605,18 @@ def test_a_repair_keeps_the_resource_version_that_the_manifest_asks_for() -> Non
     result = smp.three_way_apply(last, manifest, live, SCHEMA, hazards="repair")
     assert as_object(result.object["spec"]) == ports(UDP)["spec"]
     assert as_object(as_object(result.patch)["metadata"])["resourceVersion"] == "6"
+
+
+def test_a_changed_key_that_others_have_as_well_is_not_repaired() -> None:
+    other = {**APP, "image": "proxy", "tty": True}
+    new = {"name": "proxy", "image": "proxy"}
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    live = full(containers({**APP, "stdin": True}, other), "Deployment")
+    last = full(containers(APP), "Deployment")
+    manifest = full(containers(APP, new), "Deployment")
+    result = smp.three_way_apply(last, manifest, live, schema, hazards="repair")
+    # To delete the one of that image would take fields of the first one.
+    assert smp.paths.value_at(
+        result.object, smp.Path(("spec", "template", "spec", "containers"))
+    ) == [{**APP, "stdin": True}, other, new]
+    assert "key-changed" in [each.code for each in result.hazards]
