@@ -239,4 +239,5 @@ def test_the_reference_makes_the_same_of_a_repaired_patch() -> None:
     verdicts = compare(shared, [case for case, _expected in cases])
     for verdict, (_case, expected) in zip(verdicts, cases, strict=True):
         assert same(verdict.ours["result"], expected)
-        assert verdict.reason == AGREED, describe(verdict)
+        # Or by row 1 of docs/deviations.md: nulls in atomic lists.
+        assert verdict.reason in (AGREED, "1"), describe(verdict)
