@@ -4,7 +4,7 @@ It compiles the same source that is interpreted without it. A wheel is compiled 
 there is a C compiler, and pure Python otherwise; an editable installation is never
 compiled. The environment variable SMP_COMPILE overrides this: with 0 nothing is
 compiled, with 1 the build fails where the engine cannot be compiled. SMP_COMPILE_LEVEL
-is how much the C compiler optimizes, 3 by default; 0 takes less time, for tests.
+is how much the C compiler optimizes, 3 by default; 1 takes less time, for tests.
 """
 
 from __future__ import annotations

@@ -59,6 +59,10 @@ def _checked(argv: list[str] | None) -> int:
         failure.show()
     except OutputError as error:
         report(f"smp: error: {printable(str(error))}")
+        # The interpreter would write what is left when it ends, and fail once more. It
+        # does not end where a caller gave the arguments.
+        if argv is None:
+            _send_nowhere(_STDOUT)
     except RecursionError:
         Failure(DepthError("a document is nested too deeply")).show()
     except SmpError as error:
@@ -80,11 +84,16 @@ def _called(argv: list[str] | None) -> int:
 
 
 def closed_pipe() -> int:
-    """Send the rest of the output nowhere, and return the exit code.
+    """Send the rest of the output nowhere, and return the exit code."""
+    _send_nowhere(_STDOUT, _STDERR)
+    return _BROKEN_PIPE
+
+
+def _send_nowhere(*streams: int) -> None:
+    """Drop what is left in streams.
 
     The interpreter flushes its streams when it ends, and reports what fails then.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (_STDOUT, _STDERR):
+    for stream in streams:
         os.dup2(nowhere, stream)
-    return _BROKEN_PIPE
