@@ -152,15 +152,18 @@ class Connections:
 
 
 def timed(http: type[Any], connections: Connections) -> type[Any]:
-    """Return a protocol of uvicorn, for HTTP/1.1, whose clients have to be in time."""
+    """Return uvicorn's protocol with httptools, whose clients have to be in time."""
     return type("TimedProtocol", (_Timed, http), {"room": connections})
 
 
 class _Timed(asyncio.Protocol):
-    """What is added to a protocol of uvicorn, of which this is made a subclass."""
+    """What is added to a protocol of uvicorn, of which this is made a subclass.
+
+    httptools calls on_message_begin, on_headers_complete and on_message_complete.
+    """
 
     room: Connections
-    # Attributes and methods of uvicorn's protocols.
+    # Attributes and methods of uvicorn's protocol.
     cycle: Any
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
@@ -168,7 +171,10 @@ class _Timed(asyncio.Protocol):
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._head_timer: asyncio.TimerHandle | None = None
+        # Of the head of a request, or of a body that is read after the answer.
+        self._request_timer: asyncio.TimerHandle | None = None
+        self._is_in_head = False
+        self._is_in_body = False
         self._head_size = 0
         self._send_timer: asyncio.TimerHandle | None = None
         self._unsent = 0
@@ -181,37 +187,58 @@ class _Timed(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait_for_head()
+        self.room.wait(self, self.transport.abort)
+        self._limit_request()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End all timers."""
-        for timer in (self._head_timer, self._send_timer):
-            if timer:
-                timer.cancel()
+        self._end_request_timer()
+        if self._send_timer:
+            self._send_timer.cancel()
         self.room.closed(self)
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
         """Take a part of a request."""
+        was_in_head = self._is_in_head
         super().data_received(data)
-        if self._has_request:
-            self.room.answer(self)
-            self._head_size = 0
-            if self._head_timer:
-                self._head_timer.cancel()
-                self._head_timer = None
-            return
-        # The first bytes of a head after the former request of the connection, or more
-        # of it.
-        if self._head_timer is None:
-            self._wait_for_head()
-        self._head_size += len(data)
-        if self._head_size > _MOST_HEAD and not self.transport.is_closing():
-            self.send_400_response("the head of the request is too long")
+        # The data that a head begins in may have the end of a body before it.
+        if was_in_head and self._is_in_head:
+            self._head_size += len(data)
+            if self._head_size > _MOST_HEAD and not self.transport.is_closing():
+                self.send_400_response("the head of the request is too long")
 
-    def _wait_for_head(self) -> None:
-        self.room.wait(self, self.transport.abort)
-        self._head_timer = self.loop.call_later(_HEAD_TIMEOUT, self.transport.abort)
+    def on_message_begin(self) -> None:
+        """Note the first byte of a request."""
+        super().on_message_begin()  # type: ignore[misc]
+        self._is_in_head = True
+        self._head_size = 0
+        self._limit_request()
+
+    def on_headers_complete(self) -> None:
+        """Note the end of the head of a request."""
+        super().on_headers_complete()  # type: ignore[misc]
+        self._is_in_head = False
+        self._is_in_body = True
+        self._end_request_timer()
+        self.room.answer(self)
+
+    def on_message_complete(self) -> None:
+        """Note the end of a request."""
+        super().on_message_complete()  # type: ignore[misc]
+        self._is_in_body = False
+        self._end_request_timer()
+
+    def _limit_request(self) -> None:
+        # The limit of the first head begins with the connection.
+        if self._request_timer:
+            return
+        self._request_timer = self.loop.call_later(_HEAD_TIMEOUT, self.transport.abort)
+
+    def _end_request_timer(self) -> None:
+        if self._request_timer:
+            self._request_timer.cancel()
+            self._request_timer = None
 
     def on_response_complete(self) -> None:
         """Wait for the next request, and for the client to read the answer."""
@@ -219,6 +246,10 @@ class _Timed(asyncio.Protocol):
         # The next request of the connection may be there already.
         if not self._has_request:
             self.room.wait(self, self.transport.abort)
+            # The rest of a body that was refused is read, as a client that still sends
+            # it would find the connection reset, and no answer (RFC 9112, 9.6).
+            if self._is_in_body:
+                self._limit_request()
         self._begin_sending()
 
     def pause_writing(self) -> None:

@@ -156,6 +156,7 @@ def uvicorn_config(
     """
     config = uvicorn.Config(
         app,
+        http="httptools",
         log_config=None,
         access_log=False,
         # No header of a request says who sent it.

@@ -20,10 +20,13 @@ from smp.server.connections import Connections, timed
 
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-a: "
 WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+REFUSED_SIZE = 4_000_000
+REFUSED = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % REFUSED_SIZE
 LARGE = b"x" * 30_000_000
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer before the body is read."""
     body = LARGE if scope["path"] == "/large" else b"ok"
     await Response(body)(scope, receive, send)
 
@@ -108,9 +111,46 @@ def test_a_head_without_end_is_refused() -> None:
     async def run() -> None:
         async with listening() as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(HALF + b"x" * 100_000)
+            writer.write(HALF + b"x" * 1_000_000)
             async with asyncio.timeout(10):
                 assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_a_body_that_is_sent_after_the_answer_is_read() -> None:
+    async def run() -> None:
+        async with listening() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for _ in range(2):
+                writer.write(REFUSED)
+                async with asyncio.timeout(10):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    assert head.startswith(b"HTTP/1.1 200")
+                    assert await reader.readexactly(2) == b"ok"
+                    writer.write(b"x" * REFUSED_SIZE)
+                    await writer.drain()
+            writer.write(WHOLE)
+            async with asyncio.timeout(10):
+                assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_a_body_that_does_not_end_after_the_answer_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_HEAD_TIMEOUT", 0.2)
+
+    async def run() -> None:
+        async with listening() as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REFUSED)
+            async with asyncio.timeout(10):
+                assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+                assert b"ok" in await reader.read()
             writer.close()
 
     asyncio.run(run())
