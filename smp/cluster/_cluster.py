@@ -17,6 +17,7 @@ from smp.cluster.plan.reading import Difference, delete, difference
 from smp.cluster.plan.schemas import Documents
 from smp.cluster.plan.waiting import Waited, wait
 from smp.errors import SmpError
+from smp.hazards import Policy
 from smp.objects import Objects, objects_of
 from smp.values import JSONObject
 
@@ -35,7 +36,7 @@ class ApplyKeywords(TypedDict, total=False):
     validate: Literal["strict", "warn", "ignore"]
     order: Literal["kind", "given"]
     unions: Literal["clear", "kubectl"]
-    hazards: Literal["warn", "error"]
+    hazards: Policy
     strict: bool
     cascade: Literal["Background", "Foreground", "Orphan"]
     grace_period: int | None

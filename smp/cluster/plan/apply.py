@@ -32,18 +32,13 @@ from smp.cluster.plan.applysets import (
     update,
 )
 from smp.cluster.plan.applysets import parent as parent_of
-from smp.cluster.plan.client_side import (
-    Computed,
-    Target,
-    apply_client_side,
-    computed,
-    unchanged,
-)
+from smp.cluster.plan.client_side import Target, apply_client_side, unchanged
 from smp.cluster.plan.discovery import Discovery, Resource
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.objects import Action, Applied, Item, require_identity
 from smp.cluster.plan.options import ApplyOptions
+from smp.cluster.plan.prediction import Prediction, predicted
 from smp.cluster.plan.pruning import DEFAULT_KINDS, prune
 from smp.cluster.plan.readiness import readiness
 from smp.cluster.plan.reading import uid_of
@@ -51,6 +46,7 @@ from smp.cluster.plan.schemas import Documents, Schemas
 from smp.cluster.plan.server_side import apply_server_side
 from smp.cluster.plan.waiting import Waited, wait
 from smp.errors import ObjectError, SmpError
+from smp.hazards import HazardError
 from smp.values import JSONObject, as_list, as_object
 
 # Objects that others need: they are applied before all others.
@@ -111,7 +107,7 @@ class Prepared:
         self.item = item
         self.target: Target | None = None
         self.live: JSONObject | None = None
-        self.predicted: Computed | None = None
+        self.predicted = Prediction()
         self.error: SmpError | None = None
 
 
@@ -169,11 +165,10 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
     prepared = [Prepared(item) for item in items]
     yield from _prepare_all(session, prepared, options)
     # Before the first write all that can be known is known.
-    if options.strict:
-        stopped = [entry for entry in prepared if _stops(entry)]
-        if stopped:
-            results = [_not_applied(entry) for entry in prepared]
-            return Run(tuple(results), stopped=True)
+    stopped = [entry for entry in prepared if _stops(entry, options)]
+    if stopped:
+        results = [_not_applied(entry) for entry in prepared]
+        return Run(tuple(results), stopped=True)
     before = Scope()
     if parent is not None:
         # Go: ApplySet.BeforeApply. The superset covers a run that is cut.
@@ -272,8 +267,7 @@ def _prepare(entry: Prepared, options: ApplyOptions) -> Plan[None]:
         raise AssertionError("the kind is looked up before")
     try:
         entry.live = yield from entry.target.read()
-        if entry.live is not None and not options.server_side:
-            entry.predicted = computed(entry.target, entry.live, options)
+        entry.predicted = predicted(entry.target, entry.live, options)
     except SmpError as error:
         entry.error = error
 
@@ -291,36 +285,28 @@ def _look_up_missing(
     yield from _prepare_all(session, missing, options)
 
 
-def _stops(entry: Prepared) -> bool:
-    """Tell whether an object stops a strict run before anything is written."""
+def _stops(entry: Prepared, options: ApplyOptions) -> bool:
+    """Tell whether an object stops the run before anything is written."""
+    if options.strict and entry.error is None:
+        entry.error = entry.predicted.problem()
     # A kind that is not served yet may be defined by this run.
-    if entry.error is not None:
-        return not isinstance(entry.error, NoKindMatchError)
-    if entry.predicted is None:
+    if isinstance(entry.error, NoKindMatchError):
         return False
-    result = entry.predicted.result
-    if result.unmet:
-        paths = ", ".join(str(path) for path in result.unmet)
-        entry.error = ObjectError(
-            f"the apply would not lead to what the manifest asks for: {paths}",
-            code="not-converging",
-            path=result.unmet[0],
-        )
-    elif result.violations:
-        texts = "; ".join(str(violation) for violation in result.violations)
-        entry.error = ObjectError(
-            f"the API server would refuse it: {texts}",
-            code="invalid",
-            path=result.violations[0].path,
-        )
-    return entry.error is not None
+    if options.strict:
+        return entry.error is not None
+    return isinstance(entry.error, HazardError)
 
 
 def _not_applied(entry: Prepared) -> Applied:
     action: Action = "not-applied" if entry.error is None else "failed"
     namespace = "" if entry.target is None else entry.target.namespace
     return Applied(
-        item=entry.item, action=action, namespace=namespace, error=entry.error
+        item=entry.item,
+        action=action,
+        namespace=namespace,
+        before=entry.live,
+        hazards=entry.predicted.hazards,
+        error=entry.error,
     )
 
 
@@ -334,22 +320,35 @@ def _apply_one(
     """
     if entry.error is not None or entry.target is None:
         return _not_applied(entry)
-    target, live, predicted = entry.target, entry.live, entry.predicted
+    target, live, known = entry.target, entry.live, entry.predicted.computed
     was_written = target.path in written
     written.add(target.path)
     try:
-        is_known = live is not None and not was_written
-        if is_known and predicted is not None and not predicted.patch:
-            return unchanged(target, predicted)
+        if known is not None and not known.patch and not was_written:
+            return unchanged(target, known)
         # One object may be in a run twice, and others write as well.
         if not is_current and (was_written or not options.server_side):
             live = yield from target.read()
         if options.server_side:
             return (yield from apply_server_side(target, live, options))
-        return (yield from apply_client_side(target, live, options))
+        # What is as it was read has its patch already.
+        if known is not None and _is_same_version(known.live, live):
+            live = known.live
+        applied = yield from apply_client_side(target, live, options, known)
     except SmpError as error:
         entry.error = error
-    return _not_applied(entry)
+        return _not_applied(entry)
+    # Of a new object only the prediction has them.
+    if applied.action == "created":
+        hazards = entry.predicted.hazards
+        applied = msgspec.structs.replace(applied, hazards=hazards)
+    return applied
+
+
+def _is_same_version(former: JSONObject, live: JSONObject | None) -> bool:
+    version = as_object(former.get("metadata")).get("resourceVersion")
+    found = as_object(as_object(live).get("metadata")).get("resourceVersion")
+    return found is not None and found == version
 
 
 def _until_served(

@@ -93,27 +93,38 @@ def computed(
         annotated(target.item.object),
         live,
         target.kind_schema.schema,
+        profile="kep1027" if options.unions == "clear" else "validate-only",
         overwrite=options.overwrite,
         unknown_fields="merge",
+        hazards=options.hazards,
     )
-    # What a union excludes is cleared, where kubectl's patch is refused.
-    if options.unions == "clear" and result.changes:
+    # What a union excludes is cleared, where kubectl's patch is refused. A repair is
+    # wanted, and its patch is another one than kubectl's as well.
+    repaired = any(warning.code == "repaired" for warning in result.warnings)
+    if repaired or (options.unions == "clear" and result.changes):
         return Computed(live, result.patch, result.media_type, result)
     media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
     return Computed(live, result.kubectl_patch, media_type, result)
 
 
 def apply_client_side(
-    target: Target, live: JSONObject | None, options: ApplyOptions
+    target: Target,
+    live: JSONObject | None,
+    options: ApplyOptions,
+    known: Computed | None = None,
 ) -> Plan[Applied]:
     """Apply an object of which the server has ``live``, or which is new.
 
-    Raises what ``send`` and ``computed`` raise.
+    ``known`` is the patch for this live object, where it was computed before. Raises
+    what ``send`` and ``computed`` raise.
     """
     if live is None:
         return (yield from _create(target, options))
     for attempt in range(_RETRIES + 1):
-        found = computed(target, live, options)
+        if known is not None and known.live is live:
+            found = known
+        else:
+            found = computed(target, live, options)
         if not found.patch:
             return unchanged(target, found)
         if options.dry_run == "client":
@@ -162,6 +173,7 @@ def _configured(
         media_type=found.media_type,
         schema=target.kind_schema.schema,
         warnings=(*warnings_of_live(live), *found.result.warnings, *warnings),
+        hazards=found.result.hazards,
     )
 
 
@@ -176,6 +188,7 @@ def unchanged(target: Target, found: Computed) -> Applied:
         before=live,
         schema=target.kind_schema.schema,
         warnings=(*warnings_of_live(live), *found.result.warnings),
+        hazards=found.result.hazards,
     )
 
 

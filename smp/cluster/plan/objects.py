@@ -8,6 +8,7 @@ import msgspec
 
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
+from smp.hazards import Hazard
 from smp.last_applied import last_applied_configuration
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, as_text
@@ -78,8 +79,8 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     ``action`` is what was done; with a dry run, what would be. ``object`` is the object
     as the server has it after that, or as it is predicted where no request was sent;
     ``before`` the live object that was there, or None. ``patch`` is what was sent, with
-    its ``media_type``; None where nothing was. ``error`` is there where the action is
-    failed.
+    its ``media_type``; None where nothing was. ``hazards`` is what may do harm beside
+    what is asked for. ``error`` is there where the action is failed.
     """
 
     item: Item
@@ -91,6 +92,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str = ""
     schema: Schema | None = None
     warnings: tuple[ApplyWarning, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
     error: SmpError | None = None
 
     @property

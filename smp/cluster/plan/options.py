@@ -7,11 +7,11 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from smp.errors import ObjectError
+from smp.hazards import Policy
 
 DryRun: TypeAlias = Literal["none", "client", "server"]
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 Order: TypeAlias = Literal["kind", "given"]
-Hazards: TypeAlias = Literal["warn", "error"]
 Cascade: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 
 # Go: k8s.io/kubectl/pkg/cmd/apply, FieldManagerClientSideApply and
@@ -24,9 +24,12 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of an apply; kubectl's flags of these names, with their defaults.
 
     ``field_manager`` is kubectl's where it is None. ``unions`` says whether what a
-    union excludes is cleared in the patch, or kubectl's own patch is sent. With
-    ``strict`` nothing is written where the prediction of an object does not converge,
-    or has a violation; with ``hazards`` "error", where an object has a hazard.
+    union excludes is cleared in the patch, or kubectl's own patch is sent. ``hazards``
+    says what is done about what may do harm beside what is asked for: "warn" lists them
+    in the results, "error" writes nothing where an object has one, "repair" sends a
+    safe patch where there is one, "ignore" does not look for them. With ``strict``
+    nothing is written where an object has a hazard, where its prediction does not
+    converge, or where the server would refuse it.
     ``timeout`` are seconds, for the deletion that ``force`` waits for. ``wait`` are the
     seconds to wait until the objects are ready, None for no wait.
 
@@ -45,7 +48,7 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     validate: Validation = "strict"
     order: Order = "kind"
     unions: Literal["clear", "kubectl"] = "clear"
-    hazards: Hazards = "warn"
+    hazards: Policy = "warn"
     strict: bool = False
     cascade: Cascade = "Background"
     grace_period: int | None = None

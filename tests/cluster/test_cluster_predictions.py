@@ -1,0 +1,175 @@
+"""What a run knows before it writes, and what stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from smp.cluster import Cluster
+from smp.hazards import HazardError
+from smp.managed_fields import ApplyConflictError
+from smp.testing import KubernetesApi
+from smp.values import JSONObject
+
+_DOCUMENTS: dict[str, bytes] = {}
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[KubernetesApi]:
+    with KubernetesApi() as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(api: KubernetesApi) -> Iterator[Cluster]:
+    with api.unchanged():
+        yield Cluster(api.client("httpx"), documents=_DOCUMENTS)
+
+
+def writes(api: KubernetesApi) -> list[str]:
+    return [each.method for each in api.requests if each.method != "GET"]
+
+
+def service(**targets: int) -> JSONObject:
+    """Return a Service with port 53 for UDP and TCP: one patch merge key twice."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "dns"},
+        "spec": {
+            "selector": {"app": "dns"},
+            "ports": [
+                {
+                    "name": protocol.lower(),
+                    "port": 53,
+                    "protocol": protocol,
+                    "targetPort": targets.get(protocol.lower(), 53),
+                }
+                for protocol in ("UDP", "TCP")
+            ],
+        },
+    }
+
+
+CONFIG_MAP: JSONObject = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "a"},
+    "data": {"k": "1"},
+}
+
+
+def deployment(**strategy: Any) -> JSONObject:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "strategy": strategy,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "app", "image": "web:1"}]},
+            },
+        },
+    }
+
+
+def test_hazards_are_in_the_results(cluster: Cluster) -> None:
+    for wanted, action in ((service(), "created"), (service(tcp=5353), "configured")):
+        (result,) = cluster.apply(wanted).results
+        assert result.action == action
+        assert "ambiguous-key" in {hazard.code for hazard in result.hazards}
+        (ignored,) = cluster.apply(wanted, hazards="ignore").results
+        assert ignored.hazards == ()
+
+
+def test_a_hazard_is_an_error_before_anything_is_written(
+    cluster: Cluster, api: KubernetesApi
+) -> None:
+    cluster.apply(service())
+    api.clear_requests()
+    run = cluster.apply([CONFIG_MAP, service(tcp=5353)], hazards="error")
+    assert run.stopped
+    assert [result.action for result in run.results] == ["not-applied", "failed"]
+    assert isinstance(run.results[1].error, HazardError)
+    assert writes(api) == []
+
+
+def test_a_hazard_of_a_new_object_is_an_error_as_well(
+    cluster: Cluster, api: KubernetesApi
+) -> None:
+    api.clear_requests()
+    assert cluster.apply([CONFIG_MAP, service()], hazards="error").stopped
+    assert writes(api) == []
+
+
+def test_a_repair_is_sent(cluster: Cluster) -> None:
+    cluster.apply(service())
+    (result,) = cluster.apply(service(tcp=5353), hazards="repair").results
+    assert result.action == "configured"
+    assert result.object is not None
+    ports: Any = result.object["spec"]
+    targets = {port["protocol"]: port["targetPort"] for port in ports["ports"]}
+    assert targets == {"UDP": 53, "TCP": 5353}
+    assert "repaired" in {warning.code for warning in result.warnings}
+
+
+def test_without_a_repair_another_element_is_changed(cluster: Cluster) -> None:
+    # So it is with kubectl (Go: strategicpatch.diffListsOfMaps): the first one with the
+    # key is changed. A strict run says it before.
+    cluster.apply(service())
+    stopped = cluster.apply(service(tcp=5353), strict=True)
+    assert stopped.stopped
+    (result,) = cluster.apply(service(tcp=5353)).results
+    ports: Any = (result.object or {})["spec"]
+    targets = {port["protocol"]: port["targetPort"] for port in ports["ports"]}
+    assert targets != {"UDP": 53, "TCP": 5353}
+
+
+def test_a_strict_run_knows_what_the_server_would_refuse(
+    cluster: Cluster, api: KubernetesApi
+) -> None:
+    refused = deployment(type="Recreate", rollingUpdate={"maxSurge": 1})
+    api.clear_requests()
+    run = cluster.apply([CONFIG_MAP, refused], strict=True)
+    assert run.stopped
+    assert "rollingUpdate" in str(run.results[1].error)
+    assert writes(api) == []
+
+
+def test_a_strict_run_knows_the_conflicts_of_a_server_side_apply(
+    cluster: Cluster, api: KubernetesApi
+) -> None:
+    cluster.apply(CONFIG_MAP, server_side=True, field_manager="other")
+    changed = {**CONFIG_MAP, "data": {"k": "2"}}
+    api.clear_requests()
+    run = cluster.apply(changed, server_side=True, strict=True)
+    assert run.stopped
+    assert isinstance(run.results[0].error, ApplyConflictError)
+    assert writes(api) == []
+    forced = cluster.apply(changed, server_side=True, strict=True, force_conflicts=True)
+    assert forced.results[0].action == "configured"
+
+
+def test_a_patch_that_is_predicted_is_not_computed_again(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smp.cluster.plan import client_side, prediction  # noqa: PLC0415  # to be counted
+
+    calls = []
+
+    def counted(*arguments: Any, **keywords: Any) -> Any:
+        calls.append(arguments)
+        return computed(*arguments, **keywords)
+
+    cluster.apply([CONFIG_MAP, service()])
+    computed = client_side.computed
+    monkeypatch.setattr(client_side, "computed", counted)
+    monkeypatch.setattr(prediction, "computed", counted)
+    changed = {**CONFIG_MAP, "data": {"k": "2"}}
+    run = cluster.apply([changed, service()])
+    assert [result.action for result in run.results] == ["configured", "unchanged"]
+    assert len(calls) == 2
