@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -19,6 +21,7 @@ _COMMANDS: Final = (
     "apply",
     "blame",
     "diff",
+    "doctor",
     "explain",
     "lint",
     "openapi",
@@ -81,7 +84,7 @@ def cli() -> None:
 def run(argv: list[str] | None) -> int:
     """Read and run a command line, and return its exit code."""
     try:
-        code = cli.main(args=argv, prog_name="smp", standalone_mode=False)
+        code = cli.main(args=argv, prog_name=_program(), standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
@@ -90,9 +93,15 @@ def run(argv: list[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _program() -> str:
+    """Return what the user calls this program: as a plugin of kubectl, by its name."""
+    is_plugin = Path(sys.argv[0]).name.startswith("kubectl-")
+    return "kubectl smp" if is_plugin else "smp"
+
+
 def show_usage_error(name: str, reason: str) -> None:
     """Show why a command line of a command cannot be run, and its usage."""
-    group = click.Context(cli, info_name="smp", **cli.context_settings)
+    group = click.Context(cli, info_name=_program(), **cli.context_settings)
     command = cli.get_command(group, name)
     if command is not None:
         group = click.Context(command, info_name=name, parent=group)
