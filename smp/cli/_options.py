@@ -48,6 +48,7 @@ REPORT_FORMATS: Final[dict[str, Format]] = {
     "causes-json": "json",
     "sarif": "sarif",
     "junit": "junit",
+    "gitlab": "gitlab",
     "markdown": "markdown",
     "html": "html",
 }

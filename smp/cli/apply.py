@@ -75,9 +75,9 @@ def run_apply(
     is updated where the live object has it. -o jsonpatch prints what changes the live
     object (RFC 6902), -o patch what leads a server to the result, -o json all that is
     known of each object, -o report what changes. -o causes and causes-json say why
-    each field changes or does not, and what would change it; sarif, junit, markdown and
-    html are such reports for other tools. The outputs for a reader (report, unified,
-    side-by-side, and all with causes) mask the values of Secrets.
+    each field changes or does not, and what would change it; sarif, junit, gitlab,
+    markdown and html are such reports for other tools. The outputs for a reader
+    (report, unified, side-by-side, and all with causes) mask the values of Secrets.
 
     With --server-side the result is that of `kubectl apply --server-side`: the managed
     fields of the live object decide, not what was applied last, and a field that

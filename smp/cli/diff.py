@@ -62,10 +62,10 @@ def run_diff(
     its own patch. In YAML each patch has its object in a comment and empty ones are
     left out; JSON has all that is known of each object. With --live, -o causes and
     causes-json say why each field changes or does not, and what would change it; sarif,
-    junit, markdown and html are such reports for other tools. The values of Secrets are
-    masked. What a server sets (uid, resourceVersion, status and the like) is left out
-    where only one of the objects has it, and a PATH of --ignore wherever both objects
-    differ in it.
+    junit, gitlab, markdown and html are such reports for other tools. The values of
+    Secrets are masked. What a server sets (uid, resourceVersion, status and the like)
+    is left out where only one of the objects has it, and a PATH of --ignore wherever
+    both objects differ in it.
 
     For kubectl diff, smp-diff is this command:
     KUBECTL_EXTERNAL_DIFF="smp-diff -o report" kubectl diff -f new.yaml

@@ -30,6 +30,7 @@ from smp.documents import Document
 from smp.errors import did_you_mean
 from smp.hazards import HAZARDS
 from smp.lint import LINT
+from smp.paths import Path
 from smp.schema.model import Schema
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ COMMAND: Final[Command] = declared(
             metavar="CODE",
             is_repeatable=True,
         ),
-        output_option("text", "json", "sarif", "junit", "markdown", "html"),
+        output_option("text", "json", "sarif", "junit", "gitlab", "markdown", "html"),
         *SCHEMA_OPTIONS,
         *shared_options("quiet", "max_bytes", "jobs", "color"),
     ),
@@ -294,6 +295,7 @@ def reports_of(linted: Linted, shown: Collection[str]) -> Iterator[ObjectReport]
     """Yield a report on each document, and on what could not be read."""
     # As above.
     from smp.reports import (  # noqa: PLC0415  # see above
+        Finding,
         ObjectReport,
         Place,
         finding_of_hazard,
@@ -318,12 +320,9 @@ def reports_of(linted: Linted, shown: Collection[str]) -> Iterator[ObjectReport]
             notes=(f"read as a {_NAMES[document.form]}",),
         )
     for problem in linted.problems:
+        place = Place(linted.source, linted.line)
+        headline = problem.partition("\n")[0].removeprefix("smp: error: ")
+        finding = Finding("failed", "failure", "error", Path(), headline, place=place)
         yield ObjectReport(
-            "",
-            "",
-            "",
-            "",
-            Place(linted.source, linted.line),
-            "failed",
-            error=problem,
+            "", "", "", "", place, "failed", findings=(finding,), error=problem
         )

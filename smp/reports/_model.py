@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -102,6 +104,15 @@ class ObjectReport(msgspec.Struct, frozen=True):
         """The worst level of the findings; None where there is none."""
         levels = {finding.level for finding in self.findings}
         return next((level for level in LEVELS if level in levels), None)
+
+    def fingerprinted(self) -> Iterator[tuple[Finding, str]]:
+        """Yield the findings, each with what it alone is known by in later runs."""
+        # An atomic list can lose several elements: the findings are of one path then.
+        same: Counter[str] = Counter()
+        for finding in self.findings:
+            fingerprint = self.fingerprint(finding)
+            same[fingerprint] += 1
+            yield finding, f"{fingerprint}:{same[fingerprint]}"
 
     def fingerprint(self, finding: Finding) -> str:
         """Return what a finding is known by in later runs, whatever line it is on."""

@@ -8,7 +8,9 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from smp.reports._model import ObjectReport
 
-Format: TypeAlias = Literal["text", "json", "sarif", "junit", "markdown", "html"]
+Format: TypeAlias = Literal[
+    "text", "json", "sarif", "junit", "gitlab", "markdown", "html"
+]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 # Each module has make_printer(title); it is loaded when its format is printed.
@@ -17,6 +19,7 @@ _MODULES: Final[dict[str, str]] = {
     "json": "_json",
     "sarif": "_sarif",
     "junit": "_junit",
+    "gitlab": "_gitlab",
     "markdown": "_markdown",
     "html": "_html",
 }
@@ -75,10 +78,10 @@ def printed(
 ) -> Iterator[str]:
     """Yield the text of a report on objects, in parts.
 
-    ``title`` is the heading of the formats that have one. JSON, SARIF, JUnit and text
-    are written object by object; Markdown and HTML begin with a summary, so they wait
-    for the last object. Raises ValueError for a format that is not one of FORMATS, and
-    ReportError where the packages of the format are not installed.
+    ``title`` is the heading of the formats that have one. JSON, SARIF, JUnit, GitLab's
+    list and text are written object by object; Markdown and HTML begin with a summary,
+    so they wait for the last object. Raises ValueError for a format that is not one of
+    FORMATS, and ReportError where the packages of the format are not installed.
     """
     printer = printer_of(format_, title=title)
     composition = printer.begin()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ntpath
 import os
 import re
-from collections import Counter
 from typing import Final
 from urllib.parse import quote
 
@@ -20,7 +19,7 @@ from smp.reports._findings import Rule, rule_id, rules
 from smp.reports._json import json_text
 from smp.reports._model import Finding, ObjectReport, Place
 from smp.reports._printing import Composition, Joined
-from smp.reports._values import LONGEST, cut, printable
+from smp.reports._values import LONGEST, cut, printable, sentence_of
 from smp.values import JSON, JSONObject
 
 _SCHEMA: Final = (
@@ -32,7 +31,6 @@ _WINDOWS: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 # The name that messages give standard input.
 _NO_FILE: Final = "<stdin>"
 _ROOT: Final = "%SRCROOT%"
-_LONGEST_MESSAGE: Final = 5 * LONGEST
 
 
 def make_printer(_title: str) -> SarifPrinter:
@@ -45,15 +43,10 @@ class SarifPrinter:
 
     def piece(self, report: ObjectReport) -> str:
         """Return the results of an object, separated by commas."""
-        # An atomic list can lose several elements: the findings are of one path then.
-        same: Counter[str] = Counter()
-        results = []
-        for finding in report.findings:
-            fingerprint = report.fingerprint(finding)
-            same[fingerprint] += 1
-            number = same[fingerprint]
-            results.append(_result(report, finding, f"{fingerprint}:{number}"))
-        return ",\n".join(map(json_text, results))
+        return ",\n".join(
+            json_text(_result(report, finding, fingerprint))
+            for finding, fingerprint in report.fingerprinted()
+        )
 
     def begin(self) -> Composition:
         """Return a run without results."""
@@ -96,11 +89,6 @@ def _capitalized(sentence: str) -> str:
 
 def _result(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObject:
     where = str(finding.path) or report.label
-    text = f"{report.label}: {finding.sentence}"
-    if finding.path.steps:
-        text = f"{report.label}: {where}: {finding.sentence}"
-    if finding.remedy:
-        text += f" Remedy: {finding.remedy}."
     # Section 3.33: the name is the last part of the qualified one for most languages;
     # of a path, that would be a name without its place.
     logical: JSONObject = {
@@ -115,7 +103,7 @@ def _result(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObj
     return {
         "ruleId": rule_id(finding.origin, finding.code),
         "level": finding.level,
-        "message": {"text": cut(printable(text), _LONGEST_MESSAGE)},
+        "message": {"text": sentence_of(report, finding)},
         "locations": [location],
         "partialFingerprints": {"objectPathCode/v1": fingerprint},
         "properties": {"input": finding.input},
@@ -152,15 +140,21 @@ def uri_of(file: str) -> str:
         if drive.startswith("//"):
             return f"file:{_quoted(drive)}{path}"
         return f"file:///{drive}{path}"
-    if os.sep == "\\":
-        file = file.replace("\\", "/")
-    below = os.getcwd().rstrip("/") + "/"  # noqa: PTH109  # a text is needed
-    file = file.removeprefix(below)
-    while file.startswith("./"):
-        file = file[2:]
+    file = relative_file(file)
     # A colon in the first segment would be that of a scheme; quote() escapes it.
     path = _quoted(file)
     return f"file://{path}" if file.startswith("/") else path
+
+
+def relative_file(file: str) -> str:
+    """Return a file with slashes, relative where it is in the working directory."""
+    if os.sep == "\\":
+        file = file.replace("\\", "/")
+    below = os.getcwd().replace(os.sep, "/").rstrip("/")  # noqa: PTH109  # a text
+    file = file.removeprefix(f"{below}/")
+    while file.startswith("./"):
+        file = file[2:]
+    return file
 
 
 def _quoted(file: str) -> str:

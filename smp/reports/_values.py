@@ -9,12 +9,14 @@ from smp.documents import dump_yaml
 from smp.errors import SmpError
 from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
+from smp.reports._model import Finding, ObjectReport
 from smp.values import ABSENT, JSON, Absent
 
 # It repeats the configuration, so its text would show every change twice.
 ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 # So many characters of a value are shown on one line.
 LONGEST: Final = 200
+_LONGEST_SENTENCE: Final = 5 * LONGEST
 
 
 def shown(value: JSON | Absent, longest: int = LONGEST) -> str:
@@ -35,6 +37,14 @@ def yaml_text(value: JSON) -> str:
         return dump_yaml([value])
     except SmpError:
         return f"{shown(value)}\n"
+
+
+def sentence_of(report: ObjectReport, finding: Finding) -> str:
+    """Return a finding with its object, path and remedy, for formats without these."""
+    place = f"{finding.path}: " if finding.path.steps else ""
+    remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
+    text = f"{report.label}: {place}{finding.sentence}{remedy}"
+    return cut(printable(text), _LONGEST_SENTENCE)
 
 
 def cut(text: str, longest: int) -> str:

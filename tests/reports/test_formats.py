@@ -107,6 +107,80 @@ def test_fingerprints_are_of_the_path_and_not_of_the_line() -> None:
     assert len({*fingerprints(twice)}) == 2 * len(found)
 
 
+# What GitLab requires of an issue: docs.gitlab.com, "Code Quality report format".
+GITLAB: Final = jsonschema.Draft202012Validator(
+    {
+        "type": "array",
+        "items": {
+            "required": [
+                "description",
+                "check_name",
+                "fingerprint",
+                "severity",
+                "location",
+            ],
+            "properties": {
+                "description": {"type": "string", "minLength": 1},
+                "check_name": {"type": "string", "minLength": 1},
+                "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+                "location": {
+                    "required": ["path", "lines"],
+                    "properties": {
+                        "path": {"type": "string", "pattern": r"^(?!\./)"},
+                        "lines": {
+                            "required": ["begin"],
+                            "properties": {"begin": {"type": "integer", "minimum": 1}},
+                            "additionalProperties": False,
+                        },
+                    },
+                    "additionalProperties": False,
+                },
+            },
+            "additionalProperties": False,
+        },
+    }
+)
+
+
+def gitlab_issues(*reports: ObjectReport) -> list[dict[str, Any]]:
+    text = text_of("gitlab", *reports)
+    issues: list[dict[str, Any]] = json.loads(text)
+    GITLAB.validate(issues)
+    return issues
+
+
+def test_gitlab_has_each_finding_at_its_line() -> None:
+    issues = gitlab_issues(applied_report("./web.yaml"), failed_report())
+    found = [(issue["check_name"], issue["severity"]) for issue in issues]
+    assert found == [
+        ("smp/cause/overwrites-controller", "minor"),
+        ("smp/violation/not-supported", "major"),
+        ("smp/failure/not-found", "critical"),
+    ]
+    assert issues[1]["location"] == {"path": "web.yaml", "lines": {"begin": 7}}
+    assert issues[1]["description"].startswith(
+        "apps/v1 Deployment shop/web: spec.strategy.type: "
+    )
+
+
+def test_gitlab_of_nothing_is_an_empty_list() -> None:
+    assert gitlab_issues() == []
+    quiet = msgspec.structs.replace(applied_report(), findings=())
+    assert gitlab_issues(quiet) == []
+
+
+def test_gitlab_shows_one_issue_of_each_fingerprint_so_all_differ() -> None:
+    report = applied_report()
+    twice = msgspec.structs.replace(report, findings=report.findings * 2)
+    # The same object in another file, and on other lines of the first one.
+    issues = gitlab_issues(twice, applied_report("other.yaml"))
+    moved = gitlab_issues(applied_report(line=90))
+    fingerprints = [issue["fingerprint"] for issue in issues]
+    assert len({*fingerprints}) == len(fingerprints) == 6
+    assert {issue["fingerprint"] for issue in moved} <= {*fingerprints}
+
+
 @pytest.mark.parametrize(
     ("file", "uri"),
     [
@@ -183,6 +257,8 @@ def test_every_format_takes_every_text(
         valid_sarif(sarif, written)
     elif format_ == "junit":
         ET.fromstring(written)  # noqa: S314  # it is our own text
+    elif format_ == "gitlab":
+        GITLAB.validate(json.loads(written))
     elif format_ == "json":
         json.loads(written)
 

@@ -1,0 +1,64 @@
+"""GitLab's code quality report: findings that it shows beside the lines of a change.
+
+It is a list of what GitLab reads of Code Climate's issues (docs.gitlab.com, "Code
+Quality report format"): ``description``, ``check_name``, ``fingerprint``, ``severity``
+and ``location``, with the path of a file below the root of the repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from smp.reports._findings import rule_id
+from smp.reports._json import json_text
+from smp.reports._model import Finding, Level, ObjectReport
+from smp.reports._printing import Composition, Joined
+from smp.reports._sarif import relative_file
+from smp.reports._values import printable, sentence_of
+from smp.values import JSONObject
+
+# GitLab has info, minor, major, critical and blocker.
+_SEVERITIES: Final[dict[Level, str]] = {
+    "note": "info",
+    "warning": "minor",
+    "error": "major",
+}
+
+
+def make_printer(_title: str) -> GitlabPrinter:
+    """Return the printer."""
+    return GitlabPrinter()
+
+
+class GitlabPrinter:
+    """Prints the findings of objects as issues of code quality."""
+
+    def piece(self, report: ObjectReport) -> str:
+        """Return the issues of an object, separated by commas."""
+        return ",\n".join(
+            json_text(_issue(report, finding, fingerprint))
+            for finding, fingerprint in report.fingerprinted()
+        )
+
+    def begin(self) -> Composition:
+        """Return a list without issues."""
+        return Joined("[\n", ",\n", "\n]\n", "[]\n")
+
+
+def _issue(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObject:
+    place = finding.place or report.place
+    path = printable(relative_file(place.file))
+    # Of issues with one fingerprint GitLab shows the first, and an object may stand in
+    # several files.
+    of_file = hashlib.sha256(f"{path}\0{fingerprint}".encode()).hexdigest()
+    # What could not be read or computed has not been checked.
+    is_failure = finding.origin == "failure"
+    return {
+        "description": sentence_of(report, finding),
+        "check_name": f"smp/{rule_id(finding.origin, finding.code)}",
+        "fingerprint": of_file,
+        "severity": "critical" if is_failure else _SEVERITIES[finding.level],
+        # A line is required; they count from one.
+        "location": {"path": path, "lines": {"begin": max(place.line, 1)}},
+    }
