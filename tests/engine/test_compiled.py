@@ -37,7 +37,7 @@ def build_wheel(
     target: Path, monkeypatch: pytest.MonkeyPatch, compile_setting: str = ""
 ) -> Path:
     monkeypatch.setenv("SMP_COMPILE", compile_setting)
-    monkeypatch.setenv("SMP_COMPILE_LEVEL", "1")
+    monkeypatch.setenv("SMP_COMPILE_LEVEL", "g")
     builder = WheelBuilder(str(ROOT))
     (path,) = builder.build(directory=str(target), versions=["standard"])
     return Path(path)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,7 @@ from benchmarks import (
     run,
     server_side,
     tables,
+    timing,
     unions,
     whole_job,
 )
@@ -37,6 +39,13 @@ from tests.support.reference import needs_go
 ROWS = {str(row): row for row in rows()}
 OURS = ["--once", "--contender", "smp.wire", "--contender", "smp"]
 DOCUMENTATION = DOCS / "performance.md"
+
+
+@pytest.fixture(autouse=True)
+def uncollected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collect no garbage between turns: here nothing depends on the times."""
+    collector = SimpleNamespace(collect=int, freeze=int, unfreeze=int)
+    monkeypatch.setattr(timing, "gc", collector)
 
 
 @pytest.fixture(params=ROWS)
