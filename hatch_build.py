@@ -70,6 +70,7 @@ MODULES = (
     "smp/handler/_request.py",
     "smp/handler/_pipeline.py",
     "smp/wire/partial.py",
+    "smp/fleet/_coverage.py",
     "smp/wire/_lazy.py",
 )
 _OLDEST_PYTHON = (3, 11)

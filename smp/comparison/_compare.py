@@ -110,7 +110,7 @@ def compare(
     return compared(desired, live, schema, rules=rules, profile=profile)
 
 
-def compared(  # two objects, and what is to be set aside
+def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
     desired: JSONObject,
     live: JSONObject,
     schema: Schema,
@@ -120,12 +120,14 @@ def compared(  # two objects, and what is to be set aside
     leaves_out_server_fields: bool = True,
     reads: bool = True,
     normalizes: bool = True,
+    live_is_stored: bool = False,
 ) -> Comparison:
     """Compare two objects in some of the ways that ``compare`` does.
 
     ``reads`` sets aside what a server would make the same of, ``normalizes`` what a
     normalizer takes for equal, ``leaves_out_server_fields`` what only the stored one of
-    the objects has. The rules always count.
+    the objects has. The rules always count. ``live_is_stored`` says that a server reads
+    the live object as it is, and that what both objects share is in it.
     """
     if same(desired, live):
         return Comparison((), (), desired)
@@ -137,7 +139,9 @@ def compared(  # two objects, and what is to be set aside
         found = (*own, *found)
     walk = _Walk(desired, live, schema, normalizes=normalizes)
     reading: tuple[JSON, JSON] | None = None
-    if reads:
+    if reads and live_is_stored:
+        reading = as_stored(desired, live, schema, profile=profile), live
+    elif reads:
         reading = (
             as_stored(desired, None, schema, profile=profile),
             as_stored(live, None, schema, profile=profile),

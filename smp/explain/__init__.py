@@ -9,12 +9,13 @@ makes the field what the remedy says.
 
 The modules: _sides.py (one path in all objects, and the paths below it), _judgement.py
 (which cause a path has), _ways.py (what each way to apply leads to), _remedies.py
-(edits, and their proof), _explain.py (the walk).
+(edits, and their proof), _explain.py (the walk), _codes.py (the codes of some paths).
 """
 
 from __future__ import annotations
 
 from smp.explain._causes import CAUSES, Cause, Edit, Evidence, Reason, Remedy, Way
+from smp.explain._codes import codes_at
 from smp.explain._explain import explain_apply
 from smp.explain._side_by_side import SideBySide, side_by_side
 
@@ -27,6 +28,7 @@ __all__ = [
     "Remedy",
     "SideBySide",
     "Way",
+    "codes_at",
     "explain_apply",
     "side_by_side",
 ]

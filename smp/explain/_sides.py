@@ -177,15 +177,21 @@ class Sides:
             yield from self._elements()
 
     def _members(self) -> Iterator[Sides]:
-        objects = {name: as_object(value) for name, value in self.values.items()}
-        names = dict.fromkeys(name for obj in objects.values() for name in obj)
-        for name in names:
-            declared = self.type.field(name)
-            field = ANY_FIELD if declared is None else declared
-            values = {side: obj.get(name, ABSENT) for side, obj in objects.items()}
-            child = self._child(name, name, values, field.type, field)
-            child.unknown = declared is None
-            yield child
+        objects = [as_object(value) for value in self.values.values()]
+        for name in dict.fromkeys(name for obj in objects for name in obj):
+            yield self.member(name)
+
+    def member(self, name: str) -> Sides:
+        """Return the member of a name of all objects."""
+        declared = self.type.field(name)
+        field = ANY_FIELD if declared is None else declared
+        values = {
+            side: as_object(value).get(name, ABSENT)
+            for side, value in self.values.items()
+        }
+        child = self._child(name, name, values, field.type, field)
+        child.unknown = declared is None
+        return child
 
     def _elements(self) -> Iterator[Sides]:
         lists = {name: as_list(value) for name, value in self.values.items()}

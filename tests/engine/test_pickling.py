@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import smp
-from smp import handler, managed_fields, wire
+from smp import fleet, handler, managed_fields, wire
 from smp.cases import CaseOutcome, Difference, SpecCase
 from smp.cases import Failure as CaseFailure
 from smp.cluster.plan.apply import Run
@@ -30,7 +30,7 @@ from smp.values import JSONObject
 
 PUBLIC_MODULES: Final = (
     *("smp", "smp.cases", "smp.documents", "smp.handler", "smp.managed_fields"),
-    "smp.wire",
+    *("smp.wire", "smp.fleet"),
 )
 PATH: Final = smp.Path(("spec", 0))
 POD: Final = smp.kubernetes().schema("v1", "Pod")
@@ -103,6 +103,7 @@ VALUES: Final[dict[str, Callable[[], object]]] = {
     "Normalization": lambda: smp.Normalization(OBJECT, (CHANGE,), (WARNING,)),
     "Options": Options,
     "Orphan": lambda: managed_fields.Orphan(PATH, ()),
+    "Outcome": lambda: fleet.Outcome("drift", ("a",), ("set",), "{}"),
     "LocalMerge": lambda: managed_fields.local_merge({}, OBJECT, OBJECT, POD),
     "Owner": lambda: managed_fields.owners(APPLIED.object)[0],
     "Ownership": lambda: managed_fields.Ownership.INNER,

@@ -1,0 +1,27 @@
+"""Drift of a fleet: which objects are not what they should be, and who changed them.
+
+``compare`` is one pure function over Arrow batches: pairs of objects in, a verdict for
+each out. ``smp drift`` runs it on one machine; ``smp.fleet.engines`` runs it on engines
+for more than one. Needs the extra ``fleet``.
+
+The modules: _rows.py (one pair; theory of operation), _equality.py and
+_coverage.py (the fast comparison), _versions.py (versions of one kind), _managers.py
+(who owns a path), _objects.py (texts), _columns.py (Arrow columns), _compare.py (a
+batch), engines.py (adapters).
+"""
+
+from __future__ import annotations
+
+from smp.fleet._columns import INPUT_COLUMNS, OUTPUT_SCHEMA, by_bytes
+from smp.fleet._compare import compare
+from smp.fleet._rows import VERDICTS, Outcome, Verdict
+
+__all__ = [
+    "INPUT_COLUMNS",
+    "OUTPUT_SCHEMA",
+    "VERDICTS",
+    "Outcome",
+    "Verdict",
+    "by_bytes",
+    "compare",
+]

@@ -1,0 +1,69 @@
+"""The comparison of a batch: equality of bytes in Arrow, the rest row by row."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smp.comparison import NO_RULES, Rules
+from smp.fleet._columns import (
+    IDENTITY,
+    OUTPUT_SCHEMA,
+    json_column,
+    require_columns,
+    text_column,
+)
+from smp.fleet._rows import SAME, Outcome, Rows
+from smp.schema.catalog import Catalog, kubernetes
+
+# Catalogs that a process keeps the linked schemas of.
+_MOST_CATALOGS: Final = 8
+
+
+def compare(
+    batch: pa.RecordBatch,
+    *,
+    catalog: Catalog | None = None,
+    rules: Rules = NO_RULES,
+    show_secrets: bool = False,
+) -> pa.RecordBatch:
+    """Compare the pairs of objects of a batch, and return a row for each, in order.
+
+    The columns are ``cluster``, ``group``, ``version``, ``kind``, ``namespace``,
+    ``name``, ``desired``, ``live`` and, if it is there, ``last_applied``; the last
+    three are JSON, null where there is no such object. Without a last-applied
+    configuration that of live's annotation counts. The result has the columns of
+    OUTPUT_SCHEMA; see Outcome. A row that cannot be read is "unreadable" and leaves the
+    others alone. ``catalog`` is by default the newest bundled Kubernetes; a kind that
+    it does not have is compared by RFC 7396. The values of Secrets are masked in
+    patches, unless ``show_secrets``. Raises SmpError for a batch without these columns.
+    """
+    require_columns(batch)
+    rows = _rows_for(kubernetes() if catalog is None else catalog, rules, show_secrets)
+    columns = [text_column(batch, name) for name in IDENTITY]
+    desired, live = json_column(batch, "desired"), json_column(batch, "live")
+    # Rows with the same bytes on both sides never become Python objects; where one is
+    # null, the equality is null.
+    is_same = pc.fill_null(pc.equal(desired, live), fill_value=False)
+    others = pc.indices_nonzero(pc.invert(is_same))
+    outcomes: list[Outcome] = [SAME] * batch.num_rows
+    sides = [
+        column.take(others).to_pylist()
+        for column in (desired, live, json_column(batch, "last_applied"))
+    ]
+    for index, *texts in zip(others.to_pylist(), *sides, strict=True):
+        outcomes[index] = rows.outcome(*texts)
+    for name in OUTPUT_SCHEMA.names[len(IDENTITY) :]:
+        type_ = OUTPUT_SCHEMA.field(name).type
+        values = [getattr(outcome, name) for outcome in outcomes]
+        columns.append(pa.array(values, type_))
+    return pa.RecordBatch.from_arrays(columns, schema=OUTPUT_SCHEMA)
+
+
+@lru_cache(maxsize=_MOST_CATALOGS)
+def _rows_for(catalog: Catalog, rules: Rules, show_secrets: bool) -> Rows:  # noqa: FBT001  # a key of the cache
+    """Return what judges rows; with it the schemas are kept from batch to batch."""
+    return Rows(catalog, rules, show_secrets=show_secrets)

@@ -1,0 +1,290 @@
+"""One pair of objects: whether the live one is what the manifest asks for.
+
+Theory of operation
+===================
+
+The first of these that holds decides:
+
+1. There is no live object ("missing"), or no manifest ("extra").
+2. Both have the same bytes ("same"): nothing is decoded.
+3. One of them cannot be read, or they cannot be compared ("unreadable").
+4. Live has all that the manifest asks for, as it is written or as a server stores it,
+   and nothing is to be pruned ("same"). Of the live object only the members that the
+   manifest has are decoded; status and managed fields are not.
+5. The apply is computed. Where its result and the live object differ only in what rules
+   and normalizers set aside (smp.comparison), and the result has all that the manifest
+   asks for, it is "same" as well.
+6. All else is "drift"; a "hazard" where the apply would do harm beside what it is asked
+   for (smp.hazards).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias, get_args
+
+import msgspec
+
+from smp.comparison import NO_RULES, Rules, compared, is_stored
+from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
+from smp.explain import codes_at
+from smp.fleet._equality import is_equal
+from smp.fleet._managers import by_index, managers_at, named, owners_of
+from smp.fleet._objects import annotations_of, bare, decoded, split
+from smp.fleet._versions import are_alike
+from smp.hazards import Hazard
+from smp.last_applied import LAST_APPLIED
+from smp.paths import Path
+from smp.schema.catalog import Catalog
+from smp.schema.model import Schema
+from smp.three_way import three_way_apply
+from smp.values import JSON, JSONObject, as_text
+
+Verdict: TypeAlias = Literal[
+    "same", "drift", "missing", "extra", "hazard", "unreadable"
+]
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+
+# What every object without a last-applied configuration has, and what says that a
+# later apply may do harm, is no harm of the next one.
+_NO_HARM: Final = frozenset(
+    {
+        "no-last-applied",
+        "stale-last-applied",
+        "superseded-last-applied",
+        "rewritten-last-applied",
+        "ambiguous-key",
+    }
+)
+_MASK: Final = "***"
+_WITHOUT_SCHEMA: Final = Schema.inline("any").with_unknown_fields("merge")
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What is known of a row.
+
+    ``paths`` are those at which live is not what it should be; ``causes`` has the code
+    of each (docs/causes.md), ``managers`` who owns what live has there: names with the
+    operation and the time of the last change, joined by commas, "" where that is not
+    known. For an "extra" object ``managers`` are all of them. ``patch`` is what the
+    next apply would send, as JSON; None where it sends nothing. ``heals`` says whether
+    that makes live what the manifest asks for; None where there is nothing to heal, or
+    that is not known. ``error`` says why the row is unreadable.
+    """
+
+    verdict: Verdict
+    paths: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    patch: str | None = None
+    heals: bool | None = None
+    managers: tuple[str, ...] = ()
+    error: str | None = None
+
+
+SAME: Final = Outcome("same")
+
+
+class Rows:
+    """Judges pairs of objects by the schemas of a catalog, and by rules.
+
+    Schemas are compiled once for each kind. With ``show_secrets`` the patches of
+    Secrets have their values.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        rules: Rules = NO_RULES,
+        *,
+        show_secrets: bool = False,
+    ) -> None:
+        self._catalog = catalog
+        self._rules = rules
+        self._show_secrets = show_secrets
+        self._schemas: dict[tuple[str, str], Schema] = {}
+
+    def outcome(
+        self,
+        desired: bytes | None,
+        live: bytes | None,
+        last_applied: bytes | None = None,
+    ) -> Outcome:
+        """Judge one pair; what is wrong with it is an outcome, too."""
+        if desired is not None and desired == live:
+            return SAME
+        try:
+            if desired is None or live is None:
+                return self.one_sided(desired, live)
+            return self.pair(desired, live, last_applied)
+        except SmpError as error:
+            return Outcome("unreadable", error=str(error))
+        except RecursionError:
+            return Outcome("unreadable", error=str(too_deep("the object")))
+
+    def one_sided(self, desired: bytes | None, live: bytes | None) -> Outcome:
+        """Judge a manifest, or a live object, alone. Raises ObjectError."""
+        if live is not None:
+            obj = decoded(split(live, "live"), "live")
+            managers = tuple([named(owner) for owner in owners_of(obj)])
+            return Outcome("extra", managers=managers)
+        if desired is None:
+            raise ObjectError("neither desired nor live", code="no-object")
+        manifest = decoded(split(desired, "desired"), "desired")
+        schema = self._schema_of(manifest)
+        # A new object is its own patch.
+        patch = self._patch_text(manifest, schema)
+        return Outcome("missing", patch=patch, heals=True)
+
+    def pair(self, desired: bytes, live: bytes, last_applied: bytes | None) -> Outcome:
+        """Judge two texts that differ. Raises SmpError and RecursionError."""
+        parts = split(live, "live")
+        manifest = decoded(split(desired, "desired"), "desired")
+        schema = self._schema_of(manifest)
+        if is_equal(manifest, parts, last_applied, schema):
+            return SAME
+        obj = decoded(parts, "live")
+        base: JSONObject | None = None
+        if last_applied is not None:
+            base = decoded(split(last_applied, "last_applied"), "last_applied")
+        else:
+            text = annotations_of(obj).get(LAST_APPLIED)
+            if isinstance(text, str):
+                base = decoded(split(text.encode(), "last-applied"), "last-applied")
+        obj = self._in_version_of(manifest, obj, schema)
+        return self.applied(
+            bare(manifest), obj, None if base is None else bare(base), schema
+        )
+
+    def _schema_of(self, obj: JSONObject) -> Schema:
+        api_version, kind = obj.get("apiVersion"), obj.get("kind")
+        if not isinstance(api_version, str) or not isinstance(kind, str):
+            raise ObjectError("an object has apiVersion and kind", code="missing-kind")
+        schema = self._schemas.get((api_version, kind))
+        if schema is None:
+            try:
+                # An unknown field is no reason to leave an object out of a report.
+                schema = self._catalog.schema(api_version, kind)
+                schema = schema.with_unknown_fields("merge")
+            except UnknownKindError:
+                schema = _WITHOUT_SCHEMA
+            self._schemas[api_version, kind] = schema
+        return schema
+
+    def _in_version_of(
+        self, manifest: JSONObject, live: JSONObject, schema: Schema
+    ) -> JSONObject:
+        """Return the live object as one of the version of the manifest.
+
+        Raises ObjectError where the catalog does not say that both have the same form.
+        """
+        version, other = as_text(manifest["apiVersion"]), live.get("apiVersion")
+        kind = manifest["kind"]
+        if version == other and kind == live.get("kind"):
+            return live
+        group, other_group = (
+            text.rpartition("/")[0] for text in (version, as_text(other))
+        )
+        if kind == live.get("kind") and group == other_group:
+            found = self._schema_of(live)
+            if are_alike(schema, found, self._catalog):
+                return {**live, "apiVersion": version}
+        raise ObjectError(
+            f"the manifest is {version} {kind}, and live is {live.get('apiVersion')} "
+            f"{live.get('kind')}, which has another form",
+            code="another-version",
+            hint="read the live object in the version of the manifest",
+        )
+
+    def applied(
+        self,
+        desired: JSONObject,
+        live: JSONObject,
+        last_applied: JSONObject | None,
+        schema: Schema,
+    ) -> Outcome:
+        """Compute the apply, and compare what it leads to with what is there."""
+        if self._rules.all:
+            desired, last_applied = self._ruled(desired, live, last_applied, schema)
+        result = three_way_apply(
+            last_applied, desired, live, schema, unknown_fields="merge"
+        )
+        comparison = compared(
+            result.object,
+            live,
+            schema,
+            rules=self._rules,
+            leaves_out_server_fields=False,
+            live_is_stored=is_stored(live),
+        )
+        paths = [difference.path for difference in comparison.differences]
+        known = {str(path) for path in paths}
+        paths += [path for path in result.unmet if str(path) not in known]
+        patch = None
+        if result.kubectl_patch:
+            patch = self._patch_text(result.kubectl_patch, schema)
+        if not paths:
+            return Outcome("same", patch=patch)
+        refused = [each for each in result.violations if not each.warning]
+        codes = codes_at(last_applied, desired, live, result, schema, paths)
+        known_owners = owners_of(live)
+        verdict: Verdict = "drift"
+        if do_harm(result.hazards, [by_index(live, path) for path in paths]):
+            verdict = "hazard"
+        return Outcome(
+            verdict,
+            tuple([str(path) for path in paths]),
+            tuple(codes),
+            patch,
+            result.converged and not refused,
+            tuple([managers_at(known_owners, live, schema, path) for path in paths]),
+        )
+
+    def _ruled(
+        self,
+        desired: JSONObject,
+        live: JSONObject,
+        last_applied: JSONObject | None,
+        schema: Schema,
+    ) -> tuple[JSONObject, JSONObject | None]:
+        """Return the configurations with live's values where a rule sets them aside."""
+        found: list[JSONObject] = []
+        for configuration in (desired, last_applied or {}):
+            aligned = compared(
+                configuration,
+                live,
+                schema,
+                rules=self._rules,
+                leaves_out_server_fields=False,
+                reads=False,
+                normalizes=False,
+            ).aligned
+            found.append(aligned)
+        return found[0], None if last_applied is None else found[1]
+
+    def _patch_text(self, patch: JSONObject, schema: Schema) -> str:
+        if schema.kind == "Secret" and not self._show_secrets:
+            patch = {name: _masked(name, value) for name, value in patch.items()}
+        return msgspec.json.encode(patch).decode()
+
+
+def _masked(name: str, value: JSON) -> JSON:
+    """Mask the values of a section of a Secret; what is deleted stays null."""
+    if name not in ("data", "stringData") or not isinstance(value, dict):
+        return value
+    return {key: None if member is None else _MASK for key, member in value.items()}
+
+
+def do_harm(hazards: tuple[Hazard, ...], paths: list[Path]) -> bool:
+    """Tell whether the next apply does harm at one of some paths of live.
+
+    What normalizers take for equal is sent all the same, and harms nothing.
+    """
+    places = [path.steps for path in paths]
+    for hazard in hazards:
+        if hazard.severity == "note" or hazard.code in _NO_HARM:
+            continue
+        steps = hazard.path.by_index.steps
+        for place in places:
+            length = min(len(steps), len(place))
+            if steps[:length] == place[:length]:
+                return True
+    return False

@@ -1,0 +1,410 @@
+"""The comparison of a batch of pairs: verdicts, columns, poison rows, and laws.
+
+``SMP_FLEET_PAIRS`` sets the number of random pairs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+
+import smp
+from benchmarks.fleets import Pair, Rates, pairs
+from smp.comparison import Rules
+from smp.errors import SmpError
+from smp.explain import explain_apply
+from smp.fleet import OUTPUT_SCHEMA, Outcome, by_bytes, compare
+from smp.fleet._rows import Rows
+from smp.values import JSONObject, as_object
+from tests.support.makers.triples import Triple
+
+COUNT: Final = int(os.environ.get("SMP_FLEET_PAIRS", "80"))
+CATALOG: Final = smp.kubernetes()
+IDENTITY: Final = ("cluster", "group", "version", "kind", "namespace", "name")
+
+
+def text(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def deployment(**spec: object) -> dict[str, Any]:
+    app = {"name": "app", "image": "web:1", "resources": {"limits": {"cpu": "1000m"}}}
+    labels = {"app": "web"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [app]}},
+            **spec,
+        },
+    }
+
+
+def live_of(manifest: dict[str, Any], **metadata: object) -> dict[str, Any]:
+    live = smp.with_defaults(manifest, CATALOG.schema_of(manifest))
+    own = {"uid": "6e0c", "resourceVersion": "7", **metadata}
+    return {**live, "metadata": {**as_object(live["metadata"]), **own}, "status": {}}
+
+
+def edited_by(manager: str, *fields: str) -> list[dict[str, Any]]:
+    owned: dict[str, Any] = {}
+    for field in reversed(fields):
+        owned = {f"f:{field}": owned}
+    return [
+        {
+            "manager": manager,
+            "operation": "Update",
+            "apiVersion": "apps/v1",
+            "time": "2026-04-01T12:00:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": owned,
+        }
+    ]
+
+
+def row(
+    desired: object, live: object, last_applied: object = None, **options: Any
+) -> Outcome:
+    texts = [
+        None if value is None else value if isinstance(value, bytes) else text(value)
+        for value in (desired, live, last_applied)
+    ]
+    return Rows(CATALOG, **options).outcome(*texts)
+
+
+def batch_of(found: list[Pair]) -> pa.RecordBatch:
+    columns = {
+        name: [getattr(pair, name) for pair in found]
+        for name in (*IDENTITY, "desired", "live")
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def test_what_a_server_adds_is_no_drift() -> None:
+    manifest = deployment()
+    assert row(manifest, live_of(manifest)) == Outcome("same")
+
+
+def test_another_spelling_is_no_drift() -> None:
+    manifest = deployment()
+    live = live_of(manifest)
+    [container] = live["spec"]["template"]["spec"]["containers"]
+    container["resources"] = {"limits": {"cpu": "1"}}
+    outcome = row(manifest, live)
+    assert outcome.verdict == "same"
+    # The next apply sends it all the same.
+    assert "1000m" in str(outcome.patch)
+
+
+def test_drift_has_its_paths_causes_managers_and_what_mends_it() -> None:
+    manifest = deployment(replicas=2)
+    managers = edited_by("kubectl-scale", "spec", "replicas")
+    live = live_of(deployment(replicas=5), managedFields=managers)
+    outcome = row(manifest, live, manifest)
+    assert outcome == Outcome(
+        "drift",
+        ("spec.replicas",),
+        ("overwrites-controller",),
+        '{"spec":{"replicas":2}}',
+        heals=True,
+        managers=("kubectl-scale Update 2026-04-01T12:00:00Z",),
+    )
+
+
+def test_the_annotation_of_kubectl_is_the_last_applied_configuration() -> None:
+    manifest = deployment()
+    applied = smp.with_last_applied(deployment(paused=True))
+    live = live_of(applied)
+    outcome = row(manifest, live)
+    assert (outcome.paths, outcome.causes) == (("spec.paused",), ("pruned",))
+    # The column wins over the annotation.
+    assert row(manifest, live, manifest).verdict == "same"
+
+
+def test_one_side_alone_is_missing_or_extra() -> None:
+    manifest = deployment()
+    assert row(manifest, None) == Outcome(
+        "missing", patch=json.dumps(manifest, separators=(",", ":")), heals=True
+    )
+    live = live_of(manifest, managedFields=edited_by("helm", "spec"))
+    outcome = row(None, live)
+    assert (outcome.verdict, outcome.patch, outcome.heals) == ("extra", None, None)
+    assert outcome.managers == ("helm Update 2026-04-01T12:00:00Z",)
+
+
+def test_an_apply_that_would_do_harm_is_a_hazard() -> None:
+    def service(*protocols: str) -> dict[str, Any]:
+        ports = [{"name": p.lower(), "port": 53, "protocol": p} for p in protocols]
+        metadata = {"name": "dns", "namespace": "shop", "uid": "1"}
+        spec = {"ports": ports, "selector": {"app": "dns"}}
+        return {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata,
+            "spec": spec,
+        }
+
+    # The user removes 53/TCP; a patch goes by the port alone, and removes 53/UDP.
+    outcome = row(service("UDP"), service("TCP", "UDP"), service("TCP", "UDP"))
+    assert outcome.verdict == "hazard"
+    assert outcome.heals is False
+
+
+def test_rules_set_aside_what_they_say_and_keep_it_out_of_the_patch() -> None:
+    manifest = deployment(replicas=2)
+    live = live_of(deployment(replicas=5))
+    outcome = row(manifest, live, rules=Rules.ignoring("spec.replicas"))
+    assert outcome.verdict == "same"
+    assert "replicas" not in str(outcome.patch)
+
+
+def test_the_values_of_secrets_are_masked() -> None:
+    def secret(**data: str) -> dict[str, Any]:
+        metadata = {"name": "a", "uid": "1"}
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": metadata,
+            "data": data,
+        }
+
+    desired, live = secret(a="b3Bl"), secret(a="c2Vj", old="eA==")
+    masked = row(desired, live, live)
+    assert masked.patch == '{"data":{"a":"***","old":null}}'
+    shown = row(desired, live, live, show_secrets=True)
+    assert shown.patch == '{"data":{"a":"b3Bl","old":null}}'
+    new = row(desired, None)
+    assert "b3Bl" not in str(new.patch)
+
+
+def crd(*versions: tuple[str, str]) -> JSONObject:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [
+                {
+                    "name": name,
+                    "served": True,
+                    "storage": name == "v1",
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {
+                                "spec": {
+                                    "type": "object",
+                                    "properties": {field: {"type": "integer"}},
+                                }
+                            },
+                        }
+                    },
+                }
+                for name, field in versions
+            ],
+        },
+    }
+
+
+def test_versions_of_one_form_are_compared_and_others_are_not() -> None:
+    definition = crd(("v1", "size"), ("v1beta1", "size"), ("v1alpha1", "width"))
+    rows = Rows(CATALOG | smp.Catalog.from_crd(definition))
+
+    def widget(version: str, **spec: int) -> bytes:
+        metadata = {"name": "w", "uid": "1"}
+        return text(
+            {
+                "apiVersion": f"example.com/{version}",
+                "kind": "Widget",
+                "metadata": metadata,
+                "spec": spec,
+            }
+        )
+
+    live = widget("v1", size=1)
+    assert rows.outcome(widget("v1beta1", size=1), live).verdict == "same"
+    assert rows.outcome(widget("v1beta1", size=2), live).paths == ("spec.size",)
+    other = rows.outcome(widget("v1alpha1", width=1), live)
+    assert other.verdict == "unreadable"
+    assert "another form" in str(other.error)
+    # The versions of a built-in kind, too.
+    autoscaler = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}}
+    v1 = {"apiVersion": "autoscaling/v1", **autoscaler, "spec": {}}
+    v2 = {"apiVersion": "autoscaling/v2", **autoscaler, "spec": {"maxReplicas": 1}}
+    assert row(v1, v2).verdict == "unreadable"
+
+
+DEEP: Final = b'{"apiVersion":"v1","kind":"ConfigMap","data":%b%b}' % (
+    b'{"a":' * 2000 + b"1",
+    b"}" * 2000,
+)
+BIG: Final = text({**deployment(), "data": {"blob": "x" * 3_000_000}})
+POISON: Final[dict[str, tuple[bytes | None, bytes | None]]] = {
+    "truncated": (b'{"apiVersion": "v1"', BIG),
+    "no JSON": (text(deployment()), b"\x00\xff"),
+    "a list": (b"[]", text(deployment())),
+    "no kind": (b'{"spec": 1}', text(deployment())),
+    "kind of a wrong type": (b'{"apiVersion": [], "kind": {}}', text(deployment())),
+    "half a surrogate pair": (b'{"apiVersion":"v1","kind":"\\ud800"}', b"{}"),
+    "deep": (DEEP, b"{}"),
+    "both absent": (None, None),
+    "another kind": (
+        b'{"apiVersion":"v1","kind":"A"}',
+        b'{"apiVersion":"v1","kind":"B"}',
+    ),
+    "another name": (
+        b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}',
+        b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"}}',
+    ),
+}
+
+
+def test_a_row_that_cannot_be_read_leaves_the_others_alone() -> None:
+    good = text(deployment())
+    sides = [(good, good), *POISON.values(), (good, text(live_of(deployment())))]
+    columns: dict[str, list[Any]] = {name: ["x"] * len(sides) for name in IDENTITY}
+    columns["desired"] = [desired for desired, _ in sides]
+    columns["live"] = [live for _, live in sides]
+    found = compare(pa.RecordBatch.from_pydict(columns)).to_pylist()
+    assert [row["verdict"] for row in found] == [
+        "same",
+        *["unreadable"] * len(POISON),
+        "same",
+    ]
+    assert all(bool(row["error"]) == (row["verdict"] == "unreadable") for row in found)
+
+
+def test_large_objects_and_unknown_kinds_are_compared() -> None:
+    big = text({**live_of(deployment()), "data": {"blob": "x" * 3_000_000}})
+    assert row(BIG, big).verdict == "same"
+    unknown = {"apiVersion": "x.io/v1", "kind": "Any", "metadata": {"name": "a"}}
+    assert row({**unknown, "a": [1]}, {**unknown, "a": [1], "b": 2}).verdict == "same"
+    drifted = row({**unknown, "a": [1]}, {**unknown, "a": [1, 2]})
+    assert (drifted.verdict, drifted.paths) == ("drift", ("a",))
+
+
+def test_1_is_neither_true_nor_a_double() -> None:
+    thing = {"apiVersion": "x.io/v1", "kind": "Any", "metadata": {"name": "a"}}
+    assert row({**thing, "a": {"b": 1}}, {**thing, "a": {"b": True}}).verdict == "drift"
+    assert row({**thing, "a": [1]}, {**thing, "a": [True]}).verdict == "drift"
+
+
+COLUMN_TYPES: Final[dict[str, Callable[[pa.Array], pa.Array]]] = {
+    "string": lambda column: column.cast(pa.string()),
+    "large_string": lambda column: column.cast(pa.large_string()),
+    "string_view": lambda column: column.cast(pa.string_view()),
+    "binary": lambda column: column.cast(pa.binary()),
+    "large_binary": lambda column: column.cast(pa.large_binary()),
+    "binary_view": lambda column: column.cast(pa.binary()).cast(pa.binary_view()),
+    "dictionary": lambda column: column.cast(pa.string()).dictionary_encode(),
+    "json": lambda column: pa.ExtensionArray.from_storage(
+        pa.json_(pa.string()), column.cast(pa.string())
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def fleet() -> pa.RecordBatch:
+    rates = Rates(drifted=200, missing=50, extra=50, identical=50)
+    return batch_of([*pairs(120, rates=rates)])
+
+
+@pytest.mark.parametrize("name", COLUMN_TYPES)
+def test_text_may_be_in_columns_of_all_types(fleet: pa.RecordBatch, name: str) -> None:
+    expected = compare(fleet)
+    columns = [COLUMN_TYPES[name](fleet.column(each)) for each in fleet.schema.names]
+    other = pa.RecordBatch.from_arrays(columns, fleet.schema.names)
+    assert compare(other).equals(expected)
+
+
+def test_a_batch_keeps_its_order_and_has_the_schema(fleet: pa.RecordBatch) -> None:
+    found = compare(fleet)
+    assert found.schema == OUTPUT_SCHEMA
+    assert found.select(IDENTITY).equals(
+        fleet.select(IDENTITY).cast(found.select(IDENTITY).schema)
+    )
+    # Each row has the same answer in any other batch.
+    halves = [compare(fleet.slice(0, 50)), compare(fleet.slice(50))]
+    assert pa.Table.from_batches(halves).equals(pa.Table.from_batches([found]))
+    assert compare(fleet.slice(0, 0)).num_rows == 0
+
+
+def test_a_batch_without_a_column_or_with_numbers_is_an_error(
+    fleet: pa.RecordBatch,
+) -> None:
+    with pytest.raises(SmpError, match="no column 'live'") as raised:
+        compare(fleet.select([*IDENTITY, "desired"]))
+    assert raised.value.code == "missing-column"
+    numbers = pa.array(range(fleet.num_rows))
+    with pytest.raises(SmpError, match="of type int64") as raised:
+        compare(fleet.set_column(0, "cluster", numbers))
+    assert raised.value.code == "invalid-column"
+    garbage = pa.array([b"\xff"] * fleet.num_rows)
+    with pytest.raises(SmpError, match="is not text"):
+        compare(fleet.set_column(0, "cluster", garbage))
+
+
+def test_batches_are_divided_by_their_bytes(fleet: pa.RecordBatch) -> None:
+    parts = [*by_bytes([fleet, fleet.slice(0, 0)], fleet.nbytes // 5)]
+    assert 4 <= len(parts) <= 8
+    assert pa.Table.from_batches(parts).equals(pa.Table.from_batches([fleet]))
+    assert len([*by_bytes([fleet], 1)]) == fleet.num_rows
+
+
+def texts_of_pairs() -> list[tuple[bytes | None, bytes | None, bytes | None]]:
+    """Return realistic pairs, and triples as they go wrong."""
+    rates = Rates(drifted=300, missing=60, extra=60)
+    found: list[tuple[bytes | None, bytes | None, bytes | None]] = [
+        (pair.desired, pair.live, None) for pair in pairs(COUNT, rates=rates)
+    ]
+    for seed in range(COUNT):
+        triple = Triple(seed)
+        last = None if triple.last_applied is None else text(triple.last_applied)
+        found.append((text(triple.manifest), text(triple.live), last))
+        found.append((text(triple.manifest), text(triple.manifest) + b" ", None))
+    return found
+
+
+def test_the_fast_comparison_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Rows(CATALOG)
+    sides = texts_of_pairs()
+    fast = [rows.outcome(*texts) for texts in sides]
+    monkeypatch.setattr("smp.fleet._rows.is_equal", lambda *_: False)
+    slow = [rows.outcome(*texts) for texts in sides]
+    verdicts = {outcome.verdict for outcome in slow}
+    assert verdicts >= {"same", "drift", "hazard", "missing", "extra"}
+    for texts, one, other in zip(sides, fast, slow, strict=True):
+        # What the engine refuses to apply is the same before it is applied.
+        if one != other and one.verdict == "same":
+            assert other.verdict in ("same", "unreadable"), texts
+            assert other.paths == ()
+        else:
+            assert one == other
+
+
+def test_the_causes_are_those_of_an_explanation() -> None:
+    compared = 0
+    for pair in pairs(COUNT // 2, rates=Rates(drifted=1000)):
+        if pair.desired is None or pair.live is None or pair.kind == "PrometheusRule":
+            continue
+        desired, live = json.loads(pair.desired), json.loads(pair.live)
+        outcome = row(pair.desired, pair.live)
+        base = smp.last_applied_configuration(live)
+        schema = CATALOG.schema_of(desired)
+        causes = explain_apply(base, desired, live, schema, unknown_fields="merge")
+        explained = {str(cause.path): cause.code for cause in causes}
+        for path, code in zip(outcome.paths, outcome.causes, strict=True):
+            if path in explained:
+                compared += 1
+                assert code == explained[path], (pair.kind, path)
+    assert compared >= COUNT // 4
