@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
 
 from smp.cluster import drive
 from smp.cluster.clients import async_transport_over, transport_over
@@ -22,6 +23,7 @@ from smp.objects import Objects, objects_of
 from smp.values import JSONObject
 
 T = TypeVar("T")
+TransportT = TypeVar("TransportT")
 
 
 class ApplyKeywords(TypedDict, total=False):
@@ -57,15 +59,30 @@ class DiffKeywords(TypedDict, total=False):
     unions: Literal["clear", "kubectl"]
 
 
-class _Plans:
-    """What both kinds of cluster do, as plans."""
+class _Plans(ABC, Generic[TransportT]):
+    """What both kinds of cluster do, as plans, and the client that runs them."""
 
     def __init__(
-        self, *, namespace: str, enforce_namespace: bool, documents: Documents | None
+        self,
+        client: object,
+        *,
+        namespace: str = "default",
+        enforce_namespace: bool = False,
+        documents: Documents | None = None,
+        parallel: int = drive.PARALLEL,
+        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.namespace = namespace
         self._enforce_namespace = enforce_namespace
         self._documents = DiskDocuments() if documents is None else documents
+        self._transport = self._transport_over(client)
+        self._parallel = parallel
+        self._progress = progress or drive.no_progress
+
+    @staticmethod
+    @abstractmethod
+    def _transport_over(client: object) -> TransportT:
+        """Return how requests are sent over a client. Raises TypeError."""
 
     def _session(self) -> Session:
         # A session knows what the server serves now; the next one asks again.
@@ -125,7 +142,7 @@ def _difference(
         return Difference(item=item, error=error)
 
 
-class Cluster(_Plans):
+class Cluster(_Plans[drive.Transport]):
     """A cluster, over a client that blocks.
 
     ``client`` is a kubernetes.client.ApiClient, a kubernetes.dynamic.DynamicClient, a
@@ -136,24 +153,9 @@ class Cluster(_Plans):
     ``progress`` is called with what was done. Raises TypeError for other clients.
     """
 
-    def __init__(
-        self,
-        client: object,
-        *,
-        namespace: str = "default",
-        enforce_namespace: bool = False,
-        documents: Documents | None = None,
-        parallel: int = drive.PARALLEL,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> None:
-        super().__init__(
-            namespace=namespace,
-            enforce_namespace=enforce_namespace,
-            documents=documents,
-        )
-        self._transport = transport_over(client)
-        self._parallel = parallel
-        self._progress = progress or drive.no_progress
+    @staticmethod
+    def _transport_over(client: object) -> drive.Transport:
+        return transport_over(client)
 
     @classmethod
     def connect(cls, context: str | None = None, **keywords: Any) -> Self:
@@ -207,31 +209,16 @@ class Cluster(_Plans):
         )
 
 
-class AsyncCluster(_Plans):
+class AsyncCluster(_Plans[drive.AsyncTransport]):
     """A cluster, over a client of asyncio; the methods are those of Cluster.
 
     ``client`` is a kubernetes_asyncio.client.ApiClient, a lightkube.AsyncClient, what
     kr8s.asyncio.api() returns, or an httpx.AsyncClient.
     """
 
-    def __init__(
-        self,
-        client: object,
-        *,
-        namespace: str = "default",
-        enforce_namespace: bool = False,
-        documents: Documents | None = None,
-        parallel: int = drive.PARALLEL,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> None:
-        super().__init__(
-            namespace=namespace,
-            enforce_namespace=enforce_namespace,
-            documents=documents,
-        )
-        self._transport = async_transport_over(client)
-        self._parallel = parallel
-        self._progress = progress or drive.no_progress
+    @staticmethod
+    def _transport_over(client: object) -> drive.AsyncTransport:
+        return async_transport_over(client)
 
     @classmethod
     async def connect(cls, context: str | None = None, **keywords: Any) -> Self:
