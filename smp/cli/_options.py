@@ -227,6 +227,25 @@ def _complete_version(
     return [version for version in versions() if version.startswith(incomplete)]
 
 
+# The inputs of a three-way apply beside the new configuration.
+LIVE_OPTIONS: Final = (
+    Option(
+        ("--live",),
+        "Live objects. Repeatable.",
+        parameter="live_paths",
+        is_path=True,
+        is_repeatable=True,
+    ),
+    Option(
+        ("--last-applied",),
+        "What was applied last. Repeatable. [default: the annotation of the live "
+        "object]",
+        parameter="last_paths",
+        is_path=True,
+        is_repeatable=True,
+    ),
+)
+
 SCHEMA_OPTIONS: Final = (
     Option(
         ("--kubernetes",),

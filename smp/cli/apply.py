@@ -17,6 +17,7 @@ from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Listing, Object, Pairing, annotations_of
 from smp.cli._options import (
     HAZARDS_OPTION,
+    LIVE_OPTIONS,
     MERGE_OPTIONS,
     READER_OUTPUTS,
     REPORT_FORMATS,
@@ -179,21 +180,7 @@ COMMAND: Final[Command] = declared(
             metavar="DIR",
             is_repeatable=True,
         ),
-        Option(
-            ("--live",),
-            "Live objects. Repeatable.",
-            parameter="live_paths",
-            is_path=True,
-            is_repeatable=True,
-        ),
-        Option(
-            ("--last-applied",),
-            "What was applied last. Repeatable. [default: the annotation of the live "
-            "object]",
-            parameter="last_paths",
-            is_path=True,
-            is_repeatable=True,
-        ),
+        *LIVE_OPTIONS,
         Option(
             ("--overwrite",),
             "Whether the new configuration wins over changes made to the live object, "

@@ -13,6 +13,7 @@ from smp.cli._commands import Argument, Command, Option
 from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
 from smp.cli._options import (
+    LIVE_OPTIONS,
     SCHEMA_OPTIONS,
     Schemas,
     Settings,
@@ -223,21 +224,7 @@ COMMAND: Final[Command] = declared(
             is_path=True,
             is_repeatable=True,
         ),
-        Option(
-            ("--live",),
-            "Live objects. Repeatable.",
-            parameter="live_paths",
-            is_path=True,
-            is_repeatable=True,
-        ),
-        Option(
-            ("--last-applied",),
-            "What was applied last. Repeatable. [default: the annotation of the live "
-            "object]",
-            parameter="last_paths",
-            is_path=True,
-            is_repeatable=True,
-        ),
+        *LIVE_OPTIONS,
         output_option("report", "table", "yaml", "json"),
         *SCHEMA_OPTIONS,
     ),

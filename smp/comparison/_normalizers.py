@@ -15,7 +15,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from smp.codec import encode
-from smp.typed_storage import double, is_quantity, octets
+from smp.typed_storage import (
+    BINARY_EXPONENTS,
+    DECIMAL_EXPONENTS,
+    double,
+    is_quantity,
+    octets,
+)
 from smp.values import JSON, as_list, as_object, as_text, scalar_key
 
 # What a server fills in, and zero values that it drops or prints.
@@ -59,19 +65,6 @@ ValueKey: TypeAlias = "Hashable | None"
 # A sign, digits, a fraction, and a suffix or an exponent (Go:
 # resource.parseQuantityString).
 _QUANTITY: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([+-]?[0-9]*)")
-_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL: Final = {
-    "n": -9,
-    "u": -6,
-    "m": -3,
-    "": 0,
-    "k": 3,
-    "M": 6,
-    "G": 9,
-    "T": 12,
-    "P": 15,
-    "E": 18,
-}
 _NANO: Final = -9
 _MAX: Final = 2**63 - 1
 
@@ -113,19 +106,19 @@ def amount(value: JSON) -> ValueKey:
     # Decimal digits are exact, where a double would not be: 0.1 is 100m.
     digits = int(f"0{number}{fraction}")
     power = -len(fraction)
-    if suffix in _BINARY:
-        digits <<= _BINARY[suffix]
+    if suffix in BINARY_EXPONENTS:
+        digits <<= BINARY_EXPONENTS[suffix]
     elif exponent:
         power += int(exponent)
     else:
-        power += _DECIMAL[suffix]
+        power += DECIMAL_EXPONENTS[suffix]
     # Go: ParseQuantity rounds up to nano, and cuts off large binary amounts.
     if power < _NANO and digits:
         dropped = _NANO - power
         is_tiny = dropped > len(str(digits))
         digits = 1 if is_tiny else -(-digits // 10**dropped)
         power = _NANO
-    if suffix in _BINARY and digits > _MAX * 10**-power:
+    if suffix in BINARY_EXPONENTS and digits > _MAX * 10**-power:
         digits, power = _MAX, 0
     if not digits:
         return (0, 0)

@@ -51,11 +51,20 @@ from smp.typed_storage._plan import (
     storage_plan,
     zero_key,
 )
-from smp.typed_storage._scalars import double, is_quantity, octets, quantity
+from smp.typed_storage._scalars import (
+    BINARY_EXPONENTS,
+    DECIMAL_EXPONENTS,
+    double,
+    is_quantity,
+    octets,
+    quantity,
+)
 from smp.typed_storage._stored import stored
 
 __all__ = [
+    "BINARY_EXPONENTS",
     "BYTES",
+    "DECIMAL_EXPONENTS",
     "MICRO_TIME",
     "NUMBER",
     "QUANTITY",

@@ -20,7 +20,8 @@ _QUANTITY: Final = re.compile(
     r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)"
 )
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]{1,9})")
-_DECIMAL: Final = {
+# Powers of ten and of two that the suffixes of quantities stand for.
+DECIMAL_EXPONENTS: Final = {
     "n": -9,
     "u": -6,
     "m": -3,
@@ -32,9 +33,11 @@ _DECIMAL: Final = {
     "P": 15,
     "E": 18,
 }
-_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL_SUFFIXES: Final = {power: suffix for suffix, power in _DECIMAL.items()}
-_BINARY_SUFFIXES: Final = {power: suffix for suffix, power in _BINARY.items()}
+BINARY_EXPONENTS: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_SUFFIXES: Final = {
+    power: suffix for suffix, power in DECIMAL_EXPONENTS.items()
+}
+_BINARY_SUFFIXES: Final = {power: suffix for suffix, power in BINARY_EXPONENTS.items()}
 # Go: resource.maxInt64Factors. A number of so many digits is an int64.
 _DIGITS: Final = 18
 _NANO: Final = -9
@@ -92,10 +95,12 @@ def _quantity(written: str) -> str | None:
     digits = int(number + fraction)
     count = len(number) + len(fraction)
     sign = -1 if match[1] == "-" else 1
-    if suffix in _BINARY:
-        return _binary(text, sign, digits, len(number), fraction, _BINARY[suffix])
-    if suffix in _DECIMAL:
-        scale = _DECIMAL[suffix] - len(fraction)
+    if suffix in BINARY_EXPONENTS:
+        return _binary(
+            text, sign, digits, len(number), fraction, BINARY_EXPONENTS[suffix]
+        )
+    if suffix in DECIMAL_EXPONENTS:
+        scale = DECIMAL_EXPONENTS[suffix] - len(fraction)
     elif exponential is not None:
         scale = int(exponential[1]) - len(fraction)
     else:
