@@ -1,13 +1,15 @@
-"""Examples of Hypothesis: the same ones in every run, unless asked otherwise.
+"""How the tests run: examples of Hypothesis, garbage collections, workers.
 
-A change is judged by the same examples as the tree before it. ``pytest
---hypothesis-profile=random`` draws other ones.
+The examples are the same in every run, so that a change is judged by those of the tree
+before it. ``pytest --hypothesis-profile=random`` draws other ones.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("random", settings())
@@ -19,3 +21,12 @@ def pytest_collection_finish() -> None:
     """Leave modules and tests, millions of objects, out of all garbage collections."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many workers ``-n auto`` means: one more than processors.
+
+    Tests of the server and of the command wait for other processes, or for a timeout.
+    """
+    return (os.cpu_count() or 1) + 1
