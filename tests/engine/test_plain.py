@@ -515,7 +515,16 @@ assert set(ended) <= {"done", "too-deep", "invalid-json"}, ended
 """
 
 
-@pytest.mark.parametrize("kilobytes", [32, 48, 64, 96, 128, 192, 256, 512, 1024])
+# Where Python itself imports a module with so small a stack.
+OLD_PYTHON = pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="an import takes more stack than that"
+)
+
+
+@pytest.mark.parametrize(
+    "kilobytes",
+    [pytest.param(32, marks=OLD_PYTHON), 48, 64, 96, 128, 192, 256, 512, 1024],
+)
 def test_a_thread_with_a_small_stack_refuses_what_is_too_deep_for_it(
     kilobytes: int,
 ) -> None:

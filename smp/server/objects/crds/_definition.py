@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from smp.errors import SchemaError
+from smp.errors import SchemaError, bounded
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Loader
@@ -115,6 +115,7 @@ class Definition:
         self.resources = tuple(version.resource for version in self._versions.values())
 
     @classmethod
+    @bounded("the CustomResourceDefinition")
     def read(
         cls, document: JSONObject, settings: SchemaSettings = DEFAULT
     ) -> Definition:
@@ -130,6 +131,7 @@ class Definition:
         return cls._checked(crd, document, settings)
 
     @classmethod
+    @bounded("the CustomResourceDefinition")
     def stored(
         cls, document: JSONObject, settings: SchemaSettings = DEFAULT
     ) -> Definition:
