@@ -20,6 +20,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MODULES = (
+    "smp/steps.py",
     "smp/values.py",
     "smp/sharing.py",
     "smp/documents/_scalars.py",

@@ -6,6 +6,7 @@ Later steps look only at what is not shared. This module is compiled with mypyc
 
 from __future__ import annotations
 
+from smp.steps import count_steps
 from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, same
 
 
@@ -14,6 +15,7 @@ def share_object(new: JSONObject, old: JSONObject) -> JSONObject:
 
     Equal objects give the old one itself.
     """
+    count_steps(len(new))
     members: JSONObject = {}
     unchanged = len(new) == len(old)
     for name, value in new.items():
@@ -41,6 +43,7 @@ def _share_list(new: JSONArray, old: JSONArray) -> JSONArray:
 
     An element that is the old list's own, at any index, is kept.
     """
+    count_steps(len(new))
     old_ids: set[int] | None = None
     count = len(old)
     elements: JSONArray = []

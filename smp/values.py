@@ -35,6 +35,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from smp.raw import RawJSON
+from smp.steps import count_steps
 
 JSON: TypeAlias = (
     "dict[str, JSON] | list[JSON] | str | int | float | bool | RawJSON | None"
@@ -138,6 +139,7 @@ def _same_by_walking(left: JSON | Absent, right: JSON | Absent, levels: int) -> 
             return False
         if not levels:
             raise RecursionError
+        count_steps(len(left))
         # A plain loop, here and below: all() makes a generator, which costs more.
         for name, value in left.items():
             if not _same_by_walking(value, right.get(name, ABSENT), levels - 1):
@@ -148,6 +150,7 @@ def _same_by_walking(left: JSON | Absent, right: JSON | Absent, levels: int) -> 
             return False
         if not levels:
             raise RecursionError
+        count_steps(len(left))
         for value, other in zip(left, right):
             if not _same_by_walking(value, other, levels - 1):
                 return False
@@ -223,9 +226,11 @@ def _check_levels(value: JSON, levels: int) -> None:
     if not levels:
         raise RecursionError
     if isinstance(value, dict):
+        count_steps(len(value))
         for member in value.values():
             _check_levels(member, levels - 1)
     elif isinstance(value, list):
+        count_steps(len(value))
         for element in value:
             _check_levels(element, levels - 1)
 

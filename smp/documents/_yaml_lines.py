@@ -24,6 +24,7 @@ import msgspec
 
 from smp.documents._scalars import resolve
 from smp.documents._text import has_unusual_character
+from smp.steps import count_steps
 from smp.values import JSON
 
 # A library that reads deeply nested documents without recursion does it better.
@@ -98,6 +99,7 @@ class _Reader:
 
     def advance(self) -> None:
         """Go to the next line that has content."""
+        count_steps(1)
         lines = self.lines
         at = self.next_line
         while at < len(lines):

@@ -24,6 +24,7 @@ from smp.documents._json import dump_json, not_json
 from smp.documents._scalars import is_string_everywhere
 from smp.documents._text import MAX_DEPTH, has_unusual_character, unusual_character
 from smp.errors import DepthError
+from smp.steps import count_steps
 from smp.values import JSON, type_name
 
 # Most strings. The words that readers take for something else are shorter, and numbers
@@ -80,6 +81,7 @@ def _write(root: dict[str, JSON] | list[JSON], lines: list[str]) -> None:
         parts, is_list, spaces = pending[-1]
         inner = f"{spaces}  "
         for part in parts:
+            count_steps(1)
             if is_list:
                 line, value = "-", part
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp.steps import count_steps
 from smp.values import JSON, JSONArray, JSONObject
 
 # Integers below it are exact in a double.
@@ -18,6 +19,7 @@ def is_deeper(value: JSON, old: JSON, levels: int) -> bool:
     if isinstance(value, dict):
         if not levels:
             return True
+        count_steps(len(value))
         before: JSONObject = old if isinstance(old, dict) else {}
         for name, member in value.items():
             if isinstance(member, (dict, list)):
@@ -27,6 +29,7 @@ def is_deeper(value: JSON, old: JSON, levels: int) -> bool:
     elif isinstance(value, list):
         if not levels:
             return True
+        count_steps(len(value))
         elements: JSONArray = old if isinstance(old, list) else []
         count = len(elements)
         for index in range(len(value)):
@@ -48,6 +51,7 @@ def with_whole_numbers(value: JSON) -> JSON:
         if abs(value) < _EXACT and value.is_integer():
             return int(value)
     elif isinstance(value, dict):
+        count_steps(len(value))
         members: JSONObject = {}
         is_same = True
         for name, member in value.items():
@@ -55,6 +59,7 @@ def with_whole_numbers(value: JSON) -> JSON:
             is_same = is_same and members[name] is member
         return value if is_same else members
     elif isinstance(value, list):
+        count_steps(len(value))
         elements = [with_whole_numbers(element) for element in value]
         for index, element in enumerate(value):
             if elements[index] is not element:

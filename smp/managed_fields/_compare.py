@@ -17,6 +17,7 @@ from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
+from smp.steps import count_steps
 from smp.values import (
     JSON,
     JSONArray,
@@ -149,6 +150,7 @@ def _compare_as(old: JSON, new: JSON, shape: Shape, found: _Changes) -> None:
 def _compare_maps(
     old: JSONObject, new: JSONObject, shape: Shape, found: _Changes
 ) -> None:
+    count_steps(len(old) + len(new))
     for name, new_value in new.items():
         if name not in old:
             inner = shape.of_name(name, new_value)
@@ -252,6 +254,7 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
     members: list[str] = []
     children: dict[str, FieldSet] = {}
     if shape.form is Form.MAP and isinstance(value, dict):
+        count_steps(len(value))
         for name, content in value.items():
             element = field_element(name)
             members.append(element)
@@ -294,9 +297,11 @@ def equal(old: JSON, new: JSON) -> bool:
     if isinstance(old, (int, float)) and isinstance(new, (int, float)):
         return old == new
     if isinstance(old, dict) and isinstance(new, dict):
+        count_steps(len(old))
         return old.keys() == new.keys() and all(
             equal(content, new[name]) for name, content in old.items()
         )
     if isinstance(old, list) and isinstance(new, list):
+        count_steps(len(old))
         return len(old) == len(new) and all(map(equal, old, new))
     return type(old) is type(new) and old == new

@@ -12,6 +12,7 @@ from smp.errors import SmpError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._shapes import Form, Shape, is_empty, path_elements
+from smp.steps import count_steps
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 
 
@@ -26,6 +27,7 @@ def fields_below(value: JSON, shape: Shape) -> FieldSet | None:
 
 def _of_map(value: JSONObject, shape: Shape) -> FieldSet:
     """Go: toFieldSetWalker.visitMapItems."""
+    count_steps(len(value))
     members: list[str] = []
     children: dict[str, FieldSet] = {}
     for name, content in value.items():

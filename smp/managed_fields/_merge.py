@@ -12,6 +12,7 @@ from smp.managed_fields._elements import step_of
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
 from smp.sharing import share
+from smp.steps import count_steps
 from smp.values import (
     JSON,
     JSONArray,
@@ -53,6 +54,7 @@ def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
 
 
 def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObject:
+    count_steps(len(applied))
     changed: JSONObject = {}
     for name, value in applied.items():
         if name not in live:

@@ -26,6 +26,7 @@ from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
 from smp.schema.model import Schema
+from smp.steps import count_steps
 from smp.values import (
     ABSENT,
     JSON,
@@ -106,6 +107,7 @@ def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
     else:
         require_known(value)
         return value
+    count_steps(len(contents))
     changed = False
     kept: list[tuple[str, JSON]] = []
     for element, name, content in contents:

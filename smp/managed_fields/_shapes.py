@@ -26,6 +26,7 @@ from smp.schema.model import (
     Type,
     unknown_field,
 )
+from smp.steps import count_steps
 from smp.typed_storage import zero_key
 from smp.values import ABSENT, JSON, Absent, require_plain
 
@@ -259,6 +260,7 @@ def path_elements(shape: Shape, values: list[JSON]) -> list[str]:
 
     Raises ObjectError, with the index, where one has none.
     """
+    count_steps(len(values))
     elements = []
     for index, value in enumerate(values):
         try:

@@ -19,6 +19,7 @@ from smp.managed_fields._go_text import (
 )
 from smp.managed_fields._shapes import Form, Shape, root_shape
 from smp.schema.model import ScalarType, Schema
+from smp.steps import count_steps
 from smp.values import (
     JSON,
     JSONArray,
@@ -124,6 +125,7 @@ def _scalar_problems(value: JSON, shape: Shape) -> list[str]:
 def _map_problems(
     value: JSONObject, old: JSONObject, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
+    count_steps(len(value))
     problems: list[str] = []
     for name, content in value.items():
         before = old.get(name)
@@ -143,6 +145,7 @@ def _map_problems(
 def _list_problems(
     values: JSONArray, old: JSONArray, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
+    count_steps(len(values))
     problems: list[str] = []
     seen: set[str] = set()
     # An element may be at another place than before.

@@ -36,6 +36,7 @@ from smp.protobuf._wire import (
     span,
     varint,
 )
+from smp.steps import count_steps
 from smp.values import JSON, MAX_LEVELS, JSONObject, as_text
 
 _END_GROUP: Final = 4
@@ -107,6 +108,8 @@ class Reader:
         """Read the fields of a message into an object."""
         if not levels:
             raise RecursionError
+        # A field has at least two bytes.
+        count_steps((end - start) // 2)
         data = self.data
         tags = message.tags
         at = start

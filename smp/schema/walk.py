@@ -55,6 +55,7 @@ from smp.errors import SchemaError
 from smp.paths import Element, Path, Step
 from smp.schema.model import Field, ObjectType, Type
 from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan, identities
+from smp.steps import count_steps
 from smp.values import (
     ABSENT,
     JSON,
@@ -303,6 +304,7 @@ class Walk:
         if not self._enter(place, node):
             self._levels += 1
             return result
+        count_steps(len(new))
         before = place.old
         old = as_object(before)
         changed: dict[str, JSON | Absent] | None = None
@@ -389,6 +391,7 @@ class Walk:
                 befores = pair(
                     place.old, new, node.identities, trust_shared=skips_shared
                 )
+            count_steps(len(new))
             for index in range(len(new)):
                 element = new[index]
                 was: JSON | Absent = ABSENT if befores is None else befores[index]

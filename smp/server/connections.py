@@ -5,6 +5,12 @@ of a request, a time in which a client has to read its answer, and a number of
 connections that leaves descriptors for the rest of the process. At that number the
 connection that has waited longest for a request is closed for a new one; where all have
 requests, no more are accepted until one is closed.
+
+What clients have not read yet is kept in memory. Of all connections together there may
+be so many bytes of it; beyond that the connection is closed whose client would take the
+longest for the rest, at the speed at which it has read so far. Large answers are sent
+in pieces, the next one when most of the last one was read: with TLS, a transport does
+not say how much of what it was given is not sent.
 """
 
 from __future__ import annotations
@@ -20,6 +26,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 _LOG: Final = logging.getLogger("smp.server")
 # Seconds for the TLS handshake, and for the head of a request: for the first one from
 # the connection on, for the others from their first byte on. As of an API server (Go:
@@ -27,6 +35,9 @@ _LOG: Final = logging.getLogger("smp.server")
 _HEAD_TIMEOUT: Final = 32
 _MOST_HEAD: Final = 64 << 10  # bytes
 _PROGRESS: Final = 256 << 10  # bytes that a client reads at least in the send timeout
+_PIECE: Final = 256 << 10  # bytes
+_BEGINNING: Final = 0.5  # seconds after which it is known how fast a client reads
+_SOON: Final = 5  # seconds; a client that has read everything by then is not slow
 _MOST: Final = 10_000
 _RESERVED: Final = 64  # descriptors for the store, logs and the like
 _FEWEST: Final = 16
@@ -63,13 +74,18 @@ def most_connections() -> int:
 class Connections:
     """The open connections, none of which may stop the others.
 
-    A client that reads nothing of an answer for ``send_timeout`` seconds is cut off.
+    A client that reads nothing of an answer for ``send_timeout`` seconds is cut off,
+    and the slowest ones where clients have ``most_unsent`` bytes of answers to read.
     """
 
-    def __init__(self, most: int, send_timeout: float) -> None:
+    def __init__(self, most: int, send_timeout: float, most_unsent: int) -> None:
         self.send_timeout = send_timeout
         self._most = most
+        self._most_unsent = most_unsent
         self._open: set[asyncio.Protocol] = set()
+        # Those that have a large answer to send.
+        self._sending: set[_Timed] = set()
+        self._recheck: asyncio.TimerHandle | None = None
         # How to close those that wait for a request; the first one waits longest.
         self._waiting: dict[asyncio.Protocol, Callable[[], object]] = {}
         self._changed = asyncio.Event()
@@ -148,7 +164,39 @@ class Connections:
         """Note that a connection is closed."""
         self._waiting.pop(connection, None)
         self._open.discard(connection)
+        if isinstance(connection, _Timed):
+            self._sending.discard(connection)
         self._changed.set()
+
+    def sending(self, connection: _Timed) -> None:
+        """Note that a large answer is sent on a connection, and make room for it."""
+        self._sending.add(connection)
+        if self._recheck is None:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Cut off the slowest clients while too much was not read."""
+        self._recheck = None
+        unsent: dict[_Timed, int] = {}
+        for each in [*self._sending]:
+            size = each.unsent
+            if size:
+                unsent[each] = size
+            else:
+                self._sending.discard(each)
+        excess = sum(unsent.values()) - self._most_unsent
+        now = monotonic()
+        slowest = sorted(unsent, key=lambda each: each.seconds_left(now), reverse=True)
+        for each in slowest:
+            # The others have just begun, or have read most of it soon.
+            if excess <= 0 or each.seconds_left(now) < _SOON:
+                break
+            self._sending.discard(each)
+            excess -= unsent[each]
+            each.transport.abort()
+        if excess > 0:
+            loop = asyncio.get_running_loop()
+            self._recheck = loop.call_later(_BEGINNING, self._make_room)
 
 
 def timed(http: type[Any], connections: Connections) -> type[Any]:
@@ -164,6 +212,7 @@ class _Timed(asyncio.Protocol):
 
     room: Connections
     # Attributes and methods of uvicorn's protocol.
+    app: ASGIApp
     cycle: Any
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
@@ -177,8 +226,63 @@ class _Timed(asyncio.Protocol):
         self._is_in_body = False
         self._head_size = 0
         self._send_timer: asyncio.TimerHandle | None = None
-        self._unsent = 0
+        # How much the transport had to send when the timer was set.
+        self._buffered = 0
         self._has_resumed = False
+        # What the transport was not given yet, how much of an answer there was to
+        # read, and since when.
+        self._rest = 0
+        self._unsent = 0
+        self._unsent_since = 0.0
+        self._answer = self.app
+        self.app = self._in_pieces
+
+    @property
+    def unsent(self) -> int:
+        """The bytes that the client has not read yet."""
+        return self._rest + self.transport.get_write_buffer_size()
+
+    def seconds_left(self, now: float) -> float:
+        """Estimate how long the client takes to read the rest; 0 at the beginning."""
+        seconds = now - self._unsent_since
+        if seconds < _BEGINNING:
+            return 0
+        unsent = self.unsent
+        read = max(self._unsent - unsent, 1)
+        return unsent * seconds / read
+
+    async def _in_pieces(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; a large body is sent in pieces."""
+
+        async def send_pieces(message: Message) -> None:
+            # The answer is there as a whole while its head waits for the client.
+            for name, value in message.get("headers", ()):
+                if name == b"content-length":
+                    self._begin_answer(int(value))
+            body = memoryview(message.get("body", b""))
+            if len(body) <= _PIECE:
+                await send(message)
+                self._rest = max(self._rest - len(body), 0)
+                return
+            self._begin_answer(max(self._rest, len(body)))
+            more = message.get("more_body", False)
+            while body and not self.transport.is_closing():
+                piece, body = body[:_PIECE], body[_PIECE:]
+                await send({**message, "body": piece, "more_body": more or bool(body)})
+                self._rest -= len(piece)
+
+        try:
+            await self._answer(scope, receive, send_pieces)
+        finally:
+            self._rest = 0
+
+    def _begin_answer(self, size: int) -> None:
+        """Note that there are so many bytes to be sent."""
+        self._rest = size
+        if size > _PIECE:
+            self._unsent = self.unsent
+            self._unsent_since = monotonic()
+            self.room.sending(self)
 
     @property
     def _has_request(self) -> bool:
@@ -265,17 +369,17 @@ class _Timed(asyncio.Protocol):
     def _begin_sending(self) -> None:
         if self._send_timer:
             return
-        self._unsent = self.transport.get_write_buffer_size()
+        self._buffered = self.transport.get_write_buffer_size()
         self._has_resumed = False
-        if self._unsent:
+        if self._buffered:
             timeout = self.room.send_timeout
             self._send_timer = self.loop.call_later(timeout, self._check_sending)
 
     def _check_sending(self) -> None:
         self._send_timer = None
-        unsent = self.transport.get_write_buffer_size()
+        buffered = self.transport.get_write_buffer_size()
         # A client that had read most of it may have been sent more since.
-        if self._has_resumed or self._unsent - unsent >= _PROGRESS:
+        if self._has_resumed or self._buffered - buffered >= _PROGRESS:
             self._begin_sending()
-        elif unsent:
+        elif buffered:
             self.transport.abort()

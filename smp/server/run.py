@@ -112,7 +112,9 @@ class Server(uvicorn.Server):
         # uvicorn would accept all connections that come.
         await super().startup(sockets=[])
         settings: Settings = self._app.state.settings
-        connections = Connections(most_connections(), settings.send_timeout)
+        connections = Connections(
+            most_connections(), settings.send_timeout, settings.max_unsent
+        )
         http = timed(self.config.http_protocol_class, connections)
 
         def protocol() -> asyncio.Protocol:

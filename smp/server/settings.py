@@ -136,8 +136,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     only requests addressed to this machine are answered. ``profile``, ``on_conflict``
     and ``ratchet`` are those of the handler's options. ``max_in_flight`` bounds the
     requests answered at one time, watches excepted; of these there are ``max_watches``.
-    A client that reads nothing of an answer for ``send_timeout`` is disconnected. With
-    a ``seed`` the random parts of new objects, such as their uids, are the same in each
+    A client that reads nothing of an answer for ``send_timeout`` is disconnected, and
+    the slowest ones where clients have not read ``max_unsent`` bytes in all. With a
+    ``seed`` the random parts of new objects, such as their uids, are the same in each
     run.
     """
 
@@ -156,6 +157,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout: float = 60
     watch_timeout: float = 1800
     send_timeout: float = 30
+    max_unsent: int = 128 << 20
     seed: int | None = None
 
     @property

@@ -18,6 +18,7 @@ from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Element, Path
 from smp.raw import RawJSON
 from smp.schema.model import ANY_FIELD, Field, Type, unknown_field
+from smp.steps import count_steps
 from smp.strategic._directives import (
     DELETE,
     REPLACE,
@@ -63,6 +64,7 @@ def apply_object(live: JSONObject, patch: JSONObject, type_: Type) -> JSONObject
     be merged into, UnknownFieldError for a field to be merged that the type lacks. Go:
     strategicpatch.mergeMap.
     """
+    count_steps(len(patch))
     if not has_directives(patch):
         result = live.copy()
         for name, value in patch.items():

@@ -52,6 +52,7 @@ from smp.errors import SmpError
 from smp.paths import Element
 from smp.raw import RawJSON
 from smp.schema.model import Field, ListType, Type, unknown_field
+from smp.steps import count_steps
 from smp.strategic._directives import (
     RETAIN_KEYS,
     check_names,
@@ -158,6 +159,7 @@ class Diff:
         """Return the patch for one object. Go: diffMaps."""
         if not levels:
             raise RecursionError
+        count_steps(len(modified))
         patch: JSONObject = {}
         common = 0  # how many names of modified live has as well
         for name, value in modified.items():

@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.paths import Path
+from smp.steps import count_steps
 from smp.strategic._ordering import element_type, keys_of, merge_key_of, plain_keys
 from smp.values import (
     ABSENT,
@@ -432,6 +433,7 @@ def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
     changed = False
     step: str | int = 0
     if isinstance(value, dict):
+        count_steps(len(value))
         if RETAIN_KEYS in value:
             _check_retained_here(value)
         fields: JSONObject = {}
@@ -453,6 +455,7 @@ def cleaned(value: JSON, *, drop_marked: bool = False) -> JSON:
             raise error.within(step) from None
         return fields if changed else value
     if isinstance(value, list):
+        count_steps(len(value))
         elements: JSONArray = []
         try:
             for index, element in enumerate(value):

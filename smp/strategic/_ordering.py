@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, TypeVar, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
 from smp.schema.model import Field, ListType
+from smp.steps import count_steps
 from smp.strategic._go_sort import sorted_as_by_go
 from smp.values import (
     ABSENT,
@@ -113,6 +114,7 @@ def plain_keys(elements: JSONArray, merge_key: str) -> list[ScalarKey] | None:
 
     None if any element has not. This is the fast path for almost all lists.
     """
+    count_steps(len(elements))
     keys: list[ScalarKey] = []
     for element in elements:
         key = element.get(merge_key) if isinstance(element, dict) else None

@@ -17,6 +17,7 @@ from typing import Final
 
 from smp.errors import bounded
 from smp.schema.model import Schema
+from smp.steps import count_steps
 from smp.typed_storage._plan import (
     BYTES,
     EITHER,
@@ -92,6 +93,7 @@ def _of_struct(
 ) -> str:
     if not levels:
         raise RecursionError
+    count_steps(len(value))
     for name, content in value.items():
         was = old.get(name, ABSENT) if isinstance(old, dict) else ABSENT
         if content is was:
@@ -126,6 +128,7 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
         contents = value
     else:
         return ""
+    count_steps(len(contents))
     # An element of a list may be at another place than before.
     shared = {id(content) for content in old} if isinstance(old, list) else set()
     if type_.inner is not None:

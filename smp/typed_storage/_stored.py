@@ -10,6 +10,7 @@ from typing import Final
 
 from smp.errors import bounded
 from smp.schema.model import Schema
+from smp.steps import count_steps
 from smp.typed_storage._plan import (
     ALWAYS,
     AS_NULL_IF_EMPTY,
@@ -78,6 +79,7 @@ def _struct(
 ) -> JSONObject:
     if not levels:
         raise RecursionError
+    count_steps(len(value))
     changed: dict[str, JSON | Absent] = {}
     was: JSON | Absent = ABSENT
     for name, content in value.items():
@@ -147,6 +149,7 @@ def _map(
 ) -> JSONObject:
     if not levels:
         raise RecursionError
+    count_steps(len(value))
     changed: JSONObject = {}
     was: JSON | Absent = ABSENT
     is_plain = STRING <= inner.form <= INT_OR_STRING
@@ -170,6 +173,7 @@ def _list(
 ) -> JSONArray:
     if not levels:
         raise RecursionError
+    count_steps(len(value))
     changed: JSONArray | None = None
     shared: set[int] | None = None
     is_plain = STRING <= inner.form <= INT_OR_STRING

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,6 +21,7 @@ import pytest
 import yaml
 
 from smp.server.run import new_event_loop
+from tests.support.certificates import make_certificate
 from tests.support.command import smp_command
 from tests.support.kubectl import needs_kubectl
 from tests.support.paths import ROOT
@@ -276,20 +276,7 @@ def test_logs_are_lines_of_json_and_hold_no_secrets(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("there is no openssl to make a certificate")
-    directory = tmp_path_factory.mktemp("tls")
-    certificate, key = directory / "tls.crt", directory / "tls.key"
-    command = [
-        *(openssl, "req", "-x509", "-nodes", "-days", "1"),
-        *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-        *("-subj", "/CN=localhost"),
-        *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
-        *("-out", str(certificate), "-keyout", str(key)),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    return certificate, key
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @needs_kubectl

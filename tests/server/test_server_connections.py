@@ -6,8 +6,11 @@ import asyncio
 import errno
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from time import sleep
 
 import pytest
 from starlette.responses import Response
@@ -17,6 +20,7 @@ from uvicorn.server import ServerState
 
 from smp.server import connections as module
 from smp.server.connections import Connections, timed
+from tests.support.certificates import make_certificate
 
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-a: "
 WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -32,18 +36,23 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def listening(most: int = 100, send_timeout: float = 30) -> AsyncIterator[int]:
+async def listening(
+    most: int = 100,
+    send_timeout: float = 30,
+    most_unsent: int = 1 << 30,
+    context: ssl.SSLContext | None = None,
+) -> AsyncIterator[int]:
     """Serve the application, and yield the port."""
     config = Config(app, lifespan="off", ws="none", log_config=None)
     config.load()
-    room = Connections(most, send_timeout)
+    room = Connections(most, send_timeout, most_unsent)
     http, state = timed(config.http_protocol_class, room), ServerState()
     with socket.create_server(("127.0.0.1", 0), backlog=500) as server:
         accepting = asyncio.create_task(
             room.accept(
                 server,
                 lambda: http(config=config, server_state=state, app_state={}),
-                None,
+                context,
             )
         )
         try:
@@ -168,6 +177,66 @@ def test_an_answer_that_is_not_read_is_not_kept() -> None:
                 client.close()
 
     asyncio.run(run())
+
+
+def test_an_answer_over_tls_that_is_not_read_is_not_kept(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    trusting = ssl.create_default_context(cafile=certificate)
+
+    def read_late(port: int) -> int:
+        with (
+            socket.create_connection(("127.0.0.1", port)) as plain,
+            trusting.wrap_socket(plain, server_hostname="127.0.0.1") as client,
+        ):
+            client.sendall(WHOLE.replace(b"/ ", b"/large "))
+            sleep(1)
+            size = 0
+            with suppress(OSError):
+                while data := client.recv(1 << 20):
+                    size += len(data)
+            return size
+
+    async def run() -> None:
+        async with listening(send_timeout=0.3, context=context) as port:
+            assert await asyncio.to_thread(read_late, port) < len(LARGE)
+
+    asyncio.run(run())
+
+
+def test_answers_that_slow_clients_do_not_read_make_room_for_others() -> None:
+    async def run() -> None:
+        limit = 3 * len(LARGE)
+        async with listening(most_unsent=limit) as port:
+            slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(9)]
+            for _, writer in slow:
+                writer.write(WHOLE.replace(b"/ ", b"/large "))
+            # How fast a client reads is not known at once.
+            await asyncio.sleep(1.2)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(WHOLE.replace(b"/ ", b"/large "))
+            async with asyncio.timeout(10):
+                await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(len(LARGE))
+            writer.close()
+            # Those that are left have no more to read than there may be in all.
+            sizes = await asyncio.gather(*[rest_of(reader) for reader, _ in slow])
+            whole = [size for size in sizes if size >= len(LARGE)]
+            assert 0 < len(whole) <= limit // len(LARGE)
+            for _, writer in slow:
+                writer.close()
+
+    asyncio.run(run())
+
+
+async def rest_of(reader: asyncio.StreamReader) -> int:
+    """Return how many bytes there are to be read of one answer."""
+    size = 0
+    with suppress(ConnectionError):
+        while size < len(LARGE) and (data := await reader.read(1 << 20)):
+            size += len(data)
+    return size
 
 
 def test_a_slow_reader_that_reads_gets_all() -> None:
