@@ -150,8 +150,8 @@ def _compare_as(old: JSON, new: JSON, shape: Shape, found: _Changes) -> None:
 def _compare_maps(
     old: JSONObject, new: JSONObject, shape: Shape, found: _Changes
 ) -> None:
-    count_steps(len(old) + len(new))
     for name, new_value in new.items():
+        count_steps(1)
         if name not in old:
             inner = shape.of_name(name, new_value)
             element = field_element(name)
@@ -168,6 +168,7 @@ def _compare_maps(
                 found,
             )
     for name, old_value in old.items():
+        count_steps(1)
         if name not in new:
             inner = shape.of_name(name, old_value)
             element = field_element(name)
@@ -200,6 +201,7 @@ def _compare_lists(
     old_values = _by_element(old, shape)
     new_values = _by_element(new, shape)
     for element, after in new_values.items():
+        count_steps(1)
         before = old_values.get(element, [])
         if len(before) <= 1 and len(after) <= 1:
             value = after[0]
@@ -239,6 +241,7 @@ def _compare_lists(
 def _by_element(values: JSONArray, shape: Shape) -> dict[str, JSONArray]:
     found: dict[str, JSONArray] = {}
     for element, value in zip(path_elements(shape, values), values, strict=True):
+        count_steps(1)
         found.setdefault(element, []).append(value)
     return found
 
@@ -254,8 +257,8 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
     members: list[str] = []
     children: dict[str, FieldSet] = {}
     if shape.form is Form.MAP and isinstance(value, dict):
-        count_steps(len(value))
         for name, content in value.items():
+            count_steps(1)
             element = field_element(name)
             members.append(element)
             below = _everything_at(element, content, shape.of_name(name, content))
@@ -263,6 +266,7 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
                 children[element] = below
     elif shape.form is Form.LIST and isinstance(value, list):
         for element, contents in _by_element(value, shape).items():
+            count_steps(1)
             members.append(element)
             if len(contents) == 1:
                 below = _everything_at_element(element, contents[0], shape)

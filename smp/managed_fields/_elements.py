@@ -10,9 +10,10 @@ reads those of fieldsV1 as doubles and loses the last ones beyond 2**53.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from heapq import merge
 from typing import Final, TypeAlias
 
 from smp import codec
@@ -28,6 +29,8 @@ _INDEX: Final = "i:"
 # Go: strconv.Atoi.
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LARGEST: Final = 2**63
+# While a list is sorted no other thread runs. This takes some milliseconds.
+_MOST_SORTED: Final = 10_000
 # Within these, Go prints a double without an exponent (jsoniter: WriteFloat64).
 _SMALL: Final = 1e-6
 _LARGE: Final = 1e21
@@ -135,12 +138,25 @@ def in_order(elements: Iterable[str]) -> list[str]:
 
     Fields by name, keyed elements by their keys, values by value, indexes.
     """
-    ordered = sorted(elements)
+    ordered = _in_pieces(elements)
     # Almost always all are fields. Those are in order: Python compares code points, Go
     # bytes of UTF-8, and both have the same order.
     if ordered and ordered[-1].startswith(_FIELD):
         return ordered
-    return sorted(ordered, key=_order)
+    return _in_pieces(ordered, _order)
+
+
+def _in_pieces(
+    elements: Iterable[str], key: Callable[[str], _Order] | None = None
+) -> list[str]:
+    """Return elements in order, as ``sorted`` does; very many are sorted in pieces."""
+    unordered = [*elements]
+    if len(unordered) <= _MOST_SORTED:
+        return sorted(unordered, key=key)
+    pieces: list[list[str]] = []
+    for start in range(0, len(unordered), _MOST_SORTED):
+        pieces.append(sorted(unordered[start : start + _MOST_SORTED], key=key))
+    return [*merge(*pieces, key=key)]
 
 
 @lru_cache(maxsize=8192)

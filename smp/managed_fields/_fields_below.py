@@ -27,10 +27,10 @@ def fields_below(value: JSON, shape: Shape) -> FieldSet | None:
 
 def _of_map(value: JSONObject, shape: Shape) -> FieldSet:
     """Go: toFieldSetWalker.visitMapItems."""
-    count_steps(len(value))
     members: list[str] = []
     children: dict[str, FieldSet] = {}
     for name, content in value.items():
+        count_steps(1)
         element = field_element(name)
         inner = shape.of_name(name, content)
         try:
@@ -50,6 +50,7 @@ def _of_list(values: JSONArray, shape: Shape) -> FieldSet:
     elements = path_elements(shape, values)
     counts = Counter(elements)
     for index, element in enumerate(elements):
+        count_steps(1)
         if counts[element] > 1:
             continue
         content = values[index]

@@ -54,9 +54,9 @@ def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
 
 
 def _merged_maps(live: JSONObject, applied: JSONObject, shape: Shape) -> JSONObject:
-    count_steps(len(applied))
     changed: JSONObject = {}
     for name, value in applied.items():
+        count_steps(1)
         if name not in live:
             changed[name] = value
             continue

@@ -107,10 +107,10 @@ def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
     else:
         require_known(value)
         return value
-    count_steps(len(contents))
     changed = False
     kept: list[tuple[str, JSON]] = []
     for element, name, content in contents:
+        count_steps(1)
         item: JSON | Absent = content
         candidates = place.candidates
         if element in candidates.members or element in candidates.children:

@@ -260,9 +260,9 @@ def path_elements(shape: Shape, values: list[JSON]) -> list[str]:
 
     Raises ObjectError, with the index, where one has none.
     """
-    count_steps(len(values))
     elements = []
     for index, value in enumerate(values):
+        count_steps(1)
         try:
             elements.append(shape.element(value))
         except ObjectError as error:

@@ -125,9 +125,9 @@ def _scalar_problems(value: JSON, shape: Shape) -> list[str]:
 def _map_problems(
     value: JSONObject, old: JSONObject, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
-    count_steps(len(value))
     problems: list[str] = []
     for name, content in value.items():
+        count_steps(1)
         before = old.get(name)
         if content is before and name in old:
             continue
@@ -145,12 +145,12 @@ def _map_problems(
 def _list_problems(
     values: JSONArray, old: JSONArray, shape: Shape, *, allow_duplicates: bool
 ) -> list[str]:
-    count_steps(len(values))
     problems: list[str] = []
     seen: set[str] = set()
     # An element may be at another place than before.
     shared = {id(value) for value in old}
     for index, value in enumerate(values):
+        count_steps(1)
         element = ""
         if shape.form is Form.LIST:
             try:
