@@ -153,9 +153,10 @@ def _in_pieces(
     unordered = [*elements]
     if len(unordered) <= _MOST_SORTED:
         return sorted(unordered, key=key)
-    pieces: list[list[str]] = []
-    for start in range(0, len(unordered), _MOST_SORTED):
-        pieces.append(sorted(unordered[start : start + _MOST_SORTED], key=key))
+    pieces = [
+        sorted(unordered[start : start + _MOST_SORTED], key=key)
+        for start in range(0, len(unordered), _MOST_SORTED)
+    ]
     return [*merge(*pieces, key=key)]
 
 

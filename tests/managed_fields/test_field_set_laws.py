@@ -224,3 +224,9 @@ def test_an_element_without_an_index_has_no_pointer() -> None:
     assert str(path) == "spec[=a]"
     with pytest.raises(ValueError, match="no index"):
         _ = path.pointer
+
+
+def test_very_many_elements_are_in_the_order_of_their_values() -> None:
+    count = 25_000
+    fields = FieldSet(frozenset(f"v:{number}" for number in range(count)))
+    assert list(fields.to_v1()) == [f"v:{number}" for number in range(count)]
