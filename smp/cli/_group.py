@@ -20,6 +20,7 @@ from smp.cli._version import version_line
 _COMMANDS: Final = (
     "apply",
     "blame",
+    "cluster",
     "diff",
     "doctor",
     "explain",

@@ -11,13 +11,25 @@ from smp.cluster.clients import async_transport_over, transport_over
 from smp.cluster.connect import async_client_of_context, client_of_context
 from smp.cluster.documents import DiskDocuments
 from smp.cluster.plan.apply import Run, Session, apply
+from smp.cluster.plan.applysets import (
+    ApplySetState,
+    Parent,
+    default_tooling,
+    list_sets,
+    parent,
+    repair,
+    resource_named,
+    verify,
+)
+from smp.cluster.plan.deleting import deleted
+from smp.cluster.plan.differences import differences, drifts, drifts_of_applied
 from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.reading import Difference, delete, difference
+from smp.cluster.plan.pruning import listed
+from smp.cluster.plan.reading import Difference
 from smp.cluster.plan.schemas import Documents
 from smp.cluster.plan.waiting import Waited, wait
-from smp.errors import SmpError
 from smp.hazards import Policy
 from smp.objects import Objects, objects_of
 from smp.values import JSONObject
@@ -56,7 +68,13 @@ class DiffKeywords(TypedDict, total=False):
     field_manager: str | None
     server_side: bool
     force_conflicts: bool
+    overwrite: bool
     unions: Literal["clear", "kubectl"]
+    hazards: Policy
+    applyset: str
+    tooling: str
+    prune: str
+    prune_allowlist: tuple[tuple[str, str], ...]
 
 
 class _Plans(ABC, Generic[TransportT]):
@@ -97,14 +115,45 @@ class _Plans(ABC, Generic[TransportT]):
 
     def _diff(self, objects: Objects, keywords: DiffKeywords) -> Plan[list[Difference]]:
         options = ApplyOptions(**keywords)
-        options.require_consistent()
-        # Schemas are looked up by the first object of each kind, so this is in turn.
+        return differences(self._session(), _items(objects), options)
+
+    def _drift(
+        self, objects: Objects | None, namespace: str | None, selector: str
+    ) -> Plan[list[Difference]]:
+        options = ApplyOptions()
+        # With manifests only their objects are read.
+        if objects is not None:
+            return drifts(self._session(), _items(objects), options)
+        within = self.namespace if namespace is None else namespace
+        return drifts_of_applied(self._session(), within, selector, options)
+
+    def _list(
+        self, resource: str, namespace: str | None, selector: str
+    ) -> Plan[list[JSONObject]]:
         session = self._session()
-        plans = [_difference(session, item, options) for item in _items(objects)]
-        return (yield from in_turn(plans))
+        # The name may be a short one, such as deploy.
+        found = yield from resource_named(session.discovery, resource)
+        within = self.namespace if namespace is None else namespace
+        return (yield from listed(found, within, selector))
+
+    def _applysets(self, namespace: str | None) -> Plan[list[Parent]]:
+        within = self.namespace if namespace is None else namespace
+        return list_sets(self._session().discovery, within)
+
+    def _applyset(
+        self, name: str, *, full: bool, repairs: bool, tooling: str
+    ) -> Plan[ApplySetState]:
+        session = self._session()
+        tooling = tooling or default_tooling()
+        found = yield from parent(session.discovery, name, self.namespace, tooling)
+        # A repair looks for the members in all resources.
+        if repairs:
+            return (yield from repair(session.discovery, found, ApplyOptions()))
+        return (yield from verify(session.discovery, found, full=full))
 
     def _get(self, obj: Objects) -> Plan[list[JSONObject | None]]:
         session = self._session()
+        # Kinds are looked up in turn: the first one of a kind asks for all of them.
         plans = [session.target(item) for item in _items(obj)]
         targets = yield from in_turn(plans)
         return (yield from together([target.read() for target in targets]))
@@ -115,31 +164,14 @@ class _Plans(ABC, Generic[TransportT]):
         targets = yield from in_turn(plans)
         return (yield from wait(targets, timeout=timeout))
 
-    def _delete(self, objects: Objects, options: ApplyOptions) -> Plan[list[Applied]]:
-        session = self._session()
-        # Go: DeleteOptions.DeleteResult, which goes on after an error.
-        deleted = []
-        for item in _items(objects):
-            try:
-                target = yield from session.target(item)
-                deleted.append((yield from delete(target, options, wait=True)))
-            except SmpError as error:
-                deleted.append(Applied(item=item, action="failed", error=error))
-        return deleted
+    def _delete(
+        self, objects: Objects, options: ApplyOptions, *, wait: bool
+    ) -> Plan[list[Applied]]:
+        return deleted(self._session(), _items(objects), options, wait=wait)
 
 
 def _items(objects: Objects) -> list[Item]:
     return [Item(given.object, given.source) for given in objects_of(objects)]
-
-
-def _difference(
-    session: Session, item: Item, options: ApplyOptions
-) -> Plan[Difference]:
-    try:
-        target = yield from session.target(item)
-        return (yield from difference(target, options))
-    except SmpError as error:
-        return Difference(item=item, error=error)
 
 
 class Cluster(_Plans[drive.Transport]):
@@ -158,13 +190,20 @@ class Cluster(_Plans[drive.Transport]):
         return transport_over(client)
 
     @classmethod
-    def connect(cls, context: str | None = None, **keywords: Any) -> Self:
+    def connect(
+        cls,
+        context: str | None = None,
+        *,
+        kubeconfig: str | None = None,
+        **keywords: Any,
+    ) -> Self:
         """Connect to the cluster of a context of the configuration of kubectl.
 
         The current context is the default; in a Pod without a configuration, its own
-        cluster. Raises ConfigurationError.
+        cluster. ``kubeconfig`` is a file in place of those of $KUBECONFIG. Raises
+        ConfigurationError.
         """
-        client, namespace = client_of_context(context)
+        client, namespace = client_of_context(context, kubeconfig)
         return cls(client, **{"namespace": namespace, **keywords})
 
     def apply(self, objects: Objects, **options: Unpack[ApplyKeywords]) -> Run:
@@ -180,8 +219,53 @@ class Cluster(_Plans[drive.Transport]):
     def diff(
         self, objects: Objects, **options: Unpack[DiffKeywords]
     ) -> list[Difference]:
-        """Ask the server what an apply would change; nothing is written."""
+        """Ask the server what an apply would change and prune; nothing is written."""
         return self._run(self._diff(objects, options))
+
+    def drift(
+        self,
+        objects: Objects | None = None,
+        *,
+        namespace: str | None = None,
+        selector: str = "",
+    ) -> list[Difference]:
+        """Compare live objects with manifests, without asking the server for more.
+
+        Without manifests, all live objects that have a last-applied configuration are
+        compared with that: those of a namespace, by default that of the cluster, or of
+        all of them (``""``), with labels.
+        """
+        return self._run(self._drift(objects, namespace, selector))
+
+    def list_objects(
+        self, resource: str, *, namespace: str | None = None, selector: str = ""
+    ) -> list[JSONObject]:
+        """Return the objects of a resource: ``deploy``, ``deployments.apps``.
+
+        Those of a namespace, by default that of the cluster, or of all of them
+        (``""``), with labels. Raises NoKindMatchError and ApiError.
+        """
+        return self._run(self._list(resource, namespace, selector))
+
+    def applysets(self, *, namespace: str | None = None) -> list[Parent]:
+        """Return the ApplySets of a namespace, or of all of them (``""``)."""
+        return self._run(self._applysets(namespace))
+
+    def verify_applyset(
+        self, name: str, *, full: bool = True, tooling: str = ""
+    ) -> ApplySetState:
+        """Look whether an ApplySet names all kinds and namespaces of its members.
+
+        With ``full`` members are looked for in all resources of the server. Raises
+        ApplySetError and ApiError.
+        """
+        return self._run(
+            self._applyset(name, full=full, repairs=False, tooling=tooling)
+        )
+
+    def repair_applyset(self, name: str, *, tooling: str = "") -> ApplySetState:
+        """Have an ApplySet name exactly what has members. Raises as verify does."""
+        return self._run(self._applyset(name, full=True, repairs=True, tooling=tooling))
 
     def get(self, obj: Objects) -> JSONObject | None:
         """Return the live object of a manifest; None where there is none.
@@ -198,10 +282,16 @@ class Cluster(_Plans[drive.Transport]):
         return self._run(self._wait(objects, timeout))
 
     def delete(
-        self, objects: Objects, **options: Unpack[ApplyKeywords]
+        self,
+        objects: Objects,
+        *,
+        wait_until_gone: bool = True,
+        **options: Unpack[ApplyKeywords],
     ) -> list[Applied]:
         """Delete objects, and wait until they are gone."""
-        return self._run(self._delete(objects, ApplyOptions(**options)))
+        return self._run(
+            self._delete(objects, ApplyOptions(**options), wait=wait_until_gone)
+        )
 
     def _run(self, plan: Plan[T]) -> T:
         return drive.run(
@@ -221,9 +311,15 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
         return async_transport_over(client)
 
     @classmethod
-    async def connect(cls, context: str | None = None, **keywords: Any) -> Self:
+    async def connect(
+        cls,
+        context: str | None = None,
+        *,
+        kubeconfig: str | None = None,
+        **keywords: Any,
+    ) -> Self:
         """Connect to the cluster of a context; see Cluster.connect."""
-        client, namespace = await async_client_of_context(context)
+        client, namespace = await async_client_of_context(context, kubeconfig)
         return cls(client, **{"namespace": namespace, **keywords})
 
     async def apply(self, objects: Objects, **options: Unpack[ApplyKeywords]) -> Run:
@@ -235,6 +331,40 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
     ) -> list[Difference]:
         """Ask the server what an apply would change; see Cluster.diff."""
         return await self._run(self._diff(objects, options))
+
+    async def drift(
+        self,
+        objects: Objects | None = None,
+        *,
+        namespace: str | None = None,
+        selector: str = "",
+    ) -> list[Difference]:
+        """Compare live objects with manifests; see Cluster.drift."""
+        return await self._run(self._drift(objects, namespace, selector))
+
+    async def list_objects(
+        self, resource: str, *, namespace: str | None = None, selector: str = ""
+    ) -> list[JSONObject]:
+        """Return the objects of a resource; see Cluster.list_objects."""
+        return await self._run(self._list(resource, namespace, selector))
+
+    async def applysets(self, *, namespace: str | None = None) -> list[Parent]:
+        """Return the ApplySets; see Cluster.applysets."""
+        return await self._run(self._applysets(namespace))
+
+    async def verify_applyset(
+        self, name: str, *, full: bool = True, tooling: str = ""
+    ) -> ApplySetState:
+        """Look whether an ApplySet is whole; see Cluster.verify_applyset."""
+        return await self._run(
+            self._applyset(name, full=full, repairs=False, tooling=tooling)
+        )
+
+    async def repair_applyset(self, name: str, *, tooling: str = "") -> ApplySetState:
+        """Repair an ApplySet; see Cluster.repair_applyset."""
+        return await self._run(
+            self._applyset(name, full=True, repairs=True, tooling=tooling)
+        )
 
     async def get(self, obj: Objects) -> JSONObject | None:
         """Return the live object of a manifest; see Cluster.get."""
@@ -250,10 +380,16 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
         return await self._run(self._wait(objects, timeout))
 
     async def delete(
-        self, objects: Objects, **options: Unpack[ApplyKeywords]
+        self,
+        objects: Objects,
+        *,
+        wait_until_gone: bool = True,
+        **options: Unpack[ApplyKeywords],
     ) -> list[Applied]:
         """Delete objects; see Cluster.delete."""
-        return await self._run(self._delete(objects, ApplyOptions(**options)))
+        return await self._run(
+            self._delete(objects, ApplyOptions(**options), wait=wait_until_gone)
+        )
 
     async def _run(self, plan: Plan[T]) -> T:
         return await drive.run_async(

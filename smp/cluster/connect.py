@@ -23,33 +23,40 @@ class ConfigurationError(SmpError):
     default_code = "invalid-configuration"
 
 
-def client_of_context(context: str | None) -> tuple[Any, str]:
+def client_of_context(
+    context: str | None, kubeconfig: str | None = None
+) -> tuple[Any, str]:
     """Return a client of the official package, and the namespace of the context.
 
-    ``context`` is the current one where it is None. Raises ConfigurationError.
+    ``context`` is the current one where it is None; ``kubeconfig`` is a file in place
+    of those that are found. Raises ConfigurationError.
     """
     config = _module("kubernetes.config")
+    kubeconfig = kubeconfig or _kubeconfig()
     try:
-        if _is_in_cluster(context):
+        if not kubeconfig and _is_in_cluster(context):
             config.load_incluster_config()
             return _module("kubernetes.client").ApiClient(), _namespace_of_pod()
-        client = config.new_client_from_config(context=context)
-        contexts, current = config.list_kube_config_contexts()
+        client = config.new_client_from_config(kubeconfig, context)
+        contexts, current = config.list_kube_config_contexts(kubeconfig)
     except (config.ConfigException, OSError, ValueError) as error:
         raise ConfigurationError(str(error)) from error
     return client, _namespace_of(context, contexts, current)
 
 
-async def async_client_of_context(context: str | None) -> tuple[Any, str]:
+async def async_client_of_context(
+    context: str | None, kubeconfig: str | None = None
+) -> tuple[Any, str]:
     """Return a client of kubernetes_asyncio; the same as above otherwise."""
     config = _module("kubernetes_asyncio.config")
+    kubeconfig = kubeconfig or _kubeconfig()
     try:
-        if _is_in_cluster(context):
+        if not kubeconfig and _is_in_cluster(context):
             config.load_incluster_config()
             client = _module("kubernetes_asyncio.client").ApiClient()
             return client, _namespace_of_pod()
-        client = await config.new_client_from_config(context=context)
-        contexts, current = config.list_kube_config_contexts()
+        client = await config.new_client_from_config(kubeconfig, context)
+        contexts, current = config.list_kube_config_contexts(kubeconfig)
     except (config.ConfigException, OSError, ValueError) as error:
         raise ConfigurationError(str(error)) from error
     return client, _namespace_of(context, contexts, current)
@@ -68,10 +75,15 @@ def _module(name: str) -> Any:
         ) from None
 
 
+def _kubeconfig() -> str | None:
+    # The clients look at the environment only when they are imported.
+    return os.environ.get("KUBECONFIG") or None
+
+
 def _is_in_cluster(context: str | None) -> bool:
     """Tell whether only the configuration of a Pod is there (Go: InClusterConfig)."""
-    # A context that is named, or a file, is what the user wants.
-    if context is not None or os.environ.get("KUBECONFIG"):
+    # A context that is named is what the user wants.
+    if context is not None:
         return False
     if Path("~/.kube/config").expanduser().exists():
         return False

@@ -11,6 +11,7 @@ import pytest
 
 from smp.cli._group import cli
 from smp.cli._reference import reference
+from smp.testing import KubernetesApi
 from tests.support.command import run
 
 ROOT = Path(__file__).parents[2]
@@ -28,13 +29,34 @@ def contexts(context: click.Context) -> Iterator[click.Context]:
 COMMANDS = list(contexts(click.Context(cli, info_name="smp", **cli.context_settings)))
 
 
+@pytest.fixture(scope="module")
+def api() -> Iterator[KubernetesApi]:
+    with KubernetesApi() as server:
+        yield server
+
+
 @pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
-def test_help_ends_with_an_example_that_runs(context: click.Context) -> None:
+def test_help_ends_with_an_example_that_runs(
+    context: click.Context, request: pytest.FixtureRequest
+) -> None:
     lines = context.command.get_help(context).splitlines()
     assert lines[-2].strip() == "Example:"
     program, *arguments = shlex.split(lines[-1])
     assert program == "smp"
     if arguments[0] == "serve":  # has no end; tests/test_server_cli.py runs it
+        return
+    if arguments[0] == "cluster":
+        if "wait" in arguments:  # nothing becomes ready without a controller
+            return
+        server: KubernetesApi = request.getfixturevalue("api")
+        # A server takes no object as short as those of the other examples.
+        Path("new.yaml").write_text(
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", encoding="utf-8"
+        )
+        arguments += ["--kubeconfig", str(server.kubeconfig)]
+        with server.unchanged():
+            ran = run(*arguments)
+        assert ran.exit_code == (1 if "diff" in arguments else 0), ran.output
         return
     assert run(*arguments).exit_code == (1 if "diff" in arguments else 0)
 

@@ -33,13 +33,13 @@ from smp.cluster.plan.applysets import (
 )
 from smp.cluster.plan.applysets import parent as parent_of
 from smp.cluster.plan.client_side import Target, apply_client_side, unchanged
-from smp.cluster.plan.discovery import Discovery, Resource
+from smp.cluster.plan.discovery import Discovery
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.objects import Action, Applied, Item, require_identity
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.prediction import Prediction, predicted
-from smp.cluster.plan.pruning import DEFAULT_KINDS, prune
+from smp.cluster.plan.pruning import prune, pruned_places
 from smp.cluster.plan.readiness import readiness
 from smp.cluster.plan.reading import uid_of
 from smp.cluster.plan.schemas import Documents, Schemas
@@ -189,8 +189,10 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
             if all(result.error is None for result in pruned):
                 yield from update(parent, scope_of(targets), options)
         elif options.prune:
-            where = yield from _pruned_places(session, targets, options)
+            where = yield from pruned_places(session.discovery, targets, options)
             pruned = yield from prune(where, options.prune, visited, options)
+        for result in pruned:
+            yield Progress(len(prepared), len(prepared), str(result), result)
     waited: list[Waited] = []
     if options.wait is not None and options.dry_run == "none":
         applied = [
@@ -200,22 +202,6 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
         ]
         waited = yield from wait(applied, timeout=options.wait)
     return Run((*results, *pruned), tuple(waited))
-
-
-def _pruned_places(
-    session: Session, targets: list[Target], options: ApplyOptions
-) -> Plan[list[tuple[Resource, str]]]:
-    """Return the resources that are pruned, each with the namespaces of the objects.
-
-    Go: pruner.pruneAll, prune.GetRESTMappings.
-    """
-    namespaces = sorted({target.namespace for target in targets if target.namespace})
-    found = []
-    for api_version, kind in options.prune_allowlist or DEFAULT_KINDS:
-        resource = yield from session.discovery.resource(api_version, kind)
-        within = namespaces if resource.namespaced else [""]
-        found += [(resource, namespace) for namespace in within]
-    return found
 
 
 def _apply_all(
@@ -240,7 +226,7 @@ def _apply_all(
             entry, options, is_current=len(prepared) == 1, written=written
         )
         results[index] = applied
-        yield Progress(len(results), len(prepared), str(applied))
+        yield Progress(len(results), len(prepared), str(applied), applied)
         # Custom resources of the same run need it served.
         if entry.item.kind == "CustomResourceDefinition" and applied.error is None:
             yield from _until_served(session, entry, options)

@@ -120,10 +120,7 @@ def parent(
     kind, slash, name = reference.rpartition("/")
     if not name:
         raise ApplySetError("the name of the ApplySet cannot be blank")
-    plural, _, group = kind.partition(".")
-    if not slash:
-        plural = "secrets"
-    resource = yield from _resource_named(discovery, plural, group)
+    resource = yield from resource_named(discovery, kind if slash else "secrets")
     # Custom resources may be parents where their definition says that.
     if (resource.group, resource.kind) not in _BUILT_IN_PARENTS:
         definitions = yield from discovery.resource_of_kind(
@@ -141,11 +138,18 @@ def parent(
     return Parent(resource, within, name, tooling)
 
 
-def _resource_named(discovery: Discovery, name: str, group: str) -> Plan[Resource]:
+def resource_named(discovery: Discovery, reference: str) -> Plan[Resource]:
+    """Return the resource that a name means: ``deploy``, ``widgets.acme.io``.
+
+    Raises NoKindMatchError, and what ``send`` raises.
+    """
+    # Go: schema.ParseGroupResource; a name has no dot, and a group may have several.
+    name, dot, group = reference.partition(".")
     resources = yield from discovery.all()
     for resource in resources:
         names = (resource.plural, resource.singular, *resource.short_names)
-        if resource.group == group and name.lower() in names:
+        # Without a group it is the first one that has the name, as for kubectl.
+        if name.lower() in names and (not dot or resource.group == group):
             return resource
     raise NoKindMatchError(group, name)
 
@@ -369,8 +373,13 @@ def verify(discovery: Discovery, parent: Parent, *, full: bool) -> Plan[ApplySet
     members: dict[str, JSONObject] = {}
     for resource, namespace in where:
         for obj in (yield from listed(resource, namespace, parent.selector)):
+            # Some resources are listed whatever their labels are: ComponentStatuses.
+            found_metadata = as_object(obj.get("metadata"))
+            labels = as_object(found_metadata.get("labels"))
+            if labels.get(PART_OF) != parent.id:
+                continue
             # A kind may be served by several groups, as Events are.
-            members[as_text(as_object(obj.get("metadata")).get("uid"))] = obj
+            members[as_text(found_metadata.get("uid"))] = obj
     # What the parent names and no member has is harmless: it costs a list.
     found = _scope_of_members(list(members.values()))
     unnamed = [

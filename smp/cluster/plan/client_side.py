@@ -82,10 +82,12 @@ def computed(
     options: ApplyOptions,
     *,
     with_annotation: bool = True,
+    defaults: bool = False,
 ) -> Computed:
     """Compute the patch that kubectl would send, and what it leads to.
 
-    ``kubectl diff`` leaves the annotation out. Raises what three_way_apply raises.
+    ``kubectl diff`` leaves the annotation out. With ``defaults`` the result is what a
+    server stores. Raises what three_way_apply raises.
     """
     annotated = with_last_applied if with_annotation else without_last_applied
     result = three_way_apply(
@@ -96,6 +98,7 @@ def computed(
         profile="kep1027" if options.unions == "clear" else "validate-only",
         overwrite=options.overwrite,
         unknown_fields="merge",
+        defaults=defaults,
         hazards=options.hazards,
     )
     # What a union excludes is cleared, where kubectl's patch is refused. A repair is
@@ -312,12 +315,14 @@ def delete_request(
     body["propagationPolicy"] = options.cascade
     if options.grace_period is not None:
         body["gracePeriodSeconds"] = options.grace_period
+    # A server that finds a body does not look at the query (Go: DeleteResource).
+    if options.dry_run == "server":
+        body["dryRun"] = ["All"]
     return Request(
         "DELETE",
         target.path,
-        options.dry_run_query,
-        (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
-        codec.encode(body),
+        headers=(("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
+        body=codec.encode(body),
     )
 
 

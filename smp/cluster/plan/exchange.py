@@ -74,11 +74,15 @@ class Pause(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a run is: so many of all objects, and what became of the last one."""
+    """How far a run is: so many of all objects, and what became of the last one.
+
+    ``result`` is that as data: an Applied, or a Waited.
+    """
 
     done: int
     total: int
     what: str
+    result: object = None
 
 
 class Together(msgspec.Struct, frozen=True):

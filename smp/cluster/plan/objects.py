@@ -9,7 +9,7 @@ import msgspec
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
 from smp.hazards import Hazard
-from smp.last_applied import last_applied_configuration
+from smp.last_applied import last_applied_configuration, with_last_applied
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, as_text
 
@@ -73,6 +73,32 @@ def require_identity(item: Item) -> None:
     raise ObjectError("resource name may not be empty", code="missing-name")
 
 
+def causes_of(
+    item: Item, live: JSONObject | None, schema: Schema | None
+) -> tuple[Cause, ...]:
+    """Return why each field would, or would not, change by an apply.
+
+    There are none for a new object, and for a kind without a schema.
+    """
+    if live is None or schema is None:
+        return ()
+    last_applied, modified = applied_configurations(item, live)
+    return explain_apply(last_applied, modified, live, schema, unknown_fields="merge")
+
+
+def applied_configurations(
+    item: Item, live: JSONObject
+) -> tuple[JSONObject | None, JSONObject]:
+    """Return what was applied last and what is applied now, as an apply has them.
+
+    Both have their annotation where the live object has one.
+    """
+    last_applied = last_applied_configuration(live)
+    if last_applied is None:
+        return None, item.object
+    return with_last_applied(last_applied), with_last_applied(item.object)
+
+
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one object.
 
@@ -121,15 +147,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
 
         There are none for a new object, and for a kind without a schema.
         """
-        if self.before is None or self.schema is None:
-            return ()
-        return explain_apply(
-            last_applied_configuration(self.before),
-            self.item.object,
-            self.before,
-            self.schema,
-            unknown_fields="merge",
-        )
+        return causes_of(self.item, self.before, self.schema)
 
     def __str__(self) -> str:
         """Word it as kubectl prints it: ``deployment.apps/web configured``."""

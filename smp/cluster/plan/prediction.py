@@ -47,6 +47,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True):
         """Return why a strict run does not write the object; None where it does."""
         if self.refusal is not None:
             return self.refusal
+        # The server would accept it, and yet something stays as it is.
         if self.unmet:
             paths = ", ".join(str(path) for path in self.unmet)
             return ObjectError(
@@ -77,6 +78,7 @@ def predicted(
         return predicted_server_side(target, live, options)
     if live is None:
         return predicted_create(target, options)
+    # A patch: three_way_apply finds its hazards, and where it does not converge.
     found = computed(target, live, options)
     result = found.result
     return Prediction(
@@ -116,6 +118,7 @@ def predicted_server_side(
     # Without a type there are no managed fields. Other runs ask the server.
     if not options.strict or isinstance(schema.type, AnyType):
         return Prediction()
+    # Conflicts are in what it raises.
     try:
         result = server_side_apply(
             live,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from smp.cluster.plan.client_side import Target, delete_request
-from smp.cluster.plan.discovery import Resource
+from smp.cluster.plan.discovery import Discovery, Resource
 from smp.cluster.plan.exchange import Plan, Request
 from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
@@ -66,6 +66,32 @@ def listed(resource: Resource, namespace: str, selector: str) -> Plan[list[JSONO
             return found
 
 
+def left_over(
+    resource: Resource,
+    namespace: str,
+    selector: str,
+    visited: frozenset[str],
+    *,
+    only_applied: bool,
+) -> Plan[list[JSONObject]]:
+    """Return the objects with labels that were not visited, and may be pruned.
+
+    ``visited`` are the uids of the objects that were applied. With ``only_applied`` an
+    object without the last-applied annotation stays.
+    """
+    found = []
+    for obj in (yield from listed(resource, namespace, selector)):
+        metadata = as_object(obj.get("metadata"))
+        # It was not made by an apply (Go: pruner.prune).
+        annotations = as_object(metadata.get("annotations"))
+        is_ours = not only_applied or LAST_APPLIED in annotations
+        # What is being deleted goes already.
+        is_going = bool(as_text(metadata.get("deletionTimestamp")))
+        if is_ours and not is_going and metadata.get("uid") not in visited:
+            found.append(obj)
+    return found
+
+
 def prune(
     resources: list[tuple[Resource, str]],
     selector: str,
@@ -76,25 +102,33 @@ def prune(
 ) -> Plan[list[Applied]]:
     """Delete the objects of resources, each in a namespace, that were not visited.
 
-    ``visited`` are the uids of the objects that were applied. With ``only_applied`` an
-    object without the last-applied annotation stays. An object that cannot be deleted
-    does not end it.
+    An object that cannot be deleted does not end it; see left_over for the rest.
     """
     pruned: list[Applied] = []
     for resource, namespace in resources:
-        for obj in (yield from listed(resource, namespace, selector)):
-            metadata = as_object(obj.get("metadata"))
-            if as_text(metadata.get("uid")) in visited:
-                continue
-            # It was not made by an apply (Go: pruner.prune).
-            annotations = as_object(metadata.get("annotations"))
-            if only_applied and LAST_APPLIED not in annotations:
-                continue
-            # It goes already.
-            if as_text(metadata.get("deletionTimestamp")):
-                continue
-            pruned.append((yield from _delete(resource, obj, options)))
+        found = yield from left_over(
+            resource, namespace, selector, visited, only_applied=only_applied
+        )
+        for obj in found:
+            pruned.append((yield from _delete(resource, obj, options)))  # noqa: PERF401  # no list has a yield
     return pruned
+
+
+def pruned_places(
+    discovery: Discovery, targets: list[Target], options: ApplyOptions
+) -> Plan[list[tuple[Resource, str]]]:
+    """Return the resources that are pruned, each with the namespaces of the objects.
+
+    Go: pruner.pruneAll, prune.GetRESTMappings.
+    """
+    # Namespaces without an object of this run are left alone, as kubectl does.
+    namespaces = sorted({target.namespace for target in targets if target.namespace})
+    found = []
+    for api_version, kind in options.prune_allowlist or DEFAULT_KINDS:
+        resource = yield from discovery.resource(api_version, kind)
+        within = namespaces if resource.namespaced else [""]
+        found += [(resource, namespace) for namespace in within]
+    return found
 
 
 def _delete(

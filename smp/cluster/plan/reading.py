@@ -5,15 +5,19 @@ from __future__ import annotations
 import msgspec
 
 from smp import codec
-from smp.cluster.plan.client_side import Target, computed, delete_request, until_gone
+from smp.cluster.plan.client_side import Target, computed
 from smp.cluster.plan.exchange import Plan, Request, pause
 from smp.cluster.plan.failures import ApiError
-from smp.cluster.plan.objects import Applied, Item
+from smp.cluster.plan.objects import Item, causes_of
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.sending import JSON_TYPE, send, send_for_object
+from smp.cluster.plan.prediction import predicted
+from smp.cluster.plan.sending import JSON_TYPE, send_for_object
 from smp.cluster.plan.server_side import APPLY
 from smp.errors import SmpError
-from smp.values import JSON, JSONObject, as_object, as_text
+from smp.explain import Cause
+from smp.hazards import Hazard
+from smp.schema.model import Schema
+from smp.values import JSON, JSONObject, as_object, as_text, same
 
 # Go: k8s.io/kubectl/pkg/cmd/diff, maxRetries: the last try is without a lock.
 _TRIES = 4
@@ -23,14 +27,42 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """What an apply would change: the live object, and what it would be.
 
     ``live`` is None for an object that would be created, and ``merged`` for one that
-    would be pruned. ``error`` is there where the server would refuse the apply.
+    would be pruned. ``patch`` is what an apply would send; None where it would send
+    none. ``error`` is there where the server would refuse the apply.
     """
 
     item: Item
     namespace: str = ""
     live: JSONObject | None = None
     merged: JSONObject | None = None
+    patch: JSON = None
+    media_type: str = ""
+    schema: Schema | None = None
+    hazards: tuple[Hazard, ...] = ()
     error: SmpError | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the apply would change the object.
+
+        What a server counts, and who owns which field, is no difference.
+        """
+        return not same(_compared(self.live), _compared(self.merged))
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why each field would, or would not, change; see Applied.causes."""
+        return causes_of(self.item, self.live, self.schema)
+
+
+def _compared(obj: JSONObject | None) -> JSON:
+    if obj is None:
+        return None
+    # Go: k8s.io/kubectl/pkg/cmd/diff omits managedFields; a dry run counts as well.
+    metadata = {**as_object(obj.get("metadata"))}
+    for counted in ("generation", "managedFields", "resourceVersion"):
+        metadata.pop(counted, None)
+    return {**obj, "metadata": metadata}
 
 
 def difference(target: Target, options: ApplyOptions) -> Plan[Difference]:
@@ -41,10 +73,15 @@ def difference(target: Target, options: ApplyOptions) -> Plan[Difference]:
     live: JSONObject | None = None
     for attempt in range(1, _TRIES + 1):
         live = yield from target.read()
-        request = _dry_run(target, live, options, locked=attempt < _TRIES)
+        request, hazards = _dry_run(target, live, options, locked=attempt < _TRIES)
         if request is None:
             return Difference(
-                item=target.item, namespace=target.namespace, live=live, merged=live
+                item=target.item,
+                namespace=target.namespace,
+                live=live,
+                merged=live,
+                schema=target.kind_schema.schema,
+                hazards=hazards,
             )
         try:
             merged = yield from send_for_object(request)
@@ -55,15 +92,22 @@ def difference(target: Target, options: ApplyOptions) -> Plan[Difference]:
                 continue
             raise
         return Difference(
-            item=target.item, namespace=target.namespace, live=live, merged=merged
+            item=target.item,
+            namespace=target.namespace,
+            live=live,
+            merged=merged,
+            patch=codec.decode(request.body),
+            media_type=dict(request.headers)["Content-Type"],
+            schema=target.kind_schema.schema,
+            hazards=hazards,
         )
     raise AssertionError("the last attempt returns or raises")
 
 
 def _dry_run(
     target: Target, live: JSONObject | None, options: ApplyOptions, *, locked: bool
-) -> Request | None:
-    """Make the request of a dry run; None where nothing would be sent."""
+) -> tuple[Request | None, tuple[Hazard, ...]]:
+    """Make the request of a dry run, None where nothing would be sent, and hazards."""
     query: tuple[tuple[str, str], ...] = (
         ("dryRun", "All"),
         ("fieldManager", options.manager),
@@ -72,16 +116,19 @@ def _dry_run(
         force = "true" if options.force_conflicts else "false"
         body = codec.encode(target.item.object)
         headers = (("Accept", JSON_TYPE), ("Content-Type", APPLY))
-        return Request("PATCH", target.path, (*query, ("force", force)), headers, body)
+        query = (*query, ("force", force))
+        return Request("PATCH", target.path, query, headers, body), ()
     # It would be created.
     if live is None:
         headers = (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE))
         path = target.resource.path(target.namespace)
-        return Request("POST", path, query, headers, codec.encode(target.item.object))
+        body = codec.encode(target.item.object)
+        hazards = predicted(target, None, options).hazards
+        return Request("POST", path, query, headers, body), hazards
     # Go: GetModifiedConfiguration with annotate=false.
     found = computed(target, live, options, with_annotation=False)
     if not found.patch:
-        return None
+        return None, found.result.hazards
     patch = found.patch
     version = as_object(live.get("metadata")).get("resourceVersion")
     # kubectl locks all tries but the last one.
@@ -93,23 +140,8 @@ def _dry_run(
         metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
         patch = {**patch, "metadata": metadata}
     headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
-    return Request("PATCH", target.path, query, headers, codec.encode(patch))
-
-
-def delete(target: Target, options: ApplyOptions, *, wait: bool) -> Plan[Applied]:
-    """Delete an object, and wait until it is gone where that is wanted.
-
-    An object that does not exist is an error. Raises what ``send`` raises, and
-    NotInTimeError.
-    """
-    # What was there is a part of the result.
-    live = yield from target.read()
-    yield from send(delete_request(target, options, named=False))
-    if wait and options.dry_run == "none":
-        yield from until_gone(target, options.timeout)
-    return Applied(
-        item=target.item, action="deleted", namespace=target.namespace, before=live
-    )
+    request = Request("PATCH", target.path, query, headers, codec.encode(patch))
+    return request, found.result.hazards
 
 
 def uid_of(obj: JSON) -> str:

@@ -33,6 +33,18 @@ class Waited:
         """Whether there is nothing left to wait for."""
         return self.error is not None or self.readiness.state == "current"
 
+    def __str__(self) -> str:
+        """Word it for a reader: ``deployment.apps/web is ready``."""
+        kind = self.target.resource.kind.lower()
+        group = self.target.resource.group
+        name = f"{kind}.{group}" if group else kind
+        text = f"{name}/{self.target.item.name}"
+        if self.error is not None:
+            return f"{text}: {self.error}"
+        if self.readiness.state == "current":
+            return f"{text} is ready"
+        return f"{text} is not ready: {self.readiness.message}"
+
     def __repr__(self) -> str:
         name = f"{self.target.resource.qualified}/{self.target.item.name}"
         return f"<Waited {name} {self.readiness.state}: {self.readiness.message}>"
@@ -60,7 +72,7 @@ def wait(targets: list[Target], *, timeout: float | None) -> Plan[list[Waited]]:
         over = [entry for entry in left if entry.is_over]
         done = len(waited) - len(left) + len(over)
         for entry in over:
-            yield Progress(done, len(waited), repr(entry))
+            yield Progress(done, len(waited), str(entry), entry)
         left = [entry for entry in left if not entry.is_over]
         if not left:
             return waited

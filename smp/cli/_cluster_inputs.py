@@ -1,0 +1,178 @@
+"""What the commands of ``smp cluster`` work on: manifests, and a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from smp.cli._errors import Failure, UsageError
+from smp.cli._identity import identity_of
+from smp.cli._inputs import NOT_AN_OBJECT, STDIN, Inputs
+from smp.cli._objects import Entry
+from smp.cluster import Cluster
+from smp.cluster.plan.exchange import Progress
+from smp.errors import DocumentError
+from smp.label_selectors import SelectorError, parse_label_selector
+from smp.objects import SUFFIXES
+from smp.values import JSONObject
+
+
+class Manifests(msgspec.Struct, frozen=True):
+    """The objects of the files that a command is given, each with its place."""
+
+    inputs: Inputs
+    entries: tuple[Entry, ...]
+    objects: tuple[JSONObject, ...]
+
+
+def files_in(path: str, *, is_recursive: bool) -> list[str]:
+    """Return a path, or the manifests of a directory in the order of their names.
+
+    Go: k8s.io/cli-runtime/pkg/resource, ExpandPathsToFileVisitors. Raises DocumentError
+    for a directory without manifests.
+    """
+    if path == STDIN or not os.path.isdir(path):  # noqa: PTH112  # as Inputs does
+        return [path]
+    # Go: filepath.Walk, which goes through names in lexical order.
+    found = []
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        found += [
+            os.path.join(folder, name)  # noqa: PTH118  # without pathlib
+            for name in sorted(names)
+            if name.endswith(SUFFIXES)
+        ]
+        if not is_recursive:
+            break
+    if not found:
+        raise DocumentError(
+            "no manifest found in the directory",
+            code="no-documents",
+            source=path,
+            hint="files end in " + ", ".join(SUFFIXES) + "; -R looks in all folders",
+        )
+    return found
+
+
+def read_manifests(options: dict[str, Any]) -> Manifests:
+    """Read the objects of files, directories and kustomizations, those with labels.
+
+    What cannot be read is among the problems of the inputs; the rest is read. Raises
+    DocumentError for a path without any object.
+    """
+    paths, kustomizations = options["paths"], options["kustomizations"]
+    if not paths and not kustomizations:
+        raise UsageError("give the manifests: -f FILE, or -k DIR")
+    has_labels = selected_by(options["selector"])
+    inputs = Inputs()
+    files = [
+        file
+        for path in paths
+        for file in files_in(path, is_recursive=options["recursive"])
+    ]
+    entries: list[Entry] = []
+    objects: list[JSONObject] = []
+    for entry in inputs.entries(files, kustomizations):
+        try:
+            obj = inputs.load(entry).value
+        except Failure as failure:
+            inputs.problems.append(failure)
+            continue
+        # Go: resource.Builder.LabelSelectorParam, which filters files as well.
+        if has_labels(obj):
+            entries.append(msgspec.structs.replace(entry, number=len(entries)))
+            objects.append(obj)
+    # kubectl takes every document for an object.
+    for document, reason in inputs.skipped:
+        if NOT_AN_OBJECT in reason:
+            error = DocumentError(
+                reason,
+                code="not-an-object",
+                source=document.source,
+                line=document.line,
+            )
+            inputs.problems.append(Failure(error))
+    inputs.skipped.clear()
+    return Manifests(inputs, tuple(entries), tuple(objects))
+
+
+def manifests_of(objects: list[JSONObject]) -> Manifests:
+    """Return objects of a cluster as manifests, which no file has."""
+    entries = tuple(
+        Entry(identity_of(obj), "the cluster", 0, 0, 0, number=number)
+        for number, obj in enumerate(objects)
+    )
+    return Manifests(Inputs(), entries, tuple(objects))
+
+
+def selected_by(selector: str) -> Callable[[JSONObject], bool]:
+    """Return what tells whether an object has labels. Raises UsageError."""
+    if not selector:
+        return lambda _obj: True
+    try:
+        return parse_label_selector(selector).matches
+    except SelectorError as error:
+        raise UsageError(
+            f"Invalid value for '-l' / '--selector': {error.problem}"
+        ) from None
+
+
+def connected(
+    options: dict[str, Any], progress: Callable[[Progress], None] | None = None
+) -> Cluster:
+    """Connect to a cluster. Raises ConfigurationError.
+
+    With a namespace, an object of another one is an error, as it is for kubectl.
+    """
+    # Go: ConfigFlags.ToRawKubeConfigLoader, RequireNamespace.
+    keywords: dict[str, Any] = {"progress": progress}
+    if options["namespace"]:
+        keywords |= {"namespace": options["namespace"], "enforce_namespace": True}
+    return Cluster.connect(
+        options["context"] or None,
+        kubeconfig=options["kubeconfig"] or None,
+        **keywords,
+    )
+
+
+def merge_keywords(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords of an apply and of a diff. Raises UsageError."""
+    selector = options["selector"]
+    keywords = {
+        name: options[name]
+        for name in (
+            "server_side",
+            "force_conflicts",
+            "field_manager",
+            "overwrite",
+            "unions",
+            "hazards",
+            "applyset",
+        )
+    }
+    # Go: ApplyOptions.Validate.
+    if options["applyset"] and not options["prune"]:
+        raise UsageError("--applyset requires --prune")
+    if options["applyset"] and (selector or options["prune_allowlist"]):
+        raise UsageError("--applyset does not work with -l and --prune-allowlist")
+    if options["prune"] and not options["applyset"]:
+        if not selector:
+            raise UsageError("--prune requires --applyset, or the labels of -l")
+        keywords["prune"] = selector
+        keywords["prune_allowlist"] = tuple(
+            map(allowed_kind, options["prune_allowlist"])
+        )
+    return keywords
+
+
+def allowed_kind(text: str) -> tuple[str, str]:
+    # Go: prune.ParseResources.
+    parts = text.split("/")
+    if len(parts) != 3:  # noqa: PLR2004  # the parts of its form
+        raise UsageError(f"--prune-allowlist is GROUP/VERSION/KIND, and not {text}")
+    group, version, kind = parts
+    # The group without a name is core there.
+    return version if group in ("", "core") else f"{group}/{version}", kind

@@ -1,0 +1,212 @@
+"""Printing what became of the objects of a cluster: lines, objects and reports."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+from smp.cli._cluster_inputs import Manifests
+from smp.cli._cluster_outcomes import outcome_of
+from smp.cli._errors import Failure, printable, report
+from smp.cli._formats import patch_format, report_format
+from smp.cli._identity import identity_of
+from smp.cli._object_outcomes import ObjectOutcome
+from smp.cli._objects import Entry
+from smp.cli._options import Settings
+from smp.cli._outputs import write, write_json, write_yaml
+from smp.cli._run import Row, Work, run
+from smp.cluster import Applied
+from smp.cluster.plan.applysets import ApplySetState, Parent
+from smp.cluster.plan.exchange import Progress
+from smp.values import JSONObject
+
+
+class ProgressLine:
+    """What is done, on standard output as it is done, and how far it is.
+
+    How far it is, is shown on a terminal only.
+    """
+
+    def __init__(self, line_of: Callable[[object], str] | None) -> None:
+        # Reports are printed at the end, and have no lines.
+        self._line_of = line_of
+        # It is None where the caller closed it.
+        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._is_shown = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Print a line for what is done, if there is one, and how far it is."""
+        self.clear()
+        if self._line_of is not None and progress.result is not None:
+            line = self._line_of(progress.result)
+            if line:
+                write(f"{line}\n")
+                sys.stdout.flush()
+        if self._is_terminal and progress.done < progress.total:
+            what = "" if progress.result is not None else f": {progress.what}"
+            text = f"smp: {progress.done} of {progress.total} objects{what}"
+            report(f"\r{printable(text)}", end="")
+            self._is_shown = True
+
+    def clear(self) -> None:
+        """Remove how far it is, so that other lines can be printed."""
+        if self._is_shown:
+            # ECMA-48, EL: erase the line.
+            report("\r\x1b[K", end="")
+            self._is_shown = False
+
+
+def applied_line(result: object, *, suffix: str, only_name: bool) -> str:
+    """Word what became of an object as kubectl apply prints it; empty for an error."""
+    applied = cast("Applied", result)
+    if applied.error is not None:
+        return ""
+    # Go: printers.NamePrinter.
+    if only_name:
+        return str(applied).partition(" ")[0]
+    return f"{applied}{suffix}"
+
+
+SUFFIXES: Final = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
+
+
+def show_warnings(results: Sequence[Applied]) -> None:
+    """Print the warnings of results as kubectl does, each one once."""
+    texts: dict[str, None] = {}
+    for result in results:
+        name = str(result).partition(" ")[0]
+        texts |= {f"{name}: {warning}": None for warning in result.warnings}
+        # A note is good to know, and no warning.
+        for hazard in result.hazards:
+            if hazard.severity != "note":
+                texts[f"{name}: {hazard} [{hazard.code}]"] = None
+    # Go: rest.warningWriter, which prints each text once as well.
+    for text in texts:
+        report(printable(f"Warning: {text}"))
+
+
+def show_failures(manifests: Manifests, results: list[Any]) -> bool:
+    """Print the errors of objects with their places; return whether there are any.
+
+    ``results`` are those of the manifests in their order, and then others.
+    """
+    problems = manifests.inputs.new_problems()
+    for index, result in enumerate(results):
+        if result.error is None:
+            continue
+        entry = None
+        if index < len(manifests.entries):
+            entry = manifests.entries[index]
+        label = identity_of(result.item.object).label
+        problems.append(Failure(result.error, entry, label))
+    for problem in problems:
+        problem.show()
+    return bool(problems)
+
+
+def print_report(
+    manifests: Manifests,
+    results: list[Any],
+    settings: Settings,
+    title: str,
+) -> int:
+    """Print results in a format of reports, and return the exit code of a diff."""
+    rows = [Row(entry) for entry in manifests.entries]
+    # What is pruned is in no manifest: it comes behind the objects of the manifests.
+    for number, result in enumerate(results[len(rows) :], start=len(rows)):
+        obj = result.item.object
+        entry = Entry(identity_of(obj), "the cluster", 0, 0, 0, number=number)
+        rows.append(Row(entry, is_removed=True))
+
+    def compute(row: Row) -> ObjectOutcome:
+        result = results[row.entry.number]
+        if result.error is not None:
+            raise Failure(result.error, row.entry, row.entry.label)
+        return outcome_of(result, row.entry, settings).with_notes_of(row)
+
+    output = patch_format(settings)
+    if settings.explains:
+        output = report_format(settings, manifests.inputs, title)
+    totals = run(rows, Work(compute, output), manifests.inputs, settings)
+    return totals.exit_code(found=totals.differs)
+
+
+def settings_of(options: dict[str, Any]) -> Settings:
+    """Return the settings of the reports that a command prints."""
+    return Settings(
+        output=options["output"],
+        show_secrets=options["show_secrets"],
+        mask_env=options["mask_env"],
+        color=options["color"],
+        jobs=1,
+    )
+
+
+def print_objects(objects: list[JSONObject], output: str) -> None:
+    """Print objects as kubectl does: several ones are the items of a List."""
+    value: JSONObject
+    # Go: printers.ListPrinter; one object is printed as it is.
+    if len(objects) == 1:
+        [value] = objects
+    else:
+        value = {"apiVersion": "v1", "items": [*objects], "kind": "List"}
+    if output == "json":
+        write_json([value])
+    else:
+        write_yaml([("", value)])
+
+
+def deleted_line(result: object, *, suffix: str, only_name: bool) -> str:
+    """Word a deletion as kubectl delete prints it; empty for an error."""
+    # Go: DeleteOptions.PrintObj.
+    deleted = cast("Applied", result)
+    if deleted.error is not None:
+        return ""
+    resource = str(deleted).partition("/")[0]
+    if only_name:
+        return f"{resource}/{deleted.name}"
+    # A kind without namespaces has none.
+    where = f" from {deleted.namespace} namespace" if deleted.namespace else ""
+    return f'{resource} "{deleted.name}" deleted{where}{suffix}'
+
+
+def print_sets(parents: list[Parent], *, is_json: bool) -> None:
+    """Print ApplySets, a line for each."""
+    if is_json:
+        write_json([[_set_record(each) for each in parents]])
+        return
+    for each in parents:
+        where = f" in {each.namespace}" if each.namespace else ""
+        write(f"{printable(f'{each}{where}: {each.tooling}')}\n")
+
+
+def print_set(state: ApplySetState, *, is_json: bool) -> None:
+    """Print an ApplySet with its members."""
+    members = [identity_of(obj).label for obj in state.members]
+    if is_json:
+        kinds = sorted(
+            f"{kind}.{group}".rstrip(".") for group, kind in state.scope.kinds
+        )
+        record: JSONObject = {
+            **_set_record(state.parent),
+            "kinds": [*kinds],
+            "namespaces": [*sorted(state.scope.namespaces)],
+            "members": [*members],
+            "problems": [*state.problems],
+        }
+        write_json([record])
+        return
+    write(f"{printable(str(state.parent))}: {len(members)} members\n")
+    for label in members:
+        write(f"  {printable(label)}\n")
+
+
+def _set_record(each: Parent) -> JSONObject:
+    return {
+        "resource": each.resource.qualified,
+        "namespace": each.namespace,
+        "name": each.name,
+        "id": each.id,
+        "tooling": each.tooling,
+    }

@@ -1,0 +1,460 @@
+"""``smp cluster``: what it prints and its exit codes, beside those of kubectl."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from smp.cluster.plan.exchange import Progress
+from smp.testing import KubernetesApi
+from tests.support.command import Ran, run
+from tests.support.kubectl import kubectl_path, needs_kubectl
+
+WEB = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: "web:1"}]}
+"""
+CREDENTIALS = """
+apiVersion: v1
+kind: Secret
+metadata: {name: s, labels: {app: web}}
+stringData: {password: opensesame}
+"""
+CONFIG = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, labels: {app: web}}
+data: {k: "1"}
+"""
+NAMESPACE = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+"""
+
+Smp = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[KubernetesApi]:
+    with KubernetesApi() as server:
+        yield server
+
+
+@pytest.fixture
+def smp(api: KubernetesApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Smp]:
+    monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig))
+
+    def call(*arguments: str, stdin: str | None = None) -> Ran:
+        return run("cluster", *arguments, stdin=stdin)
+
+    with api.unchanged():
+        yield call
+
+
+def written(*texts: str, name: str = "manifests.yaml") -> str:
+    Path(name).write_text("---".join(texts), encoding="utf-8")
+    return name
+
+
+class TestApply:
+    def test_a_line_for_each_object(self, smp: Smp) -> None:
+        ran = smp("apply", "-f", written(WEB, CONFIG))
+        assert ran.stdout == "deployment.apps/web created\nconfigmap/a created\n"
+        assert (ran.exit_code, ran.stderr) == (0, "")
+        ran = smp("apply", "-f", written(WEB.replace("web:1", "web:2"), CONFIG))
+        assert ran.stdout == "deployment.apps/web configured\nconfigmap/a unchanged\n"
+
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            (["--dry-run=client"], "configmap/a created (dry run)"),
+            (["--dry-run=server"], "configmap/a created (server dry run)"),
+            (["--server-side"], "configmap/a serverside-applied"),
+            (["-o", "name"], "configmap/a"),
+        ],
+    )
+    def test_the_words_of_kubectl(
+        self, smp: Smp, options: list[str], line: str
+    ) -> None:
+        ran = smp("apply", "-f", "-", *options, stdin=CONFIG)
+        assert (ran.exit_code, ran.stdout) == (0, f"{line}\n")
+
+    def test_the_others_go_on(self, smp: Smp) -> None:
+        bad = CONFIG.replace("name: a", "name: Not_a_name")
+        ran = smp("apply", "-f", written(bad, WEB))
+        assert ran.exit_code == 1
+        assert ran.stdout == "deployment.apps/web created\n"
+        assert 'The ConfigMap "Not_a_name" is invalid: metadata.name' in ran.stderr
+        assert "manifests.yaml:2" in ran.stderr
+
+    def test_a_document_that_cannot_be_read_is_an_error(self, smp: Smp) -> None:
+        ran = smp("apply", "-f", written(CONFIG, "\nkind: A\na: [\n"))
+        assert (ran.exit_code, ran.stdout) == (1, "configmap/a created\n")
+        assert "manifests.yaml:" in ran.stderr
+
+    def test_every_document_is_an_object(self, smp: Smp) -> None:
+        ran = smp("apply", "-f", written(CONFIG, "\na: 1\n"))
+        assert (ran.exit_code, ran.stdout) == (1, "configmap/a created\n")
+        assert "not a Kubernetes object" in ran.stderr
+
+    def test_objects_are_printed(self, smp: Smp) -> None:
+        ran = smp("apply", "-f", written(CONFIG), "-o", "json")
+        assert json.loads(ran.stdout)["data"] == {"k": "1"}
+        ran = smp("apply", "-f", written(CONFIG, WEB), "-o", "yaml")
+        assert ran.stdout.startswith("apiVersion: v1\nitems:\n- ")
+
+    def test_a_report_masks_secrets(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CREDENTIALS))
+        changed = written(CREDENTIALS.replace("opensesame", "other-word"))
+        ran = smp("apply", "-f", changed, "-o", "report")
+        assert ran.exit_code == 0
+        assert "v1 Secret default/s: changed" in ran.stdout
+        assert "*** (live)" in ran.stdout
+        encoded = "b3BlbnNlc2FtZQ"
+        assert encoded not in ran.output
+        assert "other-word" not in ran.output
+        ran = smp("apply", "-f", written(CREDENTIALS), "-o", "causes", "--show-secrets")
+        assert "opensesame" in ran.stdout
+
+    def test_a_strict_run_writes_nothing(self, smp: Smp, api: KubernetesApi) -> None:
+        wrong = WEB + "  strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}\n"
+        api.clear_requests()
+        ran = smp("apply", "-f", written(CONFIG, wrong), "--strict")
+        assert ran.exit_code == 1
+        assert "smp: nothing was written" in ran.stderr
+        assert {request.method for request in api.requests} == {"GET"}
+
+    def test_hazards_are_warnings(self, smp: Smp) -> None:
+        twice = CONFIG.replace('{k: "1"}', '{k: "1", gone: null}')
+        ran = smp("apply", "-f", written(twice))
+        assert "Warning: configmap/a: data.gone" in ran.stderr
+        ran = smp("apply", "-f", written(twice), "--hazards", "ignore")
+        assert not ran.stderr
+
+    def test_what_is_not_there_any_more_is_pruned(self, smp: Smp) -> None:
+        both, one = written(WEB, CONFIG), written(WEB, name="one.yaml")
+        options = ["--prune", "-l", "app=web", "--prune-allowlist", "core/v1/ConfigMap"]
+        assert smp("apply", "-f", both, *options).exit_code == 0
+        preview = smp("diff", "-f", one, *options, "-o", "report")
+        assert preview.exit_code == 1
+        assert "v1 ConfigMap default/a: to be removed" in preview.stdout
+        for dry_run in ("client", "server"):
+            ran = smp("apply", "-f", one, *options, f"--dry-run={dry_run}")
+            assert "configmap/a pruned (" in ran.stdout
+            assert smp("get", "cm", "a").exit_code == 0
+        ran = smp("apply", "-f", one, *options)
+        assert ran.stdout == "deployment.apps/web unchanged\nconfigmap/a pruned\n"
+
+    def test_it_waits_until_objects_are_ready(self, smp: Smp) -> None:
+        ran = smp("apply", "-f", written(WEB), "--wait", "--timeout", "10ms")
+        assert ran.exit_code == 1
+        assert ran.stdout == "deployment.apps/web created\n"
+        assert "is not ready after 0.01 s: Replicas: 0/1" in ran.stderr
+        assert smp("apply", "-f", written(CONFIG), "--wait").exit_code == 0
+
+    def test_objects_are_selected_by_labels(self, smp: Smp) -> None:
+        other = CONFIG.replace("app: web", "app: db")
+        ran = smp("apply", "-f", written(WEB, other), "-l", "app=db")
+        assert ran.stdout == "configmap/a created\n"
+
+    def test_an_object_of_another_namespace_is_an_error(self, smp: Smp) -> None:
+        elsewhere = CONFIG.replace("name: a,", "name: a, namespace: other,")
+        ran = smp("apply", "-f", written(elsewhere), "-n", "default")
+        assert ran.exit_code == 1
+        assert "does not match the namespace" in ran.stderr
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["-f", "x.yaml", "--applyset", "a"],
+            ["-f", "x.yaml", "--applyset", "a", "--prune", "-l", "a=b"],
+            ["-f", "x.yaml", "--prune"],
+            ["-f", "x.yaml", "--prune", "-l", "a=b", "--prune-allowlist", "v1"],
+            ["-f", "x.yaml", "-l", "!!"],
+            ["-f", "x.yaml", "--timeout", "soon"],
+        ],
+    )
+    def test_what_cannot_be_meant_is_a_usage_error(
+        self, smp: Smp, arguments: list[str]
+    ) -> None:
+        written(CONFIG, name="x.yaml")
+        ran = smp("apply", *arguments)
+        assert ran.exit_code == 2
+        assert "Usage: smp cluster apply" in ran.stderr
+
+    def test_without_a_cluster_it_is_an_error(
+        self, smp: Smp, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("KUBECONFIG", "missing.yaml")
+        ran = smp("apply", "-f", written(CONFIG))
+        assert ran.exit_code == 1
+        assert ran.stderr.startswith("smp: error: ")
+
+
+def test_directories_are_read_in_the_order_of_names(smp: Smp) -> None:
+    for name in ("b", "a", "sub/c"):
+        path = Path("manifests", f"{name}.yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CONFIG.replace("name: a", f"name: {path.stem}"))
+    ran = smp("apply", "-f", "manifests")
+    assert ran.stdout == "configmap/a created\nconfigmap/b created\n"
+    ran = smp("apply", "-R", "-f", "manifests")
+    assert ran.stdout.endswith("configmap/c created\n")
+    Path("empty").mkdir()
+    assert "no manifest found" in smp("apply", "-f", "empty").stderr
+
+
+class TestDiff:
+    def test_nothing_differs(self, smp: Smp) -> None:
+        smp("apply", "-f", written(WEB))
+        ran = smp("diff", "-f", written(WEB))
+        assert (ran.exit_code, ran.stdout) == (0, "")
+
+    def test_something_differs(self, smp: Smp) -> None:
+        smp("apply", "-f", written(WEB))
+        ran = smp("diff", "-f", written(WEB.replace("web:1", "web:2"), CONFIG))
+        assert ran.exit_code == 1
+        assert "-      - image: web:1\n+      - image: web:2\n" in ran.stdout
+        assert "--- /dev/null\n+++ v1 ConfigMap default/a\n" in ran.stdout
+
+    def test_an_error_is_more_than_one(self, smp: Smp) -> None:
+        wrong = WEB.replace('image: "web:1"', "image: 7")
+        assert smp("diff", "-f", written(wrong)).exit_code == 2
+        assert smp("diff", "-f", written(wrong, CONFIG)).exit_code == 3
+
+    @pytest.mark.parametrize(
+        "output", ["report", "json", "yaml", "causes-json", "sarif", "html"]
+    )
+    def test_the_reports_of_smp_diff(self, smp: Smp, output: str) -> None:
+        smp("apply", "-f", written(WEB))
+        changed = written(WEB.replace("web:1", "web:2"))
+        ran = smp("diff", "-f", changed, "-o", output)
+        assert ran.exit_code == 1
+        assert "web:2" in ran.stdout or output == "sarif"
+
+    def test_server_side(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CONFIG), "--server-side")
+        changed = written(CONFIG.replace('"1"', '"2"'))
+        ran = smp("diff", "-f", changed, "--server-side", "-o", "report")
+        assert ran.exit_code == 1
+        assert 'data.k: "1" -> "2"' in ran.stdout
+
+
+class TestDrift:
+    def test_what_others_changed(self, smp: Smp, api: KubernetesApi) -> None:
+        smp("apply", "-f", written(WEB, CREDENTIALS, CONFIG))
+        assert smp("drift").exit_code == 0
+        path = "/api/v1/namespaces/default/configmaps/a"
+        api.client("httpx").patch(
+            path,
+            json={"data": {"k": "9", "other": "x"}},
+            headers={"Content-Type": "application/merge-patch+json"},
+        )
+        api.clear_requests()
+        for options in ([], ["-A"], ["-f", "manifests.yaml"], ["-l", "app=web"]):
+            ran = smp("drift", "-o", "report", *options)
+            assert ran.exit_code == 1
+            assert '~ data.k: "9" -> "1"' in ran.stdout
+            assert "data.other" not in ran.stdout
+        assert {request.method for request in api.requests} == {"GET"}
+
+    def test_an_object_that_is_gone(self, smp: Smp) -> None:
+        ran = smp("drift", "-f", written(CONFIG), "-o", "report")
+        assert "v1 ConfigMap default/a: to be created" in ran.stdout
+
+
+class TestGet:
+    def test_objects_of_manifests_and_of_resources(self, smp: Smp) -> None:
+        smp("apply", "-f", written(WEB, CONFIG))
+        ran = smp("get", "-f", "manifests.yaml", "-o", "name")
+        assert ran.stdout == "deployment.apps/web\nconfigmap/a\n"
+        ran = smp("get", "deploy", "web", "-o", "json")
+        assert json.loads(ran.stdout)["metadata"]["name"] == "web"
+        assert "managedFields" not in ran.stdout
+        ran = smp("get", "deployments.apps", "-A", "--show-managed-fields")
+        assert "managedFields" in ran.stdout
+
+    def test_what_does_not_exist_is_an_error(self, smp: Smp) -> None:
+        for arguments in (["cm", "none"], ["-f", written(CONFIG)], ["widgets"]):
+            ran = smp("get", *arguments)
+            assert (ran.exit_code, ran.stdout) == (1, "")
+        assert smp("get").exit_code == 2
+
+
+class TestWait:
+    def test_all_are_ready(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CONFIG))
+        ran = smp("wait", "-f", "manifests.yaml")
+        assert (ran.exit_code, ran.stdout) == (0, "configmap/a is ready\n")
+
+    def test_one_is_not(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CONFIG, WEB))
+        ran = smp("wait", "-f", "manifests.yaml", "--timeout", "0s")
+        assert (ran.exit_code, ran.stdout) == (1, "configmap/a is ready\n")
+        assert "Replicas: 0/1" in ran.stderr
+
+
+class TestDelete:
+    def test_the_words_of_kubectl(self, smp: Smp) -> None:
+        smp("apply", "-f", written(WEB, NAMESPACE))
+        ran = smp("delete", "-f", "manifests.yaml", "--dry-run=server")
+        assert ran.stdout.endswith('namespace "shop" deleted (server dry run)\n')
+        ran = smp("delete", "-f", "manifests.yaml", "--dry-run=client", "-o", "name")
+        assert ran.stdout == "deployment.apps/web\nnamespace/shop\n"
+        ran = smp("delete", "-f", "manifests.yaml")
+        assert ran.exit_code == 0
+        assert ran.stdout == (
+            'deployment.apps "web" deleted from default namespace\n'
+            'namespace "shop" deleted\n'
+        )
+
+    def test_what_does_not_exist(self, smp: Smp) -> None:
+        ran = smp("delete", "-f", written(CONFIG))
+        assert ran.exit_code == 1
+        assert 'configmaps "a" not found' in ran.stderr
+        ran = smp("delete", "-f", written(CONFIG), "--ignore-not-found")
+        assert (ran.exit_code, ran.output) == (0, "")
+
+    def test_what_does_not_go_in_time_is_an_error(self, smp: Smp) -> None:
+        kept = CONFIG.replace("name: a,", "name: a, finalizers: [example.com/keep],")
+        smp("apply", "-f", written(kept))
+        ran = smp("delete", "-f", "manifests.yaml", "--timeout", "1ms")
+        assert ran.exit_code == 1
+        assert "still exists after" in ran.stderr
+        assert smp("delete", "-f", "manifests.yaml", "--no-wait").exit_code == 0
+
+
+class TestApplySets:
+    def test_they_are_listed_verified_and_repaired(
+        self, smp: Smp, api: KubernetesApi
+    ) -> None:
+        prune = ["--prune", "--applyset", "set"]
+        assert smp("apply", "-f", written(CONFIG, WEB), *prune).exit_code == 0
+        assert smp("applysets").stdout.startswith("secrets/set in default: smp/v")
+        assert [
+            each["name"] for each in json.loads(smp("applysets", "-o", "json").stdout)
+        ] == ["set"]
+        ran = smp("applysets", "set")
+        assert ran.exit_code == 0
+        assert ran.stdout == (
+            "secrets/set: 2 members\n  v1 ConfigMap default/a\n"
+            "  apps/v1 Deployment default/web\n"
+        )
+        api.client("httpx").patch(
+            "/api/v1/namespaces/default/secrets/set",
+            json={
+                "metadata": {
+                    "annotations": {
+                        "applyset.kubernetes.io/contains-group-kinds": "ConfigMap"
+                    }
+                }
+            },
+            headers={"Content-Type": "application/merge-patch+json"},
+        )
+        ran = smp("applysets", "set", "-o", "json")
+        assert ran.exit_code == 1
+        assert "of the kind Deployment.apps" in ran.stderr
+        assert json.loads(ran.stdout)["kinds"] == ["ConfigMap"]
+        assert smp("applysets", "set", "--repair").exit_code == 0
+        assert smp("applysets", "set").exit_code == 0
+        # What is left out of the next apply goes.
+        one = written(CONFIG, name="one.yaml")
+        preview = smp("diff", "-f", one, *prune, "-o", "report")
+        assert "apps/v1 Deployment default/web: to be removed" in preview.stdout
+        ran = smp("apply", "-f", one, *prune)
+        assert ran.stdout == "configmap/a unchanged\ndeployment.apps/web pruned\n"
+
+    def test_a_set_of_another_tool_is_left_alone(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CONFIG), "--prune", "--applyset", "set")
+        ran = smp("applysets", "none")
+        assert ran.exit_code == 1
+        assert smp("applysets", "--repair").exit_code == 2
+
+
+def test_how_far_it_is_is_shown_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from smp.cli._cluster_printing import ProgressLine  # noqa: PLC0415  # not public
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", stream)
+        line = ProgressLine(None)
+        line(Progress(1, 2, "waits"))
+        line.clear()
+        assert (stream.getvalue() != "") is shown
+    assert ProgressLine(None)(Progress(1, 1, "done")) is None
+
+
+@needs_kubectl
+@pytest.mark.slow
+def test_lines_and_exit_codes_are_those_of_kubectl(
+    api: KubernetesApi, directory: Path
+) -> None:
+    web2 = WEB.replace("web:1", "web:2")
+    bad = CONFIG.replace("name: a", "name: Not_a_name")
+    steps = [
+        ("apply", [NAMESPACE, WEB, CONFIG], []),
+        ("apply", [WEB, CONFIG], []),
+        ("diff", [WEB, CONFIG], []),
+        ("diff", [web2], []),
+        ("apply", [web2], ["--dry-run=server"]),
+        ("apply", [web2], ["--dry-run=client"]),
+        ("apply", [web2, CONFIG], ["-o", "name"]),
+        ("apply", [bad, CONFIG], []),
+        ("apply", [WEB, CONFIG], ["--server-side"]),
+        ("apply", [WEB], ["--server-side", "--dry-run=server"]),
+        ("delete", [CONFIG], ["--dry-run=server"]),
+        ("delete", [WEB, CONFIG, NAMESPACE], []),
+        ("delete", [WEB], []),
+        ("delete", [WEB], ["--ignore-not-found"]),
+    ]
+    environment = {**os.environ, "KUBECONFIG": str(api.kubeconfig)}
+    environment["HOME"] = str(directory)
+    said = []
+    for of_kubectl in (True, False):
+        with api.unchanged():
+            lines = []
+            for verb, objects, options in steps:
+                path = written(*objects)
+                if of_kubectl:
+                    ran = subprocess.run(
+                        [str(kubectl_path()), verb, "-f", path, *options],
+                        capture_output=True,
+                        text=True,
+                        env=environment,
+                        check=False,
+                    )
+                    code, text = ran.returncode, ran.stdout
+                else:
+                    ours = run(
+                        "cluster",
+                        verb,
+                        "-f",
+                        path,
+                        *options,
+                        "--kubeconfig",
+                        str(api.kubeconfig),
+                    )
+                    code, text = ours.exit_code, ours.stdout
+                # The text of a diff is that of the program diff.
+                lines.append((verb, options, code, "" if verb == "diff" else text))
+            said.append(lines)
+    assert said[0] == said[1]
