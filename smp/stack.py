@@ -22,6 +22,8 @@ _AMPLE: Final = 4 << 20
 _BYTES: Final = 1024
 # What called the engine, and what it calls beside the recursion.
 _RESERVED: Final = 48 << 10
+# WebAssembly in a browser recurses on the stack of JavaScript (V8 has 984 KB).
+_BROWSER: Final = 900 << 10
 # No C library has a larger pthread_attr_t.
 _ATTRIBUTES: Final = 256
 
@@ -83,6 +85,8 @@ def _members(value: object) -> list[object]:
 
 def _stack_size() -> int:
     """Return the size in bytes of the stack of the thread that calls this."""
+    if sys.platform == "emscripten":
+        return _BROWSER
     if threading.current_thread() is threading.main_thread():
         if sys.platform == "win32":
             return _AMPLE

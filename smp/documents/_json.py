@@ -24,6 +24,7 @@ from smp.documents._json_errors import (
 )
 from smp.documents._text import Text
 from smp.errors import DocumentError, bounded
+from smp.stack import require_stack_to_parse
 from smp.values import JSON
 
 # Patterns that most texts do not need are compiled on use, as that takes time.
@@ -67,6 +68,10 @@ def parse_texts(text: Text, *, keep_floats: bool = False) -> Iterator[tuple[JSON
     ``keep_floats``: see ``smp.documents.read_one``. Raises DocumentError.
     """
     decoder = _DECODER if keep_floats else _DECODER_OF_KUBECTL
+    try:
+        require_stack_to_parse(text.data)
+    except RecursionError:
+        raise _too_deep(text) from None
     line = 1
     end = 0
     while True:
@@ -145,8 +150,12 @@ def _parsed(
     except msgspec.DecodeError as error:
         raise syntax_error(error, text, start, end) from None
     except RecursionError:
-        raise text.error("too-deep", "the document is nested too deeply") from None
+        raise _too_deep(text) from None
     return value
+
+
+def _too_deep(text: Text) -> DocumentError:
+    return text.error("too-deep", "the document is nested too deeply")
 
 
 def _reject_duplicate_keys(members: list[tuple[str, JSON]]) -> None:

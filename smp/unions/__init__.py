@@ -20,13 +20,14 @@ from smp.unions._operations import (
     validate_unions,
     without_unchosen_defaults,
 )
-from smp.unions._profiles import OFF, PROFILES, profile_named
+from smp.unions._profiles import MANY, OFF, PROFILES, Rule, profile_named
 from smp.unions._results import Change, Normalization
 from smp.unions._servers import stock_server_warnings
 from smp.unions._validate import ContradictionRule, ValidationRule
 
 __all__ = [
     "CONTRADICTION_INTEREST",
+    "MANY",
     "NORMALIZATION_INTERESTS",
     "OFF",
     "PROFILES",
@@ -36,6 +37,7 @@ __all__ = [
     "Normalization",
     "NormalizationRule",
     "OnConflict",
+    "Rule",
     "ValidationRule",
     "acts_unasked",
     "contradictions",

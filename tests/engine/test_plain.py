@@ -462,7 +462,7 @@ def test_what_is_no_text_is_an_error_of_the_library(junk: Any) -> None:
 IN_A_THREAD: Final = """
 import sys, threading
 import smp
-from smp import handler, merge_patch, wire
+from smp import documents, handler, merge_patch, wire
 
 def deep(levels, innermost):
     value = innermost
@@ -503,12 +503,13 @@ def main():
         attempt(lambda: handler.patch(text, text, handler.STRATEGIC, schema))
     attempt(lambda: wire.decode(b"[" * 100_000))
     attempt(lambda: wire.decode(b"[" * 990 + b"]" * 990))
+    attempt(lambda: documents.read_one(b"[" * 990 + b"]" * 990))
 
 threading.stack_size(int(sys.argv[1]) * 1024)
 thread = threading.Thread(target=main)
 thread.start()
 thread.join()
-assert len(ended) == 4 * 14 + 2, ended
+assert len(ended) == 4 * 14 + 3, ended
 if int(sys.argv[1]) >= 128:
     assert set(ended[:14]) == {"done"}, ended[:14]
 assert set(ended) <= {"done", "too-deep", "invalid-json"}, ended

@@ -1,0 +1,79 @@
+"""The hooks of MkDocs: what the site has beside the pages in docs/.
+
+They add the pages of the reference, draw the charts, and copy what the pages link to in
+the repository. What each of these is stands in website/.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from website import browser, pages, plots
+
+_ROOT: Final = Path(__file__).parent
+# A link of a page in docs/ itself out of that folder, to a file of the repository.
+_OUT: Final = re.compile(r"\]\(\.\./([\w./-]+)\)")
+# What a browser loads as it shows a page.
+_LOADED: Final = re.compile(
+    r'<(?:script|img|iframe)[^>]+src="https?:[^>]*>'
+    r'|<link[^>]+href="https?:[^>]*>'
+)
+_DIAGRAM: Final = '<pre class="mermaid">'
+_LOG: Final = logging.getLogger("mkdocs.hooks.smp")
+# Text of the repository that is a page of the site.
+_PAGES: Final = {
+    "reference/changelog.md": _ROOT / "CHANGELOG.md",
+    "reference/spec_cases.md": _ROOT / "spec_cases" / "README.md",
+}
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the generated pages, the files that pages link to, and the engine."""
+    for path, text in pages.all_pages().items():
+        files.append(File.generated(config, path, content=text))
+    for path, page in _PAGES.items():
+        text = page.read_text(encoding="utf-8").replace("](docs/", "](../")
+        files.append(File.generated(config, path, content=text))
+    linked: set[str] = set()
+    for file in files.documentation_pages():
+        if "/" not in file.src_uri:
+            linked.update(_OUT.findall(file.content_string))
+    for path in sorted(linked):
+        source = str(_ROOT / path)
+        files.append(File.generated(config, f"files/{path}", abs_src_path=source))
+    for path, served in browser.files(_ROOT).items():
+        files.append(File.generated(config, path, abs_src_path=str(served)))
+    return files
+
+
+def on_page_markdown(
+    markdown: str, *, page: Page, config: MkDocsConfig, files: Files
+) -> str:
+    """Draw the charts, and lead links out of docs/ to the copies."""
+    del config, files
+    if page.file.src_uri == "performance.md":
+        markdown = plots.with_charts(markdown)
+    if "/" not in page.file.src_uri:
+        markdown = _OUT.sub(r"](files/\1)", markdown)
+    return markdown
+
+
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """Have diagrams drawn, and warn of what a page would load from elsewhere."""
+    del config
+    for tag in _LOADED.findall(output):
+        _LOG.warning("%s loads something from elsewhere: %s", page.file.src_uri, tag)
+    if _DIAGRAM not in output:
+        return output
+    if not browser.has_downloads():
+        # The theme would load the library from elsewhere: leave the text as it is.
+        return output.replace(_DIAGRAM, '<pre class="diagram">')
+    url = "../" * page.url.count("/") + browser.MERMAID_URL
+    return output.replace("</body>", f'<script src="{url}"></script>\n</body>')

@@ -1,0 +1,1 @@
+"""What the site (mkdocs.yml) makes at build time, from the code and its tables."""
