@@ -9,7 +9,7 @@ request over a client), ``connect`` (the configuration of kubectl), ``documents`
 from smp.cluster._cluster import AsyncCluster, Cluster
 from smp.cluster.connect import ConfigurationError
 from smp.cluster.plan.apply import Run, RunError
-from smp.cluster.plan.applysets import ApplySetError
+from smp.cluster.plan.applysets import ApplySetError, ApplySetState
 from smp.cluster.plan.failures import (
     ApiError,
     BrokenConnectionError,
@@ -20,6 +20,7 @@ from smp.cluster.plan.failures import (
 from smp.cluster.plan.objects import Applied
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.reading import Difference
+from smp.cluster.plan.undoing import NotRestorableError, RollbackStep
 from smp.cluster.plan.waiting import Waited
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Applied",
     "ApplyOptions",
     "ApplySetError",
+    "ApplySetState",
     "AsyncCluster",
     "BrokenConnectionError",
     "Cluster",
@@ -34,6 +36,8 @@ __all__ = [
     "Difference",
     "NoKindMatchError",
     "NotInTimeError",
+    "NotRestorableError",
+    "RollbackStep",
     "Run",
     "RunError",
     "StatusCause",

@@ -28,6 +28,7 @@ from smp.cluster.plan.objects import Applied, Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.pruning import listed
 from smp.cluster.plan.reading import Difference
+from smp.cluster.plan.rollback import rollback
 from smp.cluster.plan.schemas import Documents
 from smp.cluster.plan.waiting import Waited, wait
 from smp.hazards import Policy
@@ -216,6 +217,15 @@ class Cluster(_Plans[drive.Transport]):
         """
         return self._run(self._apply(objects, options))
 
+    def rollback(self, run: Run) -> Run:
+        """Restore the objects as they were before a run of this cluster.
+
+        ``run.rollback_plan()`` says what that is. First all objects are read: where
+        others have changed since what would be restored, nothing is written, and the
+        result is ``stopped``. Of what goes wrong later the results have the error.
+        """
+        return self._run(rollback(run))
+
     def diff(
         self, objects: Objects, **options: Unpack[DiffKeywords]
     ) -> list[Difference]:
@@ -325,6 +335,10 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
     async def apply(self, objects: Objects, **options: Unpack[ApplyKeywords]) -> Run:
         """Apply objects; see Cluster.apply."""
         return await self._run(self._apply(objects, options))
+
+    async def rollback(self, run: Run) -> Run:
+        """Restore what was before a run; see Cluster.rollback."""
+        return await self._run(rollback(run))
 
     async def diff(
         self, objects: Objects, **options: Unpack[DiffKeywords]

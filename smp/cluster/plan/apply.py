@@ -44,6 +44,7 @@ from smp.cluster.plan.readiness import readiness
 from smp.cluster.plan.reading import uid_of
 from smp.cluster.plan.schemas import Documents, Schemas
 from smp.cluster.plan.server_side import apply_server_side
+from smp.cluster.plan.undoing import RollbackStep, steps_of
 from smp.cluster.plan.waiting import Waited, wait
 from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
@@ -115,12 +116,15 @@ class Run(msgspec.Struct, frozen=True):
     """What a run did: what became of each object, in their order, then what was pruned.
 
     ``waited`` has the state of each object where the run waited for them. ``stopped``
-    says that a strict run wrote nothing.
+    says that nothing was written. ``applyset`` is the parent of the ApplySet, and what
+    it named before.
     """
 
     results: tuple[Applied, ...]
     waited: tuple[Waited, ...] = ()
     stopped: bool = False
+    options: ApplyOptions = ApplyOptions()
+    applyset: tuple[Parent, Scope] | None = None
 
     @property
     def errors(self) -> tuple[SmpError, ...]:
@@ -128,6 +132,16 @@ class Run(msgspec.Struct, frozen=True):
         failed = [result.error for result in self.results if result.error is not None]
         unready = [entry.error for entry in self.waited if entry.error is not None]
         return (*failed, *unready)
+
+    def rollback_plan(self) -> tuple[RollbackStep, ...]:
+        """Return what restores the objects as they were before the run.
+
+        The steps are in their order, each with the request that it sends where nobody
+        has changed the object since. There are none for a dry run.
+        """
+        if self.options.dry_run != "none" or self.stopped:
+            return ()
+        return steps_of(self.results, self.options)
 
     def raise_for_errors(self) -> None:
         """Raise RunError where an object has an error."""
@@ -168,7 +182,7 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
     stopped = [entry for entry in prepared if _stops(entry, options)]
     if stopped:
         results = [_not_applied(entry) for entry in prepared]
-        return Run(tuple(results), stopped=True)
+        return Run(tuple(results), stopped=True, options=options)
     before = Scope()
     if parent is not None:
         # Go: ApplySet.BeforeApply. The superset covers a run that is cut.
@@ -201,7 +215,12 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
             if entry.target is not None and entry.error is None
         ]
         waited = yield from wait(applied, timeout=options.wait)
-    return Run((*results, *pruned), tuple(waited))
+    return Run(
+        (*results, *pruned),
+        tuple(waited),
+        options=options,
+        applyset=None if parent is None else (parent, before),
+    )
 
 
 def _apply_all(
@@ -290,6 +309,7 @@ def _not_applied(entry: Prepared) -> Applied:
         item=entry.item,
         action=action,
         namespace=namespace,
+        resource=None if entry.target is None else entry.target.resource,
         before=entry.live,
         hazards=entry.predicted.hazards,
         error=entry.error,

@@ -64,5 +64,9 @@ def delete(target: Target, options: ApplyOptions) -> Plan[Applied]:
     if live is None or options.dry_run != "client":
         yield from send(delete_request(target, options, named=False))
     return Applied(
-        item=target.item, action="deleted", namespace=target.namespace, before=live
+        item=target.item,
+        action="deleted",
+        namespace=target.namespace,
+        resource=target.resource,
+        before=live,
     )

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from smp.cluster.plan.discovery import Resource
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
 from smp.hazards import Hazard
@@ -102,7 +103,8 @@ def applied_configurations(
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one object.
 
-    ``action`` is what was done; with a dry run, what would be. ``object`` is the object
+    ``action`` is what was done; with a dry run, what would be. ``resource`` is that of
+    its kind, None where the server does not serve it. ``object`` is the object
     as the server has it after that, or as it is predicted where no request was sent;
     ``before`` the live object that was there, or None. ``patch`` is what was sent, with
     its ``media_type``; None where nothing was. ``hazards`` is what may do harm beside
@@ -112,6 +114,7 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     item: Item
     action: Action
     namespace: str = ""
+    resource: Resource | None = None
     object: JSONObject | None = None
     before: JSONObject | None = None
     patch: JSON = None

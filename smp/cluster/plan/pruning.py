@@ -145,7 +145,10 @@ def _delete(
                 item=item,
                 action="failed",
                 namespace=namespace,
+                resource=resource,
                 before=obj,
                 error=error,
             )
-    return Applied(item=item, action="pruned", namespace=namespace, before=obj)
+    return Applied(
+        item=item, action="pruned", namespace=namespace, resource=resource, before=obj
+    )

@@ -87,6 +87,7 @@ def apply_server_side(
         item=target.item,
         action=action,
         namespace=target.namespace,
+        resource=target.resource,
         object=stored,
         before=live,
         patch=target.item.object,
