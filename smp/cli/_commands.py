@@ -23,7 +23,9 @@ Values: TypeAlias = dict[str, Any]
 Complete: TypeAlias = Callable[[Any, Any, str], list[Any]]
 
 # The commands that are declared as data, each in the module of its name.
-DECLARED: Final = frozenset({"apply", "blame", "diff", "explain", "lint", "patch"})
+DECLARED: Final = frozenset(
+    {"apply", "blame", "diff", "drift", "explain", "lint", "patch"}
+)
 
 # A shell asks click for completions with this variable.
 _COMPLETION: Final = "_SMP_COMPLETE"

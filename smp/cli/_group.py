@@ -23,6 +23,7 @@ _COMMANDS: Final = (
     "cluster",
     "diff",
     "doctor",
+    "drift",
     "explain",
     "lint",
     "openapi",

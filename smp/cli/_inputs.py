@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, Final
 
@@ -23,12 +23,13 @@ from smp.documents import (
     Positions,
     chunks,
     dump_json,
+    flattened,
     parse,
     positions,
     read_one,
 )
 from smp.errors import DocumentError
-from smp.values import as_object
+from smp.values import JSON, as_object
 
 STDIN: Final = "-"
 
@@ -431,6 +432,24 @@ class Inputs:
                     raise
                 self.problems.append(Failure(error))
 
+    def lines_of(self, path: str) -> Iterator[Chunk]:
+        """Yield the lines of a file of NDJSON, and the parts of any other text.
+
+        Raises DocumentError.
+        """
+        name = name_of(path)
+        with self._opened(path) as (raw, _is_regular):
+            file = raw if isinstance(raw, BufferedReader) else BufferedReader(raw)  # type: ignore[type-var]
+            first, line_break, _rest = file.peek(_BLOCK).partition(b"\n")
+            # JSON for readers has its first line break behind a brace.
+            is_lines = first.lstrip()[:1] == b"{" and len(first.strip()) > 1
+            if not is_lines and line_break:
+                yield from chunks(file, name, self.max_bytes)
+                return
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield Chunk(line, name, number)
+
     def _parsed(self, chunk: Chunk, *, any_document: bool) -> list[Document]:
         """Parse a part of a text; what is wrong with it is remembered."""
         try:
@@ -530,6 +549,23 @@ class Inputs:
         if part.index >= len(self._positions):
             return None
         return self._positions[part.index]
+
+    def value_of(self, entry: Entry) -> JSON:
+        """Parse the text of an entry that can be read again. Raises Failure."""
+        part = entry.part
+        if part is None:
+            return None
+        data = self._read(entry.source, part.offset, part.length)
+        chunk = Chunk(data, entry.source, part.line, list_of=part.list_of)
+        try:
+            values = [
+                value
+                for document in parse(chunk)
+                for value in flattened(document.value)
+            ]
+        except DocumentError as error:
+            raise Failure(explained(error, data)) from None
+        return values[part.index] if part.index < len(values) else None
 
     def new_problems(self) -> list[Failure]:
         """Return the problems since the last time."""

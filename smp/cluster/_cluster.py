@@ -284,6 +284,13 @@ class Cluster(_Plans[drive.Transport]):
         """
         return self._run(self._get(obj))[0]
 
+    def get_all(self, objects: Objects) -> list[JSONObject | None]:
+        """Return the live object of each manifest; None where there is none.
+
+        Raises what ``get`` raises.
+        """
+        return self._run(self._get(objects))
+
     def wait(self, objects: Objects, *, timeout: float | None = None) -> list[Waited]:
         """Wait until objects are ready, for at most some seconds.
 

@@ -51,11 +51,13 @@ def codes_at(
     with_default: Sides | None = None
     codes: list[str] = []
     for path in paths:
+        # What the normalization of unions did has a reason of its own.
         if str(path) in changed:
             codes.append("union")
             continue
         code = _judgement.code_of(_side_at(root, path.steps), schema.kind)
         if code in _BY_DEFAULTS:
+            # Defaults take longer than all else here, and few causes depend on them.
             if with_default is None:
                 decoded = stored(modified, schema)
                 values["default"] = with_defaults(decoded, schema)

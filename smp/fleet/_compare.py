@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import deque
 from typing import Final
 
 import pyarrow as pa
@@ -19,8 +19,8 @@ from smp.fleet._columns import (
 from smp.fleet._rows import SAME, Outcome, Rows
 from smp.schema.catalog import Catalog, kubernetes
 
-# Catalogs that a process keeps the linked schemas of.
-_MOST_CATALOGS: Final = 8
+# Most processes use one catalog and one set of rules.
+_recent: Final[deque[Rows]] = deque(maxlen=8)
 
 
 def compare(
@@ -42,7 +42,8 @@ def compare(
     patches, unless ``show_secrets``. Raises SmpError for a batch without these columns.
     """
     require_columns(batch)
-    rows = _rows_for(kubernetes() if catalog is None else catalog, rules, show_secrets)
+    known = kubernetes() if catalog is None else catalog
+    rows = _rows_for(known, rules, show_secrets=show_secrets)
     columns = [text_column(batch, name) for name in IDENTITY]
     desired, live = json_column(batch, "desired"), json_column(batch, "live")
     # Rows with the same bytes on both sides never become Python objects; where one is
@@ -63,7 +64,12 @@ def compare(
     return pa.RecordBatch.from_arrays(columns, schema=OUTPUT_SCHEMA)
 
 
-@lru_cache(maxsize=_MOST_CATALOGS)
-def _rows_for(catalog: Catalog, rules: Rules, show_secrets: bool) -> Rows:  # noqa: FBT001  # a key of the cache
+def _rows_for(catalog: Catalog, rules: Rules, *, show_secrets: bool) -> Rows:
     """Return what judges rows; with it the schemas are kept from batch to batch."""
-    return Rows(catalog, rules, show_secrets=show_secrets)
+    for rows in [*_recent]:
+        if rows.is_for(catalog, rules, show_secrets=show_secrets):
+            return rows
+    rows = Rows(catalog, rules, show_secrets=show_secrets)
+    # An engine may call this in several threads.
+    _recent.append(rows)
+    return rows

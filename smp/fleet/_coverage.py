@@ -19,17 +19,20 @@ def covers(live: JSONObject, desired: JSONObject, type_: Type) -> bool:
     Members that only live has are not looked at. Raises RecursionError.
     """
     for name, value in desired.items():
+        # Go: strategicpatch.diffMaps: null in a manifest deletes what live has.
         if name not in live or value is None:
             return False
         other = live[name]
         if type(value) is not type(other):
             return False
+        # Scalars first: most values are strings.
         if not isinstance(value, (dict, list)):
             if value != other:
                 return False
             continue
         if same(value, other):
             continue
+        # An unknown field is merged by RFC 7396, which this does not follow.
         field = type_.field(name)
         if field is None or not covers_value(other, value, field):
             return False
@@ -43,6 +46,7 @@ def covers_value(live: JSON, desired: JSON, field: Field) -> bool:
     if field.replaces:
         return False
     if isinstance(desired, dict) and isinstance(live, dict):
+        # An atomic map of a custom resource is one value.
         map_type = field.map_type
         if not map_type and isinstance(field.type, ObjectType):
             map_type = field.type.map_type
@@ -68,6 +72,7 @@ def covers_elements(
     live: JSONArray, desired: JSONArray, keys: tuple[str, ...], type_: Type
 ) -> bool:
     """Compare the elements of two lists that are in the same places."""
+    # Another order, or an element of others, takes the engine to judge.
     if len(live) != len(desired):
         return False
     seen = set()
@@ -75,6 +80,7 @@ def covers_elements(
         if not isinstance(element, dict) or not isinstance(other, dict):
             return False
         identity = tuple([element.get(key) for key in keys])
+        # Without a key no patch can be computed, which is an error to report.
         for part in identity:
             if not isinstance(part, (str, int)):
                 return False

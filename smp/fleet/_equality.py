@@ -57,11 +57,13 @@ def _members(manifest: JSONObject, live: dict[str, RawJSON]) -> JSONObject | Non
     """
     members: JSONObject = {}
     for name, wanted in manifest.items():
+        # Live lacks all of what the manifest has there.
         if name not in live:
             return None
         if name != "metadata" or not isinstance(wanted, dict):
             members[name] = decode(live[name])
             continue
+        # managedFields are often most of the metadata, and no manifest has them.
         metadata: JSONObject = {}
         for part, value in SPLIT.decode(live[name]).items():
             if part in wanted or part == "annotations":

@@ -14,6 +14,7 @@ def owners_of(live: JSONObject) -> tuple[Owner, ...]:
     try:
         return owners(live)
     except SmpError:
+        # A server repairs broken managed fields with the next write.
         return ()
 
 

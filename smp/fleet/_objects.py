@@ -52,14 +52,18 @@ def without_annotation(obj: JSONObject) -> JSONObject:
     return {**obj, "metadata": metadata}
 
 
-def bare(obj: JSONObject) -> JSONObject:
-    """Return a configuration without empty annotations, which kubectl adds to it.
+def bare(last_applied: JSONObject) -> JSONObject:
+    """Return a last-applied configuration without what kubectl adds to a manifest.
 
-    Go: k8s.io/kubectl, util.GetModifiedConfiguration.
+    These are empty annotations (Go: k8s.io/kubectl, util.GetModifiedConfiguration) and
+    the namespace of the context (Go: cli-runtime, resource.SetNamespace).
     """
-    obj = without_annotation(obj)
+    obj = without_annotation(last_applied)
     metadata = as_object(obj.get("metadata"))
-    if metadata.get("annotations") != {}:
+    added = {"namespace"}
+    if metadata.get("annotations") == {}:
+        added.add("annotations")
+    if not added & metadata.keys():
         return obj
-    kept = {name: part for name, part in metadata.items() if name != "annotations"}
+    kept = {name: part for name, part in metadata.items() if name not in added}
     return {**obj, "metadata": kept}

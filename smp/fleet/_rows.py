@@ -29,7 +29,13 @@ from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
 from smp.fleet._equality import is_equal
 from smp.fleet._managers import by_index, managers_at, named, owners_of
-from smp.fleet._objects import annotations_of, bare, decoded, split
+from smp.fleet._objects import (
+    annotations_of,
+    bare,
+    decoded,
+    split,
+    without_annotation,
+)
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
 from smp.last_applied import LAST_APPLIED
@@ -102,6 +108,14 @@ class Rows:
         self._show_secrets = show_secrets
         self._schemas: dict[tuple[str, str], Schema] = {}
 
+    def is_for(self, catalog: Catalog, rules: Rules, *, show_secrets: bool) -> bool:
+        """Tell whether this judges by a catalog and rules."""
+        return (
+            self._catalog is catalog
+            and self._show_secrets == show_secrets
+            and (self._rules is rules or self._rules == rules)
+        )
+
     def outcome(
         self,
         desired: bytes | None,
@@ -109,6 +123,7 @@ class Rows:
         last_applied: bytes | None = None,
     ) -> Outcome:
         """Judge one pair; what is wrong with it is an outcome, too."""
+        # Broken JSON on both sides is the same as well: nothing would change it.
         if desired is not None and desired == live:
             return SAME
         try:
@@ -151,13 +166,17 @@ class Rows:
                 base = decoded(split(text.encode(), "last-applied"), "last-applied")
         obj = self._in_version_of(manifest, obj, schema)
         return self.applied(
-            bare(manifest), obj, None if base is None else bare(base), schema
+            without_annotation(manifest),
+            obj,
+            None if base is None else bare(base),
+            schema,
         )
 
     def _schema_of(self, obj: JSONObject) -> Schema:
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         if not isinstance(api_version, str) or not isinstance(kind, str):
             raise ObjectError("an object has apiVersion and kind", code="missing-kind")
+        # To make a schema takes longer than to compare an object by it.
         schema = self._schemas.get((api_version, kind))
         if schema is None:
             try:
@@ -183,6 +202,7 @@ class Rows:
         group, other_group = (
             text.rpartition("/")[0] for text in (version, as_text(other))
         )
+        # A server converts between the versions of a group, and never between groups.
         if kind == live.get("kind") and group == other_group:
             found = self._schema_of(live)
             if are_alike(schema, found, self._catalog):
@@ -202,6 +222,7 @@ class Rows:
         schema: Schema,
     ) -> Outcome:
         """Compute the apply, and compare what it leads to with what is there."""
+        # What a rule sets aside is in neither the patch nor the paths, as in smp diff.
         if self._rules.all:
             desired, last_applied = self._ruled(desired, live, last_applied, schema)
         result = three_way_apply(
@@ -217,12 +238,15 @@ class Rows:
         )
         paths = [difference.path for difference in comparison.differences]
         known = {str(path) for path in paths}
+        # The apply itself may fall short: an element with a repeated key, for example.
         paths += [path for path in result.unmet if str(path) not in known]
         patch = None
         if result.kubectl_patch:
             patch = self._patch_text(result.kubectl_patch, schema)
+        # The patch sends what is only written differently, and changes nothing.
         if not paths:
             return Outcome("same", patch=patch)
+        # A server would refuse the whole patch.
         refused = [each for each in result.violations if not each.warning]
         codes = codes_at(last_applied, desired, live, result, schema, paths)
         known_owners = owners_of(live)

@@ -13,8 +13,10 @@ def are_alike(schema: Schema, other: Schema, catalog: Catalog) -> bool:
     A server converts between versions; where both have the same fields it changes
     nothing but the apiVersion.
     """
+    # A kind without a schema may have any form.
     if not schema.kind or not other.kind:
         return False
+    # Of custom resources, the definition says it.
     if schema.structural is not None or other.structural is not None:
         return schema.structural == other.structural
     return _Forms(catalog).are_same(schema.document, other.document)
@@ -31,10 +33,12 @@ class _Forms:
         if same(left, right):
             return True
         if isinstance(left, str) and isinstance(right, str):
+            # Only references to named types can differ and mean the same.
             if not left.startswith("#") or not right.startswith("#"):
                 return False
             if (left, right) in self._seen:
                 return True
+            # A type may contain itself: JSONSchemaProps does.
             self._seen.add((left, right))
             return self.are_same(self._load(left[1:]), self._load(right[1:]))
         if isinstance(left, dict) and isinstance(right, dict):

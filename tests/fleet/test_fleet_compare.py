@@ -23,7 +23,7 @@ from smp.fleet._rows import Rows
 from smp.values import JSONObject, as_object
 from tests.support.makers.triples import Triple
 
-COUNT: Final = int(os.environ.get("SMP_FLEET_PAIRS", "80"))
+COUNT: Final = int(os.environ.get("SMP_FLEET_PAIRS", "40"))
 CATALOG: Final = smp.kubernetes()
 IDENTITY: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 

@@ -1,0 +1,229 @@
+"""Pairing the objects of two sides of any size and order: a hash join on disk.
+
+Theory of operation. Each object goes to one of ``PARTS`` parts, by a hash of its
+cluster, group, kind and name. While all of them are small, the parts stay in memory.
+From ``_MOST_BYTES`` on, what was collected is appended to a file for each part, and so
+on. Then the parts are paired one after the other, each in memory: a fleet takes the
+memory of one part of it, and the disk space of its compressed JSON. The order of the
+pairs does not depend on that of the sides, so that a second run gives the same output.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from smp.cli._drift_records import Record
+
+PARTS: Final = 256
+_MOST_BYTES: Final = 64 << 20
+# What a process gets at a time of those in memory.
+_SHARE: Final = 1 << 20
+# What a record takes beside its text.
+_OVERHEAD: Final = 200
+_AMBIGUOUS: Final = "several objects match without a namespace; set metadata.namespace"
+_REPEATED: Final = "the same object comes again; the last one counts"
+
+
+class Pair(msgspec.Struct, frozen=True, array_like=True):
+    """An object of both sides, or of one."""
+
+    desired: Record | None
+    live: Record | None
+
+    @property
+    def record(self) -> Record:
+        """The one that names the object: that with a namespace."""
+        found = [side for side in (self.desired, self.live) if side is not None]
+        return next((side for side in found if side.namespace), found[0])
+
+    @property
+    def last_applied(self) -> bytes | None:
+        """The last-applied configuration of a row of Parquet, on either side."""
+        for side in (self.live, self.desired):
+            if side is not None and side.last_applied is not None:
+                return side.last_applied
+        return None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Where the pair is among others."""
+        record = self.record
+        group = record.api_version.rpartition("/")[0]
+        return record.cluster, record.namespace, group, record.kind, record.name
+
+
+class Skipped(msgspec.Struct, frozen=True, array_like=True):
+    """An object that takes no part, and why."""
+
+    place: str
+    label: str
+    reason: str
+
+
+class Joined(msgspec.Struct):
+    """The pairs of a part, and what takes no part."""
+
+    pairs: list[Pair]
+    skipped: list[Skipped]
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[tuple[bool, Record]]).decode
+
+
+class Parts:
+    """The objects of both sides, by their parts. To be closed."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._size = 0
+        self._records: list[list[tuple[bool, Record]]] = [[] for _ in range(PARTS)]
+        self._folder = ""
+
+    def add(self, record: Record, *, is_desired: bool) -> None:
+        """Add an object of a side."""
+        number = zlib.crc32("\0".join(record.key).encode(errors="replace")) % PARTS
+        self._records[number].append((is_desired, record))
+        self._size += len(record.text) + _OVERHEAD
+        if self._size > self._most_bytes:
+            self._write()
+
+    def finished(self) -> Iterator[Part]:
+        """Yield the parts when all objects are added.
+
+        Where all are small, they are paired here, and divided in the order of all.
+        """
+        if self._folder:
+            self._write()
+            for number in range(PARTS):
+                yield Part(file=self._file(number))
+            return
+        # So few are sorted as one, which is what a reader expects.
+        joined = paired([each for part in self._records for each in part])
+        skipped = joined.skipped
+        for pairs in by_size(joined.pairs, _SHARE):
+            yield Part(whole=Joined(pairs, skipped))
+            skipped = []
+        if skipped:
+            yield Part(whole=Joined([], skipped))
+
+    def close(self) -> None:
+        """Remove the files."""
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _write(self) -> None:
+        """Append what was collected to the files."""
+        import pyarrow as pa  # noqa: PLC0415  # only large inputs need it
+
+        if not self._folder:
+            self._folder = tempfile.mkdtemp(prefix="smp-drift-")
+        for number, records in enumerate(self._records):
+            if not records:
+                continue
+            # JSON of one cluster is much alike: it takes a tenth of its size.
+            data = _encode(records)
+            packed = pa.compress(data, codec="zstd", asbytes=True)
+            with open(self._file(number), "ab") as file:  # noqa: PTH123  # without pathlib
+                file.write(len(packed).to_bytes(8, "big"))
+                file.write(len(data).to_bytes(8, "big"))
+                file.write(packed)
+            records.clear()
+        self._size = 0
+
+    def _file(self, number: int) -> str:
+        return os.path.join(self._folder, f"{number:03}")  # noqa: PTH118  # as above
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Some objects of both sides, with all that may be pairs.
+
+    They are in a file, or already paired.
+    """
+
+    file: str = ""
+    whole: Joined | None = None
+
+    def joined(self) -> Joined:
+        """Pair the objects."""
+        if self.whole is not None:
+            return self.whole
+        return paired(_read(self.file))
+
+
+def by_size(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+    """Divide pairs into lists of about some bytes of JSON."""
+    some: list[Pair] = []
+    found = 0
+    for pair in pairs:
+        some.append(pair)
+        found += sum(len(side.text) for side in (pair.desired, pair.live) if side)
+        if found >= size:
+            yield some
+            some, found = [], 0
+    if some:
+        yield some
+
+
+def _read(name: str) -> list[tuple[bool, Record]]:
+    import pyarrow as pa  # noqa: PLC0415  # see above
+
+    records: list[tuple[bool, Record]] = []
+    if not os.path.exists(name):  # noqa: PTH110  # without pathlib
+        return records
+    with open(name, "rb") as file:  # noqa: PTH123  # as above
+        while header := file.read(16):
+            packed = file.read(int.from_bytes(header[:8], "big"))
+            size = int.from_bytes(header[8:], "big")
+            data: Any = pa.decompress(packed, size, codec="zstd", asbytes=True)
+            records += _decode(data)
+    return records
+
+
+def paired(records: Iterable[tuple[bool, Record]]) -> Joined:
+    """Pair objects by cluster, group, kind and name, and by namespace.
+
+    A manifest may leave the namespace to the context of kubectl: then it is that of the
+    only live object that no other manifest is about. Of several documents of one object
+    the last one counts, as where all are applied.
+    """
+    skipped: list[Skipped] = []
+    sides: tuple[dict[Any, dict[str, Record]], dict[Any, dict[str, Record]]] = ({}, {})
+    for is_desired, record in records:
+        by_namespace = sides[not is_desired].setdefault(record.key, {})
+        former = by_namespace.get(record.namespace)
+        if former is not None:
+            skipped.append(Skipped(former.place, former.label, _REPEATED))
+        by_namespace[record.namespace] = record
+    pairs: list[Pair] = []
+    desired_side, live_side = sides
+    for key, wanted in desired_side.items():
+        there = live_side.pop(key, {})
+        unmatched: list[Record] = []
+        for namespace, record in wanted.items():
+            live = there.pop(namespace, None)
+            if live is None:
+                unmatched.append(record)
+            else:
+                pairs.append(Pair(record, live))
+        for record in unmatched:
+            # What one of them leaves out may be anything.
+            possible = [name for name in there if not record.namespace or not name]
+            if len(possible) > 1:
+                skipped.append(Skipped(record.place, record.label, _AMBIGUOUS))
+                continue
+            pairs.append(Pair(record, there.pop(possible[0]) if possible else None))
+        pairs += [Pair(None, record) for record in there.values()]
+    # No manifest is about these.
+    for there in live_side.values():
+        pairs += [Pair(None, record) for record in there.values()]
+    # The order of the sides must not matter to a second run.
+    pairs.sort(key=lambda pair: pair.order)
+    return Joined(pairs, skipped)

@@ -1,0 +1,316 @@
+"""``smp drift``: what differs between the manifests and the live objects of a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from hashlib import blake2b
+from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from smp import __version__
+from smp.cli._commands import Command, Option
+from smp.cli._drift_pairs import Parts, Skipped
+from smp.cli._drift_records import (
+    Reader,
+    Record,
+    is_cluster,
+    live_records,
+    require_sides,
+)
+from smp.cli._drift_run import Comparer, Found, Progress, found_by
+from smp.cli._drift_state import State
+from smp.cli._errors import UsageError, printable, report
+from smp.cli._inputs import Inputs, name_of
+from smp.cli._interrupts import Interruption
+from smp.cli._options import (
+    SCHEMA_OPTIONS,
+    Schemas,
+    Settings,
+    declared,
+    output_option,
+    shared_options,
+)
+from smp.cli._run import DONE, ERROR, FOUND, PARTLY
+from smp.comparison import Rule, Rules, read_rules
+from smp.errors import SmpError
+from smp.extras import extra_hint
+
+if TYPE_CHECKING:
+    from smp.cli._drift_history import History
+    from smp.cli._drift_output import Output, Totals
+
+_FORMATS: Final = ("summary", "ndjson", "parquet", "html", "junit", "sarif")
+# Manifests whose live objects are asked for at a time.
+_ASKED: Final = 100
+# Manifests whose problems are named on standard error.
+_NO_PAIRS: Final = "no object found"
+
+
+def run_drift(  # its options
+    *,
+    desired: str | None,
+    live: str | None,
+    cluster: str,
+    by_folder: bool,
+    state: str | None,
+    git: str | None,
+    all_rows: bool,
+    settings: Settings,
+) -> int:
+    """Find out which live objects are not what their manifests ask for.
+
+    Each side is a YAML, JSON, NDJSON or Parquet file, a directory of such files, - for
+    standard input (NDJSON, or documents), and --live also `cluster` or
+    `cluster:CONTEXT`: what kubectl would get there. A line of NDJSON is an object, or
+    {"cluster": NAME, "object": {..}}; a row of Parquet has a column object, and may
+    have cluster, group, version, kind, namespace, name and last_applied.
+
+    Objects are paired by cluster, group, kind, namespace and name, in any order and
+    number: large inputs are paired on disk. An object is same, drift, hazard (drift,
+    and the next apply would do harm), missing, extra or unreadable; docs/fleet.md has
+    what is said of each. All formats but the summary have the objects that are not the
+    same; with --all, all. With --state FILE a run that was ended goes on where it was,
+    and the next one compares only what has changed. With --git each path has the
+    commit that last set it in the manifest.
+    """
+    if desired is None or live is None:
+        raise UsageError("give both '--desired' and '--live'")
+    require_sides(desired, live)
+    if find_spec("pyarrow") is None:
+        raise SmpError(
+            "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
+        )
+    from smp.cli._drift_output import Totals, output_of  # noqa: PLC0415  # an extra
+
+    inputs = Inputs(settings.max_bytes)
+    rules: list[Rule] = []
+    for file in settings.rules:
+        rules += read_rules(inputs.data(file), source=name_of(file)).all
+    schemas = Schemas(settings, inputs)
+    history: History | None = None
+    if git is not None:
+        from smp.cli._drift_history import History  # noqa: PLC0415  # few runs need it
+
+        history = History(git, inputs)
+    comparer = Comparer(
+        schemas.catalog,
+        Rules(tuple(rules)),
+        show_secrets=settings.show_secrets,
+        state=state or "",
+        salt=_salt(settings, inputs) if state else b"",
+    )
+    totals = Totals()
+    run = _Run(inputs, settings, totals, history, all_rows=all_rows)
+    with Interruption() as interruption, closing(Parts()) as parts:
+        output = output_of(settings.output, totals)
+        kept = State(state) if state else None
+        try:
+            run.read(parts, desired, live, cluster, interruption, by_folder=by_folder)
+            if not interruption.is_requested:
+                found = found_by(parts.finished(), comparer, settings.jobs, run.size)
+                with closing(found):
+                    run.write(found, output, kept, interruption)
+        finally:
+            run.progress.clear()
+            inputs.close()
+            output.end()
+            if kept is not None:
+                kept.close()
+        if interruption.is_requested:
+            report(f"smp: interrupted: {totals.line}")
+        # Where it was interrupted, the process ends here.
+        return run.end()
+
+
+COMMAND: Final[Command] = declared(
+    run_drift,
+    (
+        Option(("--desired",), "What should be: manifests.", is_path=True),
+        Option(
+            ("--live",),
+            "What is: live objects, or `cluster`.",
+            is_path=True,
+        ),
+        Option(
+            ("--cluster",),
+            "The name of the cluster of objects that name none.",
+            metavar="NAME",
+            default="",
+        ),
+        Option(
+            ("--by-folder",),
+            "The folders of a directory are called after the clusters.",
+            is_flag=True,
+        ),
+        Option(
+            ("--state",),
+            "File that keeps what is known, so that only changes are compared.",
+            is_path=True,
+        ),
+        Option(
+            ("--git",),
+            "Repository with the manifests: the commit that last set each path.",
+            is_path=True,
+        ),
+        Option(
+            ("--all",),
+            "Print the objects that are the same, too.",
+            parameter="all_rows",
+            is_flag=True,
+        ),
+        Option(
+            ("--rules",),
+            "YAML file with rules: which differences do not count, of which kinds and "
+            "managers, and why (smp schema rules). Repeatable.",
+            is_path=True,
+            is_repeatable=True,
+            variable="SMP_RULES",
+        ),
+        output_option(*_FORMATS),
+        *SCHEMA_OPTIONS,
+        *shared_options("quiet", "show_secrets", "max_bytes", "jobs"),
+    ),
+    epilog="\b\nExit codes: 0 no drift, 1 drift, 2 an error, 3 something could not be\n"
+    "read or compared, 130 an interrupt.\n\n"
+    "\b\nExample:\n  smp drift --desired new.yaml --live live.yaml",
+)
+
+
+class _Run:
+    """One run: what is read, what is written, and what takes no part."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        settings: Settings,
+        totals: Totals,
+        history: History | None,
+        *,
+        all_rows: bool,
+    ) -> None:
+        self._inputs = inputs
+        self._settings = settings
+        self._totals = totals
+        self._history = history
+        self._all_rows = all_rows
+        self._skipped: list[Skipped] = []
+        self._counts: dict[str, int] = {}
+        self._failed = 0
+        self.size = 0
+        self.progress = Progress(is_wanted=not settings.quiet)
+
+    def read(
+        self,
+        parts: Parts,
+        desired: str,
+        live: str,
+        cluster: str,
+        interruption: Interruption,
+        *,
+        by_folder: bool,
+    ) -> None:
+        """Read both sides. Raises DocumentError for one that cannot be read."""
+        reader = Reader(self._inputs, cluster, by_folder=by_folder)
+        wanted = reader.records(desired)
+        # A cluster has many objects that no manifest is about.
+        if is_cluster(live):
+            # What is live is asked for where a manifest says that there is something.
+            while some := [*islice(wanted, _ASKED)]:
+                self._add(parts, some, interruption, is_desired=True)
+                there = live_records(live, some, self._inputs.problems)
+                self._add(parts, there, interruption, is_desired=False)
+        else:
+            self._add(parts, wanted, interruption, is_desired=True)
+            there = Reader(self._inputs, cluster, by_folder=by_folder).records(live)
+            self._add(parts, there, interruption, is_desired=False)
+
+    def _add(
+        self,
+        parts: Parts,
+        records: Iterable[Record],
+        interruption: Interruption,
+        *,
+        is_desired: bool,
+    ) -> None:
+        side = "desired" if is_desired else "live"
+        for record in records:
+            if interruption.is_requested:
+                return
+            parts.add(record, is_desired=is_desired)
+            self.size += len(record.text)
+            self._counts[side] = self._counts.get(side, 0) + 1
+            self.progress.show("read", sum(self._counts.values()))
+
+    def write(
+        self,
+        found: Iterable[Found],
+        output: Output,
+        state: State | None,
+        interruption: Interruption,
+    ) -> None:
+        """Write the rows as they are found, and keep them."""
+        self.progress.restart()
+        done = 0
+        read = sum(self._counts.values())
+        for some in found:
+            # Kept before it is printed: what is printed again costs nothing.
+            if state is not None:
+                state.add(some.digests, some.kept)
+            self._skipped += some.skipped
+            self._totals.reused += some.reused
+            done += len(some.skipped)
+            for row, part in zip(some.rows, some.parts, strict=True):
+                done += 2 - (not row.desired_place or not row.live_place)
+                self._totals.add(row)
+                if row.verdict == "same" and not self._all_rows:
+                    continue
+                if self._history is not None and part is not None and row.paths:
+                    commits = self._history.commits(part, row.paths)
+                    row = msgspec.structs.replace(row, commits=commits)  # noqa: PLW2901  # the same row
+                output.add(row)
+            self.progress.show("compared", done, read)
+            if interruption.is_requested:
+                return
+        if state is not None:
+            state.end()
+
+    def end(self) -> int:
+        """Name what could not be read and what takes no part; return the exit code."""
+        for failure in self._inputs.new_problems():
+            self._failed += 1
+            failure.show()
+        if not self._settings.quiet:
+            self._inputs.report_skipped()
+            for skipped in self._skipped:
+                text = f"{skipped.place}: {skipped.label}: {skipped.reason}"
+                report(f"smp: skipped: {printable(text)}")
+            counts = [f"{count:,} {side}" for side, count in self._counts.items()]
+            left_out = len(self._inputs.skipped) + len(self._skipped)
+            report(
+                f"smp: read {', '.join(counts) or _NO_PAIRS}; {left_out:,} skipped, "
+                f"{self._failed:,} could not be read"
+            )
+            if self._settings.output != "summary":
+                report(f"smp: {self._totals.line}")
+        verdicts = self._totals.verdicts
+        if self._failed or verdicts["unreadable"]:
+            good = verdicts.total() - verdicts["unreadable"]
+            return PARTLY if good else ERROR
+        differs = verdicts.total() - verdicts["same"]
+        return FOUND if differs else DONE
+
+
+def _salt(settings: Settings, inputs: Inputs) -> bytes:
+    """Return all that the rows depend on beside the objects, as a hash."""
+    hashed = blake2b(digest_size=16)
+    facts = (__version__, settings.kubernetes, settings.show_secrets)
+    hashed.update(msgspec.json.encode(facts))
+    # The answers depend on what these files say, and not on their names.
+    for path in (*settings.crd, *settings.openapi, *settings.rules):
+        for file in inputs.files(path):
+            hashed.update(inputs.data(file))
+    return hashed.digest()

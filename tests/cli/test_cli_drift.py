@@ -1,0 +1,398 @@
+"""``smp drift``: sources, pairing, formats, state, history, interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from junitparser import JUnitXml
+
+import smp
+from benchmarks.fleets import Rates, pairs
+from smp.cli._drift_history import path_of
+from smp.cli._drift_pairs import Parts
+from smp.cluster import Cluster
+from smp.documents import dump_yaml
+from smp.testing import KubernetesApi
+from smp.values import JSONObject
+from tests.support.command import Ran, run
+from tests.support.paths import ROOT
+
+WANT, LIVE = "want.ndjson", "live.ndjson"
+
+
+def config_map(name: str, value: str, **metadata: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, **metadata},
+        "data": {"key": value},
+    }
+
+
+def drift(*arguments: str, stdin: str | None = None) -> Ran:
+    return run("drift", "--jobs", "1", *arguments, stdin=stdin)
+
+
+def rows_of(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def verdicts(ran: Ran) -> dict[str, str]:
+    return {row["name"]: row["verdict"] for row in rows_of(ran)}
+
+
+@pytest.fixture(scope="module")
+def fleet() -> dict[str, str]:
+    """Return the two sides of a small fleet as NDJSON."""
+    sides: dict[str, list[str]] = {WANT: [], LIVE: []}
+    rates = Rates(drifted=100, missing=60, extra=60)
+    for pair in pairs(60, rates=rates):
+        for name, text in ((WANT, pair.desired), (LIVE, pair.live)):
+            if text is not None:
+                value = {"cluster": pair.cluster, "object": json.loads(text)}
+                sides[name].append(json.dumps(value))
+    return {name: "".join(f"{line}\n" for line in sides[name]) for name in sides}
+
+
+@pytest.fixture
+def files(fleet: dict[str, str]) -> tuple[str, ...]:
+    """Write both sides, and return the options that name them."""
+    for name, text in fleet.items():
+        Path(name).write_text(text)
+    return "--desired", WANT, "--live", LIVE
+
+
+def test_each_object_has_a_verdict(files: tuple[str, ...]) -> None:
+    ran = drift(*files, "-o", "ndjson", "--all")
+    rows = rows_of(ran)
+    assert ran.exit_code == 1
+    assert {row["verdict"] for row in rows} >= {"same", "drift", "missing", "extra"}
+    keys = [(row["cluster"], row["namespace"], row["group"]) for row in rows]
+    assert keys == sorted(keys)
+    changed = rows_of(drift(*files, "-o", "ndjson"))
+    assert changed == [row for row in rows if row["verdict"] != "same"]
+    summary = drift(*files).stdout
+    assert summary.startswith(f"{len(rows)} objects: ")
+    for heading in ("by cluster", "by namespace", "by kind", "by cause"):
+        assert heading in summary
+
+
+def test_nothing_is_wrong_where_all_is_the_same() -> None:
+    Path("a.json").write_text(json.dumps(config_map("a", "1")))
+    ran = drift("--desired", "a.json", "--live", "a.json")
+    assert (ran.exit_code, ran.stdout) == (0, "1 object: 1 same\n")
+    assert "read 1 desired, 1 live; 0 skipped" in ran.stderr
+
+
+def test_sources_of_all_kinds_give_the_same_rows(
+    files: tuple[str, ...], fleet: dict[str, str]
+) -> None:
+    def without_places(ran: Ran) -> list[dict[str, Any]]:
+        found = rows_of(ran)
+        for row in found:
+            row.pop("desired_place", None)
+            row.pop("live_place", None)
+        return found
+
+    expected = without_places(drift(*files, "-o", "ndjson"))
+    lines = [json.loads(line) for line in fleet[WANT].splitlines()]
+    # A folder of YAML files for each cluster, and of lists as kubectl dumps them.
+    by_cluster: dict[str, list[JSONObject]] = {}
+    for line in lines:
+        by_cluster.setdefault(line["cluster"], []).append(line["object"])
+    for cluster, objects in by_cluster.items():
+        Path("yaml", cluster).mkdir(parents=True)
+        Path("yaml", cluster, "all.yaml").write_text(dump_yaml([*objects]))
+        Path("lists", cluster).mkdir(parents=True)
+        listed = {"apiVersion": "v1", "kind": "List", "items": objects}
+        Path("lists", cluster, "all.json").write_text(json.dumps(listed, indent=4))
+    table = [{**line, "object": json.dumps(line["object"])} for line in lines]
+    pq.write_table(pa.Table.from_pylist(table), "want.parquet")
+    for folder in ("yaml", "lists"):
+        ran = drift("--desired", folder, "--by-folder", "--live", LIVE, "-o", "ndjson")
+        assert without_places(ran) == expected, folder
+    ran = drift("--desired", "want.parquet", "--live", LIVE, "-o", "ndjson")
+    assert without_places(ran) == expected
+    ran = drift("--desired", "-", "--live", LIVE, "-o", "ndjson", stdin=fleet[WANT])
+    assert without_places(ran) == expected
+
+
+def test_standard_input_may_be_documents() -> None:
+    Path("a.json").write_text(json.dumps(config_map("a", "1")))
+    for text in (
+        dump_yaml([config_map("a", "2")]),
+        json.dumps(config_map("a", "2"), indent=1),
+    ):
+        ran = drift("--desired", "-", "--live", "a.json", "-o", "ndjson", stdin=text)
+        assert rows_of(ran)[0]["paths"] == ["data.key"]
+
+
+def test_a_row_of_parquet_is_known_by_its_columns() -> None:
+    row = {
+        "cluster": "eu",
+        "group": "",
+        "version": "v1",
+        "kind": "ConfigMap",
+        "namespace": "shop",
+        "name": "a",
+    }
+    live = [
+        {**row, "live": b"{broken"},
+        {**row, "name": "b", "live": json.dumps(config_map("b", "1")).encode()},
+        {**row, "name": "c", "live": None},
+        {**row, "name": "", "live": b"{}"},
+    ]
+    pq.write_table(pa.Table.from_pylist(live), "live.parquet")
+    manifests = [config_map(name, "1", namespace="shop") for name in "ab"]
+    Path("a.yaml").write_text(dump_yaml([*manifests]))
+    options = ("--cluster", "eu", "--desired", "a.yaml", "--live", "live.parquet")
+    ran = drift(*options, "-o", "ndjson", "--all")
+    assert verdicts(ran) == {"a": "unreadable", "b": "drift"}
+    assert ran.exit_code == 3
+    assert "live.parquet:3: there is no object in the row" in ran.stderr
+    assert "live.parquet:4: not a Kubernetes object" in ran.stderr
+    pq.write_table(pa.table({"a": [1]}), "other.parquet")
+    ran = drift("--desired", "a.yaml", "--live", "other.parquet")
+    assert (ran.exit_code, "one column of objects" in ran.stderr) == (2, True)
+    Path("no.parquet").write_text("nothing")
+    assert drift("--desired", "a.yaml", "--live", "no.parquet").exit_code == 2
+
+
+def test_what_takes_no_part_is_named_and_counted() -> None:
+    Path("want").mkdir()
+    named = dump_yaml([config_map("a", "1")])
+    chart = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+    generated = "apiVersion: v1\nkind: Pod\nmetadata: {generateName: x-}\n"
+    texts = (named, "a: 1\n", chart, generated, "apiVersion: [\n", named)
+    Path("want", "a.yaml").write_text("---\n".join(texts))
+    Path("live.ndjson").write_text(f"{json.dumps(config_map('a', '1'))}\n{{broken\n\n")
+    ran = drift("--desired", "want", "--live", "live.ndjson", "-o", "ndjson", "--all")
+    assert verdicts(ran) == {"a": "same"}
+    assert ran.exit_code == 3
+    for reason in (
+        "not a Kubernetes object",
+        "another tool reads it",
+        "it has no name",
+        "the same object comes again; the last one counts",
+    ):
+        assert reason in ran.stderr
+    assert "live.ndjson:2" in ran.stderr
+    assert "read 2 desired, 1 live; 4 skipped, 2 could not be read" in ran.stderr
+
+
+def test_a_manifest_may_leave_out_its_namespace() -> None:
+    Path("want.yaml").write_text(
+        dump_yaml([config_map("a", "1"), config_map("b", "1"), config_map("c", "1")])
+    )
+    live = [
+        config_map("a", "1", namespace="one"),
+        config_map("b", "1", namespace="one"),
+        config_map("b", "1", namespace="two"),
+    ]
+    Path("live.yaml").write_text(dump_yaml([*live]))
+    ran = drift(
+        "--desired", "want.yaml", "--live", "live.yaml", "-o", "ndjson", "--all"
+    )
+    found = [(row["namespace"], row["name"], row["verdict"]) for row in rows_of(ran)]
+    assert found == [
+        ("", "c", "missing"),
+        ("one", "a", "same"),
+        ("one", "b", "extra"),
+        ("two", "b", "extra"),
+    ]
+    assert "several objects match without a namespace" in ran.stderr
+
+
+def test_a_join_on_disk_finds_the_same_pairs(
+    files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    expected = rows_of(drift(*files, "-o", "ndjson"))
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr("smp.cli.drift.Parts", partial(Parts, 10_000))
+    found = rows_of(drift(*files, "-o", "ndjson"))
+    assert sorted(found, key=str) == sorted(expected, key=str)
+    # Nothing is left of the files.
+    assert [*folder.iterdir()] == []
+
+
+def test_any_number_of_processes_gives_the_same_rows(
+    files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = drift(*files, "-o", "ndjson").stdout
+    monkeypatch.setattr("smp.cli._drift_run._LARGE", 1)
+    monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 20_000)
+    assert run("drift", *files, "-o", "ndjson", "--jobs", "2").stdout == expected
+
+
+def test_a_state_has_what_did_not_change(files: tuple[str, ...]) -> None:
+    options = (*files, "--state", "state.db", "-o", "ndjson")
+    first = drift(*options)
+    again = drift(*options)
+    assert again.stdout == first.stdout
+    assert "60 as before" in again.stderr
+    text = Path(LIVE).read_text()
+    Path(LIVE).write_text(text.replace('"kubectl-edit"', '"another"', 1))
+    changed = drift(*options)
+    assert "59 as before" in changed.stderr
+    assert changed.stdout != first.stdout
+    # What the answers depend on is part of what they are known by.
+    assert "as before" not in drift(*options, "--show-secrets").stderr
+    assert "as before" not in drift(*options, "--kubernetes", "1.36").stderr
+
+
+def test_a_file_that_is_no_state_is_an_error(files: tuple[str, ...]) -> None:
+    Path("state.db").write_text("no database" * 100)
+    ran = drift(*files, "--state", "state.db")
+    assert (ran.exit_code, "cannot use the file of the state" in ran.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_rules_set_aside_differences(files: tuple[str, ...]) -> None:
+    Path("rules.yaml").write_text(
+        "version: 1\nrules:\n- reason: all\n  paths: [metadata, spec, data]\n"
+    )
+    ran = drift(*files, "--rules", "rules.yaml", "-o", "ndjson")
+    assert {*verdicts(ran).values()} <= {"missing", "extra"}
+
+
+def test_reports_are_complete(files: tuple[str, ...]) -> None:
+    rows = rows_of(drift(*files, "-o", "ndjson"))
+    suites = JUnitXml.fromstring(drift(*files, "-o", "junit").stdout_bytes)
+    assert len([*suites]) == len(rows)
+    sarif = json.loads(drift(*files, "-o", "sarif").stdout)
+    [one] = sarif["runs"]
+    paths = sum(len(row.get("paths", [])) or 1 for row in rows)
+    assert len(one["results"]) == paths
+    page = drift(*files, "-o", "html").stdout
+    assert all(row["name"] in page for row in rows)
+    table = pq.read_table(BytesIO(drift(*files, "-o", "parquet").stdout_bytes))
+    assert table.column("name").to_pylist() == [row["name"] for row in rows]
+    assert table.column("paths").to_pylist() == [row.get("paths", []) for row in rows]
+
+
+def test_sides_that_cannot_be_read_are_errors() -> None:
+    Path("a.json").write_text(json.dumps(config_map("a", "1")))
+    for options, message in (
+        (("--live", "a.json"), "give both"),
+        (("--desired", "cluster", "--live", "a.json"), "is what a cluster should have"),
+        (("--desired", "-", "--live", "-"), "only one of"),
+        (("--desired", "missing", "--live", "a.json"), "cannot read the file"),
+        (("--desired", "a.json", "--live", "a.json", "--git", "/"), "git: "),
+    ):
+        ran = drift(*options)
+        assert (ran.exit_code, message in ran.stderr) == (2, True), ran.stderr
+
+
+def git(*arguments: str) -> None:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    subprocess.run(
+        ["git", *identity, *arguments],  # noqa: S607  # as installed
+        check=True,
+        capture_output=True,
+        env={**os.environ, "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z"},
+    )
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_each_path_has_the_commit_that_last_set_it() -> None:
+    Path("repo").mkdir()
+    git("init", "-q", "repo")
+    file = Path("repo", "a.yaml")
+    manifest = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  one: '1'\n"
+    )
+    file.write_text(manifest)
+    git("-C", "repo", "add", ".")
+    git("-C", "repo", "commit", "-qm", "Add one")
+    file.write_text(f"{manifest}  two: '2'\n")
+    git("-C", "repo", "commit", "-qam", "Add two")
+    file.write_text(f"{manifest}  two: '2'\n  three: '3'\n")
+    Path("live.json").write_text(json.dumps(config_map("a", "1")))
+    sides = ("--desired", "repo/a.yaml", "--live", "live.json")
+    [row] = rows_of(drift(*sides, "--git", "repo", "-o", "ndjson"))
+    commits = dict(zip(row["paths"], row["commits"], strict=True))
+    assert commits["data.one"].endswith("2026-01-02T03:04:05Z Ada: Add one")
+    assert commits["data.two"].endswith("2026-01-02T03:04:05Z Ada: Add two")
+    assert commits["data.three"] == "not committed yet"
+    # A file that is in no repository has no commits.
+    shutil.copy(file, "outside.yaml")
+    sides = ("--desired", "outside.yaml", "--live", "live.json")
+    [row] = rows_of(drift(*sides, "--git", "repo", "-o", "ndjson"))
+    assert {*row["commits"]} == {""}
+
+
+def test_a_path_is_read_from_its_text() -> None:
+    value: JSONObject = {"spec": {"ports": [{"port": 1}, {"port": 80}]}}
+    assert path_of("spec.ports[port=80]", value) == smp.Path(("spec", "ports", 1))
+    for text in (
+        "spec.ports[port=80].name",
+        "metadata.annotations[example.com/a=b]",
+        "metadata.finalizers[=x]",
+    ):
+        assert str(path_of(text)) == text
+
+
+def test_live_objects_may_be_those_of_a_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with KubernetesApi() as api:
+        cluster = Cluster(api.client("kubernetes"))
+        cluster.apply([config_map("a", "1"), config_map("b", "1")]).raise_for_errors()
+        monkeypatch.setattr(Cluster, "connect", lambda _context: cluster)
+        manifests = [config_map("a", "1"), config_map("b", "2"), config_map("c", "1")]
+        odd: JSONObject = {
+            "apiVersion": "x.io/v1",
+            "kind": "Odd",
+            "metadata": {"name": "odd"},
+        }
+        Path("want.yaml").write_text(dump_yaml([*manifests, odd]))
+        ran = drift(
+            "--desired", "want.yaml", "--live", "cluster", "-o", "ndjson", "--all"
+        )
+    expected = {"a": "same", "b": "drift", "c": "missing", "odd": "missing"}
+    assert verdicts(ran) == expected
+    assert ran.exit_code == 3
+    assert "Odd" in ran.stderr
+
+
+def interrupted(*options: str) -> tuple[int, bytes]:
+    """Interrupt a run that reads standard input, and return how it ended."""
+    line = json.dumps(config_map("a", "1"))
+    Path("want.ndjson").write_text(f"{line}\n")
+    arguments = ("--desired", "want.ndjson", "--live", "-", *options)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "smp", "drift", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdin is not None
+    # More than a pipe holds, so the process reads when all is written.
+    process.stdin.write(f"{line}\n".encode() * 20_000)
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(f"{line}\n".encode() * 20_000)
+    return process.returncode, out
+
+
+def test_an_interrupt_leaves_a_complete_file() -> None:
+    code, out = interrupted("-o", "parquet")
+    assert code == -signal.SIGINT
+    assert pq.read_table(BytesIO(out)).num_rows == 0
