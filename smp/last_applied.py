@@ -35,7 +35,8 @@ def last_applied_configuration(live: JSONObject) -> JSONObject | None:
         if not isinstance(text, dict):
             require_plain(text)
         text = as_object(text).get(name, ABSENT)
-    if text is ABSENT:
+    # Go: CreateThreeWayMergePatch, which takes an empty text as none.
+    if text is ABSENT or text == "":
         return None
     try:
         value = codec.decode(text) if isinstance(text, str) else None
@@ -73,8 +74,12 @@ def without_last_applied(modified: JSONObject) -> JSONObject:
     It is what the annotation has (Go: GetModifiedConfiguration).
     """
     metadata = as_object(modified.get("metadata"))
-    annotations = dict(as_object(metadata.get("annotations")))
-    annotations.pop(LAST_APPLIED, None)
+    # Go: unstructured.NestedNullCoercingStringMap.
+    annotations: JSONObject = {
+        name: "" if value is None else value
+        for name, value in as_object(metadata.get("annotations")).items()
+        if name != LAST_APPLIED
+    }
     return {**modified, "metadata": {**metadata, "annotations": annotations}}
 
 
@@ -98,15 +103,20 @@ def _with_go_doubles(value: JSON) -> object:
 
 
 def configuration_text(configuration: JSONObject) -> str:
-    """Print a configuration for the annotation, byte for byte as Go does.
+    """Print a configuration for the annotation, byte for byte as kubectl does."""
+    return printed_by_go(configuration) + "\n"
 
-    Its keys are sorted as those of a Go map are, and a line break ends it.
+
+def printed_by_go(value: JSON) -> str:
+    """Print a value as JSON, byte for byte as Go does (encoding/json).
+
+    Its keys are sorted as those of a Go map are.
     """
-    text = msgspec.json.encode(configuration, order="sorted").decode()
+    text = msgspec.json.encode(value, order="sorted").decode()
     if _DOUBLE.search(text):
-        printed = _with_go_doubles(configuration)
+        printed = _with_go_doubles(value)
         text = msgspec.json.encode(printed, order="sorted").decode()
     # Go's encoder escapes these (json.HTMLEscape); they occur only inside strings.
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return text + "\n"
+    return text

@@ -31,6 +31,7 @@ from smp.cluster.plan.reading import Difference
 from smp.cluster.plan.rollback import rollback
 from smp.cluster.plan.schemas import Documents
 from smp.cluster.plan.waiting import Waited, wait
+from smp.errors import ObjectError
 from smp.hazards import Policy
 from smp.objects import Objects, objects_of
 from smp.values import JSONObject
@@ -172,7 +173,12 @@ class _Plans(ABC, Generic[TransportT]):
 
 
 def _items(objects: Objects) -> list[Item]:
-    return [Item(given.object, given.source) for given in objects_of(objects)]
+    items = [Item(given.object, given.source) for given in objects_of(objects)]
+    for item in items:
+        # kubectl refuses it as well, before it sends anything.
+        if item.kind == "List":
+            raise ObjectError("a list within a list", code="not-an-object")
+    return items
 
 
 class Cluster(_Plans[drive.Transport]):

@@ -32,7 +32,12 @@ from smp.cluster.plan.applysets import (
     update,
 )
 from smp.cluster.plan.applysets import parent as parent_of
-from smp.cluster.plan.client_side import Target, apply_client_side, unchanged
+from smp.cluster.plan.client_side import (
+    Target,
+    apply_client_side,
+    no_last_applied,
+    unchanged,
+)
 from smp.cluster.plan.discovery import Discovery
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
 from smp.cluster.plan.failures import NoKindMatchError
@@ -82,7 +87,8 @@ class Session:
         resource = yield from self.discovery.resource(item.api_version, item.kind)
         kind_schema = yield from self.schemas.of(item.api_version, item.kind)
         if not resource.namespaced:
-            return Target(item, resource, kind_schema, "")
+            # Go: resource.RetrieveLazy, which drops the namespace.
+            return Target(item.in_namespace(""), resource, kind_schema, "")
         namespace = item.namespace or self.namespace
         if self.enforce_namespace and namespace != self.namespace:
             raise ObjectError(
@@ -91,12 +97,8 @@ class Session:
                 code="other-namespace",
                 hint=f'pass the namespace "{namespace}", or none',
             )
-        if not item.namespace:
-            # Go: resource.SetNamespace.
-            metadata = as_object(item.object.get("metadata"))
-            metadata = {**metadata, "namespace": namespace}
-            item = Item({**item.object, "metadata": metadata}, item.source)
-        return Target(item, resource, kind_schema, namespace)
+        # Go: resource.SetNamespace.
+        return Target(item.in_namespace(namespace), resource, kind_schema, namespace)
 
 
 class Prepared:
@@ -229,7 +231,7 @@ def _apply_all(
     """Apply the objects one after the other; the results are in their given order."""
     results: dict[int, Applied] = {}
     written: set[str] = set()
-    defined = False
+    defined = looked_again = False
     indexes = list(range(len(prepared)))
     if options.order == "kind":
         # Objects that others need come first; the order of the others stays.
@@ -237,10 +239,14 @@ def _apply_all(
         indexes.sort(key=lambda i: ranks.get(prepared[i].item.kind, len(ranks)))
     for index in indexes:
         entry = prepared[index]
-        if defined and entry.item.kind not in _FIRST:
-            # All definitions are there now: what they define can be looked up.
+        # All definitions of the run are there now: what they define can be looked up. A
+        # kind may also have been defined by others since the run began.
+        is_defined = defined and entry.item.kind not in _FIRST
+        is_missing = isinstance(entry.error, NoKindMatchError)
+        if is_defined or (is_missing and written and not looked_again):
             yield from _look_up_missing(session, prepared, options)
             defined = False
+            looked_again = True
         applied = yield from _apply_one(
             entry, options, is_current=len(prepared) == 1, written=written
         )
@@ -343,7 +349,11 @@ def _apply_one(
         applied = yield from apply_client_side(target, live, options, known)
     except SmpError as error:
         entry.error = error
-        return _not_applied(entry)
+        failed = _not_applied(entry)
+        if options.server_side or live is None:
+            return failed
+        # kubectl warns of it before it sends a patch, which may be refused.
+        return msgspec.structs.replace(failed, warnings=no_last_applied(live))
     # Of a new object only the prediction has them.
     if applied.action == "created":
         hazards = entry.predicted.hazards

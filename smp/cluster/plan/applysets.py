@@ -17,7 +17,6 @@ from typing import Final
 import msgspec
 
 import smp
-from smp import codec
 from smp.cluster.plan.client_side import Target
 from smp.cluster.plan.discovery import Discovery, Resource
 from smp.cluster.plan.exchange import Plan, Request
@@ -25,7 +24,13 @@ from smp.cluster.plan.failures import ApiError, NoKindMatchError
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.pruning import listed
-from smp.cluster.plan.sending import JSON_TYPE, exists_after, send, send_for_object
+from smp.cluster.plan.sending import (
+    JSON_TYPE,
+    body_of,
+    exists_after,
+    send,
+    send_for_object,
+)
 from smp.errors import SmpError
 from smp.values import JSONObject, as_object, as_text
 
@@ -192,7 +197,9 @@ def current_scope(parent: Parent) -> Plan[Scope]:
         return Scope()
     metadata = as_object(live.get("metadata"))
     annotations = as_object(metadata.get("annotations"))
-    shown = f'ApplySet parent object "{parent}"'
+    # Go: ApplySetParentRef.String, with a dot also after a resource of no group.
+    name = f"{parent.resource.plural}.{parent.resource.group}/{parent.name}"
+    shown = f'ApplySet parent object "{name}"'
     # KEP-3659: a tool must not change the sets of another tool.
     tooling = as_text(annotations.get(TOOLING))
     if not tooling:
@@ -283,7 +290,7 @@ def _update_request(
         parent.path,
         (*query, ("force", "true" if force else "false")),
         (("Accept", JSON_TYPE), ("Content-Type", _APPLY)),
-        codec.encode(body),
+        body_of(body),
     )
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 
-from smp import codec
 from smp.cluster.plan.discovery import Resource
 from smp.cluster.plan.exchange import Plan, Request, Response, pause
 from smp.cluster.plan.failures import ApiError, NotInTimeError
@@ -18,12 +17,13 @@ from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.schemas import STRATEGIC, KindSchema
 from smp.cluster.plan.sending import (
     JSON_TYPE,
+    body_of,
     exists_after,
     object_of,
     send,
     warnings_of,
 )
-from smp.errors import ApplyWarning, SmpError
+from smp.errors import ApplyWarning, SmpError, UnionError
 from smp.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
@@ -31,6 +31,7 @@ from smp.last_applied import (
     without_last_applied,
 )
 from smp.paths import Path
+from smp.schema.model import Type
 from smp.three_way import ApplyResult, three_way_apply
 from smp.values import JSON, JSONObject, as_object, as_text
 
@@ -39,6 +40,8 @@ MERGE: Final = "application/merge-patch+json"
 _RETRIES: Final = 5
 _RETRIES_AT_ONCE: Final = 1
 _BACKOFF: Final = 1
+# Seconds, for the deletion of an object that is replaced.
+_GONE_WITHIN: Final = 60
 _NO_LAST_APPLIED: Final = (
     "the live object lacks the annotation {annotation}, which kubectl apply needs:"
     " nothing can be pruned from it; it is added now"
@@ -90,24 +93,64 @@ def computed(
     server stores. Raises what three_way_apply raises.
     """
     annotated = with_last_applied if with_annotation else without_last_applied
-    result = three_way_apply(
-        last_applied_configuration(live),
-        annotated(target.item.object),
-        live,
-        target.kind_schema.schema,
-        profile="kep1027" if options.unions == "clear" else "validate-only",
-        overwrite=options.overwrite,
-        unknown_fields="merge",
-        defaults=defaults,
-        hazards=options.hazards,
-    )
+
+    def applied(profile: str) -> ApplyResult:
+        return three_way_apply(
+            last_applied_configuration(live),
+            annotated(target.item.object),
+            live,
+            target.kind_schema.schema,
+            profile=profile,
+            # Go: buildMergePatch, which has no such option.
+            overwrite=options.overwrite or not target.kind_schema.is_strategic,
+            unknown_fields="merge",
+            defaults=defaults,
+            hazards=options.hazards,
+        )
+
+    if options.unions == "clear":
+        result = applied("kep1027")
+    else:
+        try:
+            result = applied("validate-only")
+        except UnionError:
+            # kubectl sends a configuration that contradicts itself to the server.
+            result = applied("off")
     # What a union excludes is cleared, where kubectl's patch is refused. A repair is
     # wanted, and its patch is another one than kubectl's as well.
     repaired = any(warning.code == "repaired" for warning in result.warnings)
     if repaired or (options.unions == "clear" and result.changes):
         return Computed(live, result.patch, result.media_type, result)
-    media_type = STRATEGIC if target.kind_schema.is_strategic else MERGE
-    return Computed(live, result.kubectl_patch, media_type, result)
+    if not target.kind_schema.is_strategic:
+        return Computed(live, result.kubectl_patch, MERGE, result)
+    type_ = target.kind_schema.schema.type
+    patch = _with_replaced(result.kubectl_patch, target.item.object, live, type_)
+    return Computed(live, patch, STRATEGIC, result)
+
+
+def _with_replaced(
+    patch: JSONObject, modified: JSONObject, live: JSONObject, type_: Type
+) -> JSONObject:
+    """Return the patch with all objects that have the patch strategy replace.
+
+    kubectl sends those that do not change as well, such as the selector of a
+    PodDisruptionBudget (Go: handleMapDiff; docs/deviations.md, 5).
+    """
+    for name, value in modified.items():
+        current = live.get(name)
+        field = type_.field(name)
+        if field is None or not isinstance(value, dict):
+            continue
+        if not isinstance(current, dict):
+            continue
+        if field.replaces:
+            patch = {**patch, name: value}
+        elif field.type.structured:
+            before = as_object(patch.get(name))
+            after = _with_replaced(before, value, current, field.type)
+            if after is not before:
+                patch = {**patch, name: after}
+    return patch
 
 
 def apply_client_side(
@@ -137,7 +180,7 @@ def apply_client_side(
             target.path,
             options.query(field_validation=True),
             (("Accept", JSON_TYPE), ("Content-Type", found.media_type)),
-            codec.encode(found.patch),
+            body_of(found.patch),
         )
         try:
             answer = yield from send(request)
@@ -229,7 +272,7 @@ def _create_request(target: Target, body: JSONObject, options: ApplyOptions) -> 
         target.resource.path(target.namespace),
         options.query(field_validation=True),
         (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
-        codec.encode(body),
+        body_of(body),
     )
 
 
@@ -266,7 +309,9 @@ def _replace(target: Target, live: JSONObject, options: ApplyOptions) -> Plan[Ap
     Patcher.deleteAndCreate.
     """
     yield from send(delete_request(target, options, named=False))
-    yield from until_gone(target, options.timeout)
+    # A finalizer may keep it for ever. kubectl looks once where it has no --timeout.
+    timeout = _GONE_WITHIN if options.timeout is None else options.timeout
+    yield from until_gone(target, timeout)
     modified = _for_create(with_last_applied(target.item.object))
     # From here on the object is gone, and what fails has to say so.
     try:
@@ -304,6 +349,9 @@ class NotRestoredError(SmpError):
             f"the object was deleted, and could not be created: {error}; nor could the"
             f" former object be created again: {second}"
         )
+        self.is_unknown = any(
+            getattr(each, "is_unknown", False) for each in (error, second)
+        )
 
 
 def delete_request(
@@ -326,7 +374,7 @@ def delete_request(
         "DELETE",
         target.path,
         headers=(("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE)),
-        body=codec.encode(body),
+        body=body_of(body),
     )
 
 
@@ -357,13 +405,18 @@ def warnings_of_answer(answer: Response) -> tuple[ApplyWarning, ...]:
 
 def warnings_of_live(live: JSONObject) -> tuple[ApplyWarning, ...]:
     """Return what kubectl warns of where it sees the live object."""
-    metadata = as_object(live.get("metadata"))
-    warnings = []
-    # Go: warningNoLastAppliedConfigAnnotation.
-    if LAST_APPLIED not in as_object(metadata.get("annotations")):
-        text = _NO_LAST_APPLIED.format(annotation=LAST_APPLIED)
-        warnings.append(ApplyWarning("no-last-applied", Path(), text))
+    warnings = no_last_applied(live)
     # Go: WarnIfDeleting.
-    if as_text(metadata.get("deletionTimestamp")):
-        warnings.append(ApplyWarning("being-deleted", Path(), _DELETING))
-    return tuple(warnings)
+    if as_text(as_object(live.get("metadata")).get("deletionTimestamp")):
+        return (*warnings, ApplyWarning("being-deleted", Path(), _DELETING))
+    return warnings
+
+
+def no_last_applied(live: JSONObject) -> tuple[ApplyWarning, ...]:
+    """Warn of a live object that no apply has made."""
+    # Go: warningNoLastAppliedConfigAnnotation.
+    metadata = as_object(live.get("metadata"))
+    if LAST_APPLIED in as_object(metadata.get("annotations")):
+        return ()
+    text = _NO_LAST_APPLIED.format(annotation=LAST_APPLIED)
+    return (ApplyWarning("no-last-applied", Path(), text),)

@@ -81,11 +81,19 @@ class Discovery:
                 yield from self._ask_for_all()
             if not self._aggregated:
                 yield from self._ask_for_group_version(api_version)
-        found = self._resources.get(wanted)
+        found = self._resources.get(wanted) or self._in_lower_case(wanted)
         if found is None:
             self._missing.add(wanted)
             raise NoKindMatchError(api_version, kind)
         return found
+
+    def _in_lower_case(self, wanted: tuple[str, str]) -> Resource | None:
+        # Go: restmapper.NewDiscoveryRESTMapper has each kind in lower case as well. A
+        # server then says what is wrong with the object.
+        for (api_version, kind), resource in self._resources.items():
+            if (api_version, kind.lower()) == wanted:
+                return resource
+        return None
 
     def forget_missing(self) -> None:
         """Ask again for kinds that were not served, as some were defined just now."""

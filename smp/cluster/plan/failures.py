@@ -30,6 +30,8 @@ _REASONS: Final = {
     503: "ServiceUnavailable",
     504: "Timeout",
 }
+# Bad Gateway and Gateway Timeout, which a server itself calls Timeout.
+_LOST: Final = (502, 504)
 _SHOWN_BODY: Final = 2048
 
 
@@ -44,10 +46,10 @@ class StatusCause(msgspec.Struct, frozen=True):
 class ApiError(SmpError):
     """An answer of the API server that is an error.
 
-    ``status`` is its HTTP status; ``reason``, ``message`` and ``causes`` are those of
-    its Status. ``code`` is the reason in kebab-case, such as not-found,
-    already-exists, conflict and invalid. ``retry_after`` is true where the server asked
-    for another attempt, and all of them failed.
+    ``is_unknown`` says that a write may have been done all the same: a proxy lost its
+    server, or the server ran out of time. ``status`` is its HTTP status; ``reason``,
+    ``message`` and ``causes`` are those of its Status. ``code`` is the reason in
+    kebab-case, such as not-found, already-exists, conflict and invalid.
     """
 
     default_code = "refused-by-server"
@@ -60,8 +62,13 @@ class ApiError(SmpError):
         if body.get("kind") != "Status":
             body = {}
         details = as_object(body.get("details"))
+        self.is_unknown = request.method != "GET" and answer.status in _LOST
         self.status = answer.status  # type: ignore[misc]  # that of a class by default
-        self.reason = as_text(body.get("reason")) or _REASONS.get(answer.status, "")
+        # Go: errors.ReasonForError. A Status may have no reason, and is shown so.
+        self._named = as_text(body.get("reason"))
+        if not body:
+            self._named = _REASONS.get(answer.status, "")
+        self.reason = self._named or _REASONS.get(answer.status, "")
         self.message = as_text(body.get("message"))
         if not self.message:
             # A proxy answers without a Status (Go: errors.NewGenericServerResponse).
@@ -91,16 +98,20 @@ class ApiError(SmpError):
         if self.reason == "Unauthorized":
             return f"You must be logged in to the server ({self.message})"
         if self.reason != "Invalid":
-            named = f" ({self.reason})" if self.reason else ""
+            named = f" ({self._named})" if self._named else ""
             return f"Error from server{named}: {self.message}"
+        text = "The request is invalid"
+        if self.kind or self.name:
+            text = f'The {self.kind} "{self.name}" is invalid'
+        elif self.message and not self.causes:
+            text = f"{text}: {self.message}"
         # The causes say more than the message, which repeats them.
-        if not self.kind and not self.name:
-            return f"The request is invalid: {self.message}"
-        texts = [f"{cause.field}: {cause.message}" for cause in self.causes]
-        text = f'The {self.kind} "{self.name}" is invalid'
+        texts = dict.fromkeys(
+            f"{cause.field}: {cause.message}" for cause in self.causes
+        )
         if len(texts) == 1:
-            return f"{text}: {texts[0]}"
-        lines = "".join(f"\n* {line}" for line in dict.fromkeys(texts))
+            return f"{text}: {next(iter(texts))}"
+        lines = "".join(f"\n* {line}" for line in texts)
         return f"{text}:{lines}" if lines else text
 
 
@@ -108,7 +119,7 @@ class BrokenConnectionError(SmpError):
     """A request that was not answered.
 
     ``sent`` is False where the server cannot have seen it. Otherwise a write may have
-    been done, and only a look at the object tells.
+    been done, and only a look at the object tells: ``is_unknown`` is True.
     """
 
     default_code = "broken-connection"
@@ -124,6 +135,21 @@ class BrokenConnectionError(SmpError):
             f"the connection to the API server broke: {reason}{known}", hint=hint
         )
         self.sent = sent
+        self.is_unknown = sent and method != "GET"
+
+
+class UnreadableAnswerError(SmpError):
+    """A success whose answer is no object: it was cut, or is that of another program.
+
+    Where it answers a write, what the server has stored is not known.
+    """
+
+    default_code = "unreadable-answer"
+    status = 502
+
+    def __init__(self, error: SmpError) -> None:
+        super().__init__(f"the answer of the API server cannot be read: {error}")
+        self.is_unknown = True
 
 
 class NoKindMatchError(SmpError):

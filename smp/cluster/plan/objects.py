@@ -11,8 +11,9 @@ from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.explain import Cause, explain_apply
 from smp.hazards import Hazard
 from smp.last_applied import last_applied_configuration, with_last_applied
+from smp.paths import Path
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, as_text
+from smp.values import JSON, JSONObject, as_object, as_text, type_name
 
 Action: TypeAlias = Literal[
     "created",
@@ -51,6 +52,16 @@ class Item(msgspec.Struct, frozen=True):
         """Its namespace; empty where it has none."""
         return as_text(as_object(self.object.get("metadata")).get("namespace"))
 
+    def in_namespace(self, namespace: str) -> Item:
+        """Return it in a namespace; in none where that is empty."""
+        if self.namespace == namespace:
+            return self
+        metadata = {**as_object(self.object.get("metadata"))}
+        metadata.pop("namespace", None)
+        if namespace:
+            metadata["namespace"] = namespace
+        return Item({**self.object, "metadata": metadata}, self.source)
+
 
 def require_identity(item: Item) -> None:
     """Raise ObjectError for an object that cannot be applied.
@@ -62,6 +73,25 @@ def require_identity(item: Item) -> None:
         if not as_text(item.object.get(member)):
             raise ObjectError(f"Object '{member}' is missing", code="missing-kind")
     metadata = as_object(item.object.get("metadata"))
+    # Go: metav1.ObjectMeta, which kubectl decodes it as. A null is an empty text.
+    for member in ("labels", "annotations"):
+        for name, value in as_object(metadata.get(member)).items():
+            if value is not None and not isinstance(value, str):
+                raise ObjectError(
+                    f"metadata.{member}[{name}] has to be a string, not"
+                    f" {type_name(value)}",
+                    code="not-a-string",
+                    path=Path(("metadata", member, name)),
+                )
+    # Go: k8s.io/apimachinery/pkg/api/validation/path, IsValidPathSegmentName.
+    problems = [f"may not contain '{char}'" for char in "/%" if char in item.name]
+    if item.name in (".", ".."):
+        problems = [f"may not be '{item.name}'"]
+    if problems:
+        raise ObjectError(
+            f'invalid resource name "{item.name}": [{", ".join(problems)}]',
+            code="invalid-name",
+        )
     if item.name:
         return
     # A name that the server generates is another one in each apply.
@@ -143,6 +173,14 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     def source(self) -> str:
         """The file that the object is from; empty where it is from none."""
         return self.item.source
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether a write was cut, so that it is not known if the server has done it.
+
+        The object on the server tells; another apply writes what is missing.
+        """
+        return bool(getattr(self.error, "is_unknown", False))
 
     @property
     def causes(self) -> tuple[Cause, ...]:

@@ -30,8 +30,8 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     safe patch where there is one, "ignore" does not look for them. With ``strict``
     nothing is written where an object has a hazard, where its prediction does not
     converge, or where the server would refuse it.
-    ``timeout`` are seconds, for the deletion that ``force`` waits for. ``wait`` are the
-    seconds to wait until the objects are ready, None for no wait.
+    ``timeout`` are seconds, for the deletion that ``force`` waits for. ``wait`` are
+    the seconds to wait until the objects are ready, None for no wait.
 
     ``applyset`` names the parent of an ApplySet, as ``[RESOURCE[.GROUP]/]NAME``, whose
     other members are pruned; ``tooling`` is what its annotation of the tool says.

@@ -85,9 +85,7 @@ def left_over(
         # It was not made by an apply (Go: pruner.prune).
         annotations = as_object(metadata.get("annotations"))
         is_ours = not only_applied or LAST_APPLIED in annotations
-        # What is being deleted goes already.
-        is_going = bool(as_text(metadata.get("deletionTimestamp")))
-        if is_ours and not is_going and metadata.get("uid") not in visited:
+        if is_ours and metadata.get("uid") not in visited:
             found.append(obj)
     return found
 

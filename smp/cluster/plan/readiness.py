@@ -223,7 +223,9 @@ def _daemon_set(obj: JSONObject, _waited: float) -> Readiness:
 
 def _claim(obj: JSONObject, _waited: float) -> Readiness:
     """Judge a PersistentVolumeClaim. Go: pvcConditions."""
-    phase = as_text(_at(obj, "status.phase")) or "unknown"
+    phase = _at(obj, "status.phase")
+    if not isinstance(phase, str):
+        phase = "unknown"
     if phase != "Bound":
         return _in_progress(f"PVC is not Bound. phase: {phase}")
     return Readiness("current", "PVC is Bound")

@@ -11,7 +11,7 @@ from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Item, causes_of
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.prediction import predicted
-from smp.cluster.plan.sending import JSON_TYPE, send_for_object
+from smp.cluster.plan.sending import JSON_TYPE, body_of, send_for_object
 from smp.cluster.plan.server_side import APPLY
 from smp.errors import SmpError
 from smp.explain import Cause
@@ -114,7 +114,7 @@ def _dry_run(
     )
     if options.server_side:
         force = "true" if options.force_conflicts else "false"
-        body = codec.encode(target.item.object)
+        body = body_of(target.item.object)
         headers = (("Accept", JSON_TYPE), ("Content-Type", APPLY))
         query = (*query, ("force", force))
         return Request("PATCH", target.path, query, headers, body), ()
@@ -122,7 +122,7 @@ def _dry_run(
     if live is None:
         headers = (("Accept", JSON_TYPE), ("Content-Type", JSON_TYPE))
         path = target.resource.path(target.namespace)
-        body = codec.encode(target.item.object)
+        body = body_of(target.item.object)
         hazards = predicted(target, None, options).hazards
         return Request("POST", path, query, headers, body), hazards
     # Go: GetModifiedConfiguration with annotate=false.
@@ -140,7 +140,7 @@ def _dry_run(
         metadata = {**as_object(patch.get("metadata")), "resourceVersion": version}
         patch = {**patch, "metadata": metadata}
     headers = (("Accept", JSON_TYPE), ("Content-Type", found.media_type))
-    request = Request("PATCH", target.path, query, headers, codec.encode(patch))
+    request = Request("PATCH", target.path, query, headers, body_of(patch))
     return request, found.result.hazards
 
 

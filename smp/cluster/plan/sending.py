@@ -8,19 +8,30 @@ from urllib.parse import quote
 
 from smp import codec
 from smp.cluster.plan.exchange import BrokenConnection, Plan, Request, Response, pause
-from smp.cluster.plan.failures import ApiError, BrokenConnectionError
+from smp.cluster.plan.failures import (
+    ApiError,
+    BrokenConnectionError,
+    UnreadableAnswerError,
+)
 from smp.errors import SmpError
-from smp.values import JSONObject
+from smp.last_applied import printed_by_go
+from smp.values import JSON, JSONObject
 
 # Go: k8s.io/client-go/rest, Request.maxRetries.
 MAX_RETRIES: Final = 10
 # A code, the agent, and quoted text in which a backslash takes the next character.
 _WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 JSON_TYPE: Final = "application/json"
+_UNESCAPED: Final = "$&+,:;=@"
 # Go: checkWait.
 _BUSY: Final = (429,)
 _SERVER_ERRORS: Final = 500
 _ERRORS: Final = 400
+
+
+def body_of(value: JSON) -> bytes:
+    """Print the body of a request as Go does: keys in order, <, > and & escaped."""
+    return printed_by_go(value).encode()
 
 
 def exchange(request: Request) -> Plan[Response]:
@@ -64,19 +75,18 @@ def send(request: Request) -> Plan[Response]:
 def send_for_object(request: Request) -> Plan[JSONObject]:
     """Send a request that is answered with an object, and return it.
 
-    Raises what ``send`` raises, and DocumentError for what is no object.
+    Raises what ``send`` raises, and UnreadableAnswerError.
     """
     answer = yield from send(request)
     return object_of(answer)
 
 
 def object_of(answer: Response) -> JSONObject:
-    """Return the object of an answer. Raises DocumentError where it has none."""
+    """Return the object of an answer. Raises UnreadableAnswerError."""
     try:
         return codec.decode_object(answer.body)
     except SmpError as error:
-        error.advice = "it is the answer of the API server"
-        raise
+        raise UnreadableAnswerError(error) from error
 
 
 def exists_after(request: Request) -> Plan[JSONObject | None]:
@@ -115,5 +125,10 @@ def warnings_of(answer: Response) -> list[str]:
 
 
 def path_of(*segments: str) -> str:
-    """Join the segments of a path, percent-encoded; empty ones are left out."""
-    return "".join(f"/{quote(segment, safe='')}" for segment in segments if segment)
+    """Join the segments of a path, percent-encoded; empty ones are left out.
+
+    Go: net/url, shouldEscape of encodePath.
+    """
+    return "".join(
+        f"/{quote(segment, safe=_UNESCAPED)}" for segment in segments if segment
+    )

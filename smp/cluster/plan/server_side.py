@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp import codec
 from smp.cluster.plan.client_side import Target, warnings_of_answer, warnings_of_live
 from smp.cluster.plan.exchange import Plan, Request
 from smp.cluster.plan.failures import ApiError
 from smp.cluster.plan.objects import Action, Applied
 from smp.cluster.plan.options import SERVER_SIDE_MANAGER, ApplyOptions
-from smp.cluster.plan.sending import JSON_TYPE, object_of, send, send_for_object
+from smp.cluster.plan.sending import (
+    JSON_TYPE,
+    body_of,
+    object_of,
+    send,
+    send_for_object,
+)
 from smp.errors import ApplyWarning, SmpError
 from smp.last_applied import LAST_APPLIED
 from smp.managed_fields import owners, upgrade_patch
@@ -111,7 +116,7 @@ def _patch(
     target: Target, media_type: str, body: JSON, query: tuple[tuple[str, str], ...]
 ) -> Request:
     headers = (("Accept", JSON_TYPE), ("Content-Type", media_type))
-    return Request("PATCH", target.path, query, headers, codec.encode(body))
+    return Request("PATCH", target.path, query, headers, body_of(body))
 
 
 def _migrated(
