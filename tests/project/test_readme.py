@@ -21,13 +21,19 @@ CONSOLE = re.findall(
     r"^```console\n\$ (.*?)\n(.*?)^```",
     "".join(
         path.read_text()
-        for path in (ROOT / "README.md", DOCS / "command.md", DOCS / "reports.md")
+        for path in (
+            ROOT / "README.md",
+            DOCS / "command.md",
+            DOCS / "reports.md",
+            DOCS / "tutorial.md",
+        )
     ),
     re.MULTILINE | re.DOTALL,
 )
 PYTHON = [
     *python_examples(ROOT / "README.md"),
     *python_examples(DOCS / "reports.md"),
+    *python_examples(DOCS / "tutorial.md"),
 ]
 SHELL = re.findall(r"^```sh\n(.*?)\n```", README, re.MULTILINE)
 DOCUMENTS = [
@@ -60,8 +66,35 @@ def test_shown_output_is_the_real_output(command: str, output: str) -> None:
 
 
 @pytest.mark.parametrize("code", PYTHON)
-def test_python_runs(code: str) -> None:
+def test_python_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Examples read files of the clone.
+    monkeypatch.chdir(ROOT)
     assert run_example(code, "README.md")
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_benchmark() -> None:
+    """Deployment and large Pod, applied over bytes: ours, and Go's."""
+    _, _, table = (DOCS / "performance.md").read_text().partition("<!-- bytes -->")
+    table, _, _ = table.partition("<!-- /bytes -->")
+    best = {}
+    for row in re.findall(r"^\| (.+: apply) \| (.+) \|$", table, re.MULTILINE):
+        _, ours, _, go = [cell.split()[0] for cell in row[1].split(" | ")][:4]
+        best[row[0]] = [float(time.replace(",", "")) for time in (ours, go)]
+    numbers = re.search(
+        r"takes (\d+) microseconds to apply, Go (\d+); a Pod with 100 containers of 200"
+        r" variables ([\d.]+) ms, Go (\d+) ms",
+        README.replace("\n", " "),
+    )
+    assert numbers is not None
+    small, small_go, large, large_go = (float(number) for number in numbers.groups())
+    ours, go = best["Deployment, 5 containers: apply"]
+    assert (small, small_go) == (round(ours), round(go))
+    ours, go = best["Pod, 100 containers x 200 env: apply"]
+    assert (large, large_go) == (round(ours / 1_000, 1), round(go / 1_000))
 
 
 def test_first_command_runs_the_main_job() -> None:
