@@ -1,4 +1,4 @@
-"""The build hook that compiles the engine with mypyc.
+"""The build hooks: the engine compiled with mypyc, and the text for an index page.
 
 It compiles the same source that is interpreted without it. A wheel is compiled where
 there is a C compiler, and pure Python otherwise; an editable installation is never
@@ -10,6 +10,7 @@ is how much the C compiler optimizes, 3 by default; 1 takes less time, for tests
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -18,6 +19,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 MODULES = (
     "smp/steps.py",
@@ -127,6 +129,37 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]
         del version, build_data, artifact_path
         if self._temporary:
             shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+class ReadmeOfAnIndex(MetadataHookInterface):
+    """Writes the long description, which is read where the repository is not.
+
+    Relative links lead nowhere on an index page. The environment variable
+    SMP_README_BASE is the address that they are relative to, such as
+    https://HOST/OWNER/REPOSITORY/blob/v0.2.0; without it they are plain text.
+    """
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the readme of the project."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        base = os.environ.get("SMP_README_BASE", "").rstrip("/")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": readme_of_an_index(text, base),
+        }
+
+
+def readme_of_an_index(text: str, base: str) -> str:
+    """Make the relative links of a README absolute, or plain text without a base.
+
+    A picture is taken as it is, not as a page about it, and left out without a base.
+    """
+    link = r"\[([^]]+)\]\((?!https?:)([^)]+)\)"
+    picture = f"!{link}"
+    if base:
+        text = re.sub(picture, rf"![\1]({base}/\2?raw=true)", text)
+        return re.sub(link, rf"[\1]({base}/\2)", text)
+    return re.sub(link, r"\1", re.sub(rf"{picture}\n\n", "", text))
 
 
 def compiled(root: Path, target: Path) -> list[str]:

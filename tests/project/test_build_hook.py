@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 import hatch_build
-from hatch_build import CompiledEngine
+from hatch_build import CompiledEngine, ReadmeOfAnIndex
+from tests.support.paths import ROOT
 
 
 class Application:
@@ -64,3 +66,38 @@ def test_an_old_python_is_named(
         hook.dependencies()
     message = "strategic-merge-patch needs Python 3.11 or newer, this is 3.10.13"
     assert caught.value.args == (message,)
+
+
+class TestTheReadmeOfAnIndex:
+    """On an index page there is no repository beside the README."""
+
+    def readme(self) -> str:
+        metadata: dict[str, Any] = {}
+        ReadmeOfAnIndex(str(ROOT), {}).update(metadata)
+        assert metadata["readme"]["content-type"] == "text/markdown"
+        return str(metadata["readme"]["text"])
+
+    def targets(self) -> list[str]:
+        return re.findall(r"\]\(([^)]+)\)", self.readme())
+
+    def test_with_an_address_all_links_are_absolute(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SMP_README_BASE", "https://host.example/o/r/blob/v1/")
+        targets = self.targets()
+        assert "https://host.example/o/r/blob/v1/docs/tutorial.md" in targets
+        assert "https://host.example/o/r/blob/v1/docs/report.png?raw=true" in targets
+        assert [each for each in targets if not each.startswith("https://")] == []
+
+    def test_without_one_links_are_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("SMP_README_BASE", raising=False)
+        assert [each for each in self.targets() if not each.startswith("http")] == []
+        text = self.readme()
+        assert "Tutorial: ten minutes" in text
+        assert "report.png" not in text
+
+    def test_code_stays_as_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SMP_README_BASE", "https://host.example")
+        code = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+        original = (ROOT / "README.md").read_text()
+        assert code.findall(self.readme()) == code.findall(original)
