@@ -59,6 +59,8 @@ MODULES = (
     "smp/unions/_normalize.py",
     "smp/unions/_validate.py",
     "smp/update.py",
+    "smp/managed_fields/_elements.py",
+    "smp/managed_fields/_set_walks.py",
     "smp/managed_fields/_shapes.py",
     "smp/managed_fields/_compare.py",
     "smp/managed_fields/_fields_below.py",

@@ -109,8 +109,9 @@ FILLING: Final[Mapping[str, object]] = {
 class Contender:
     """A running server, how long it took to start, and the turns of each load.
 
-    ``rates`` are requests, or events, a second, and ``efforts`` the milliseconds of the
-    processor for each.
+    ``start`` is in seconds, ``start_effort`` in seconds of the processor. ``rates`` are
+    requests, or events, a second, and ``efforts`` the milliseconds of the processor for
+    each.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Contender:
     token: str
     pids: Sequence[int]
     start: float
+    start_effort: float
     rates: dict[str, list[float]] = field(default_factory=dict)
     efforts: dict[str, list[float]] = field(default_factory=dict)
     # How many connections it closed before they were answered, or during a watch.
@@ -150,9 +152,9 @@ class Contender:
 
     def turn(self, program: Path, name: str, seconds: float) -> None:
         """Let it answer a load for so many seconds."""
-        before = self.processor_seconds()
+        before = processor_seconds(self.pids)
         count, took = self.run(program, LOADS[name], seconds)
-        effort = (self.processor_seconds() - before) / max(count, 1)
+        effort = (processor_seconds(self.pids) - before) / max(count, 1)
         self.rates.setdefault(name, []).append(count / took)
         self.efforts.setdefault(name, []).append(effort * 1000)
 
@@ -185,15 +187,6 @@ class Contender:
         self.closed += result["Closed"]
         return int(result["Count"]), float(result["Seconds"])
 
-    def processor_seconds(self) -> float:
-        """Return the time of processors that it used so far, with that of its etcd."""
-        ticks = 0
-        for pid in self.pids:
-            # After the name of the program, in parentheses: proc(5), stat.
-            numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(numbers[11]) + int(numbers[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
-
     def memory(self) -> float:
         """Return its proportional set size in MB, with that of its etcd."""
         total = 0
@@ -202,6 +195,16 @@ class Contender:
                 if line.startswith("Pss:"):
                     total += int(line.split()[1])
         return total / 1024
+
+
+def processor_seconds(pids: Sequence[int]) -> float:
+    """Return the time of processors that a server and its etcd have used so far."""
+    ticks = 0
+    for pid in pids:
+        # After the name of the program, in parentheses: proc(5), stat.
+        numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(numbers[11]) + int(numbers[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -213,7 +216,8 @@ def real() -> Iterator[Contender]:
         seconds = time.monotonic() - started
         token = server.headers["Authorization"].removeprefix("Bearer ")
         pids = [*(_children() - before)]
-        yield Contender(REAL, server.url, token, pids, seconds)
+        effort = processor_seconds(pids)
+        yield Contender(REAL, server.url, token, pids, seconds, effort)
 
 
 @contextmanager
@@ -236,7 +240,9 @@ def ours(name: str, tree: Path) -> Iterator[Contender]:
             *("--token-file", token, "--tls-cert", certificates.certificate),
             *("--tls-key", certificates.key),
         ]
+        # An installation has byte code: a first start writes it.
         environment = {**os.environ, "PYTHONPATH": str(tree)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         started = time.monotonic()
         process = stack.enter_context(
             subprocess.Popen(
@@ -251,7 +257,8 @@ def ours(name: str, tree: Path) -> Iterator[Contender]:
         line = process.stdout.readline() if process.stdout else ""
         seconds = time.monotonic() - started
         url = line.rpartition(" at ")[2].strip()
-        yield Contender(name, url, TOKEN, [*(_children() - before)], seconds)
+        pids = [*(_children() - before)]
+        yield Contender(name, url, TOKEN, pids, seconds, processor_seconds(pids))
 
 
 def _children() -> set[int]:
@@ -274,11 +281,13 @@ NAMES: Final = (REAL, "etcd", "SQLite", "memory")
 class Measured:
     """The servers after their turns, the seconds of each start, and the memory in MB.
 
-    ``in_process`` are the seconds of a first and of a second start in one process.
+    ``start_efforts`` are seconds of the processor, ``in_process`` the seconds
+    of a first and of a second start in one process.
     """
 
     contenders: Sequence[Contender]
     starts: Mapping[str, Sequence[float]]
+    start_efforts: Mapping[str, Sequence[float]]
     memory: Mapping[str, float]
     in_process: Sequence[float]
 
@@ -291,10 +300,12 @@ def measured(options: argparse.Namespace) -> Measured:
         contenders = _in_turns(program, options)
         memory: dict[str, float] = {}
         starts: dict[str, list[float]] = {}
+        efforts: dict[str, list[float]] = {}
         for name in NAMES:
             print(f"memory: {name}", file=sys.stderr)
             with contender(name, options.tree) as each:
                 starts[name] = [each.start]
+                efforts[name] = [each.start_effort]
                 each.prepare()
                 each.run(program, FILLING, 10 * _PATIENCE)
                 memory[name] = each.memory()
@@ -302,6 +313,7 @@ def measured(options: argparse.Namespace) -> Measured:
             for name in NAMES:
                 with contender(name, options.tree) as each:
                     starts[name].append(each.start)
+                    efforts[name].append(each.start_effort)
     done = subprocess.run(
         [sys.executable, "-c", _IN_PROCESS],
         capture_output=True,
@@ -311,7 +323,7 @@ def measured(options: argparse.Namespace) -> Measured:
         env={**os.environ, "PYTHONPATH": str(options.tree)},
     )
     in_process = [float(line) for line in done.stdout.split()]
-    return Measured(contenders, starts, memory, in_process)
+    return Measured(contenders, starts, efforts, memory, in_process)
 
 
 def _in_turns(program: Path, options: argparse.Namespace) -> Sequence[Contender]:
@@ -340,13 +352,14 @@ def section(measured: Measured) -> Section:
         cells = [f"{median(each.efforts[name]):.2f}" for each in measured.contenders]
         efforts.append([name, *cells])
     starts = ["start, seconds", *_compared(measured.starts)]
+    start_efforts = ["start, seconds of processors", *_compared(measured.start_efforts)]
     memory = {name: [value] for name, value in measured.memory.items()}
     size = [f"memory after {CONFIG_MAPS:,} ConfigMaps, MB", *_compared(memory)]
     first, second = measured.in_process
     closed = [f"{each.name} {each.closed}" for each in measured.contenders]
     sooner = f"{median(measured.starts[REAL]) / second:,.0f} times sooner"
     lines = [
-        *table(head, [*rates, size, starts]),
+        *table(head, [*rates, size, starts, start_efforts]),
         "",
         "Milliseconds of processors for each request or event, of the server and etcd:",
         "",
@@ -375,6 +388,8 @@ def _compared(values: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 def _number(value: float) -> str:
+    if value < 1:
+        return f"{value:.2f}"
     return f"{value:.1f}" if value < 10 else f"{value:,.0f}"  # noqa: PLR2004
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, requires
 from typing import Final
 
 DISTRIBUTION: Final = "strategic-merge-patch"
@@ -38,6 +37,12 @@ def requirements_of(extra: str) -> list[str]:
 
 def _of_extra(extra: str) -> list[str]:
     """Return the requirements of an extra, without their markers."""
+    # Only where a package is missing, as the import takes 10 ms.
+    from importlib.metadata import (  # noqa: PLC0415  # see above
+        PackageNotFoundError,
+        requires,
+    )
+
     try:
         requirements = requires(DISTRIBUTION) or []
     except PackageNotFoundError:

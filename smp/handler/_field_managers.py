@@ -20,8 +20,11 @@ def manager_of(user_agent: str) -> str:
     It is the first part of its User-Agent, up to a slash (Go: prefixFromUserAgent in
     k8s.io/apiserver, endpoints/handlers/create.go).
     """
+    first = user_agent.partition("/")[0]
+    if len(first) <= _MOST_BYTES and first.isascii() and first.isprintable():
+        return first or _UNKNOWN
     name, size = "", 0
-    for character in user_agent.partition("/")[0]:
+    for character in first:
         if not character.isprintable():
             continue
         size += len(character.encode(errors="replace"))
@@ -41,6 +44,8 @@ def manager_problems(manager: str, path: Path) -> Iterator[Violation]:
             "FieldValueTooLong",
             f"Too long: may not be more than {_MOST_BYTES} bytes",
         )
+    if manager.isprintable():
+        return
     position = 0
     for character in manager:
         if not character.isprintable():

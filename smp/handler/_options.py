@@ -225,7 +225,9 @@ def requested(
     """
     if method == "PATCH" and media_type:
         options.patch_type(media_type)
-    parameters = parse_qs(query, keep_blank_values=True)
+    parameters: dict[str, list[str]] = {}
+    if query:
+        parameters = parse_qs(query, keep_blank_values=True)
     dry_run = parameters.get("dryRun", [])
     validation = parameters.get("fieldValidation", [""])[0]
     manager = parameters.get("fieldManager", [""])[0]

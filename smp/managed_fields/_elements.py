@@ -5,6 +5,8 @@ path elements are equal where their texts are, and all work on sets is work on s
 The text also has Go's equality of values: ``1`` and ``1.0`` are one number, which is
 neither ``true`` nor ``"1"`` (Go: value.Equals). Integers keep their digits, where Go
 reads those of fieldsV1 as doubles and loses the last ones beyond 2**53.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

@@ -18,18 +18,24 @@ from typing import Final
 import msgspec
 
 from smp import codec
-from smp.errors import ObjectError, bounded
+from smp.errors import bounded
 from smp.managed_fields._elements import (
     element_of,
     in_order,
     quoted,
-    read_element,
     step_of,
 )
+from smp.managed_fields._set_walks import (
+    difference,
+    intersection,
+    leaves,
+    read,
+    recursive_difference,
+    union,
+    written,
+)
 from smp.paths import Path
-from smp.values import JSON, JSONObject, type_name
-
-_SELF: Final = "."
+from smp.values import JSON, JSONObject
 
 
 class FieldSet(msgspec.Struct, frozen=True):
@@ -70,13 +76,13 @@ class FieldSet(msgspec.Struct, frozen=True):
             node = document
         else:
             node = codec.decode(document)
-        found, _ = _read(node)
+        found, _ = read(node, cls())
         return found
 
     @bounded("the field set")
     def to_v1(self) -> JSONObject:
         """Return the set as fieldsV1, a JSON object with its members in Go's order."""
-        return _written(self, is_member=False)
+        return written(self, is_member=False)
 
     def to_v1_text(self) -> str:
         """Return the set as the text of fieldsV1, byte for byte as Go prints it.
@@ -133,35 +139,12 @@ class FieldSet(msgspec.Struct, frozen=True):
     @bounded("the field set")
     def union(self, other: FieldSet) -> FieldSet:
         """Return the set of the paths that are in one of the two sets or in both."""
-        if self is other or not other:
-            return self
-        if not self:
-            return other
-        members = self.members | other.members
-        changed: dict[str, FieldSet] = {}
-        for element, theirs in other.children.items():
-            ours = self.children.get(element)
-            joined = theirs if ours is None else ours.union(theirs)
-            if joined is not ours:
-                changed[element] = joined
-        if not changed and len(members) == len(self.members):
-            return self
-        children = {**self.children, **changed} if changed else self.children
-        return FieldSet(members, children)
+        return union(self, other)
 
     @bounded("the field set")
     def intersection(self, other: FieldSet) -> FieldSet:
         """Return the set of the paths that are in both sets."""
-        if self is other:
-            return self
-        children: dict[str, FieldSet] = {}
-        for element, ours in self.children.items():
-            theirs = other.children.get(element)
-            if theirs is not None:
-                common = ours.intersection(theirs)
-                if common:
-                    children[element] = common
-        return self._with(self.members & other.members, children)
+        return intersection(self, other)
 
     @bounded("the field set")
     def difference(self, other: FieldSet) -> FieldSet:
@@ -169,15 +152,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
         A path that is in the other set does not take away what is below it.
         """
-        if self is other:
-            return EMPTY
-        children: dict[str, FieldSet] = {}
-        for element, ours in self.children.items():
-            theirs = other.children.get(element)
-            rest = ours if theirs is None else ours.difference(theirs)
-            if rest:
-                children[element] = rest
-        return self._with(self.members - other.members, children)
+        return difference(self, other)
 
     @bounded("the field set")
     def recursive_difference(self, other: FieldSet) -> FieldSet:
@@ -185,15 +160,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
         Go: fieldpath.Set.RecursiveDifference.
         """
-        children: dict[str, FieldSet] = {}
-        for element, ours in self.children.items():
-            if element in other.members:
-                continue
-            theirs = other.children.get(element)
-            rest = ours if theirs is None else ours.recursive_difference(theirs)
-            if rest:
-                children[element] = rest
-        return self._with(self.members - other.members, children)
+        return recursive_difference(self, other)
 
     @bounded("the field set")
     def leaves(self) -> FieldSet:
@@ -201,79 +168,10 @@ class FieldSet(msgspec.Struct, frozen=True):
 
         Go: fieldpath.Set.Leaves.
         """
-        children = {element: node.leaves() for element, node in self.children.items()}
-        return self._with(self.members - children.keys(), children)
-
-    def _with(self, members: frozenset[str], children: dict[str, FieldSet]) -> FieldSet:
-        """Return a set with fewer paths than this one, or this one if it has as many.
-
-        Each of the children is one of this set, or smaller.
-        """
-        if len(members) == len(self.members) and len(children) == len(self.children):
-            ours = self.children
-            if all(children[element] is ours[element] for element in children):
-                return self
-        if not members and not children:
-            return EMPTY
-        return FieldSet(members, children)
+        return leaves(self)
 
 
 EMPTY: Final = FieldSet()
-
-
-def _written(node: FieldSet, *, is_member: bool) -> JSONObject:
-    """Write a node as fieldsV1; ``is_member``: the path to it is in the set."""
-    members, children = node.members, node.children
-    written: JSONObject = {_SELF: {}} if is_member else {}
-    elements = members if not children else {*members, *children}
-    for element in in_order(elements):
-        subset = children.get(element)
-        if subset is None:
-            written[element] = {}
-        else:
-            written[element] = _written(subset, is_member=element in members)
-    return written
-
-
-def _read(node: JSON) -> tuple[FieldSet, bool]:
-    """Read a node, and whether the path that leads to it is in the set.
-
-    Go: fieldpath.readIterV1.
-    """
-    if not isinstance(node, dict):
-        if node is None:
-            return EMPTY, True
-        raise ObjectError(
-            f"an object is expected, not {type_name(node)}",
-            code="invalid-managed-fields",
-        )
-    is_member = False
-    members: set[str] = set()
-    children: dict[str, FieldSet] = {}
-    for text, content in node.items():
-        if not isinstance(text, str):
-            raise ObjectError(
-                f"a path element is a string, not {type_name(text)}",
-                code="invalid-managed-fields",
-            )
-        if text == _SELF:
-            is_member = True
-            continue
-        element = read_element(text)
-        if element is None:
-            continue
-        try:
-            subset, subset_is_member = _read(content)
-        except ObjectError as error:
-            raise error.within(step_of(element)) from None
-        if subset_is_member:
-            members.add(element)
-        if subset:
-            children[element] = subset
-    if not members and not children:
-        # What has nothing below it is a leaf, with or without ".".
-        return EMPTY, True
-    return FieldSet(frozenset(members), children), is_member
 
 
 def _text(node: JSONObject) -> str:

@@ -6,9 +6,10 @@ from hmac import compare_digest
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from smp.errors import SmpError
+from smp.server.endpoints.headers import header
 from smp.server.settings import is_loopback
 
 _OTHER_SITES: Final = ("cross-site", "same-site")
@@ -35,22 +36,22 @@ class Guard:
     def __init__(self, token: str) -> None:
         self._token = token
 
-    def check(self, path: str, headers: Headers) -> None:
+    def check(self, scope: Scope) -> None:
         """Raise UnauthorizedError or NotLocalError for a request to refuse."""
         # Probes of an orchestrator have no token, and may use the address of the pod.
-        if path in _PUBLIC:
+        if scope["path"] in _PUBLIC:
             return
         if not self._token:
-            _check_local(headers)
+            _check_local(scope)
             return
-        scheme, _, token = headers.get("authorization", "").partition(" ")
+        scheme, _, token = header(scope, b"authorization").partition(" ")
         # compare_digest takes the same time for every wrong token.
         is_right = compare_digest(token.strip().encode(), self._token.encode())
         if scheme.lower() != "bearer" or not is_right:
             raise UnauthorizedError("Unauthorized")
 
 
-def _check_local(headers: Headers) -> None:
+def _check_local(scope: Scope) -> None:
     """Refuse requests that a browser makes for a page from elsewhere.
 
     Such a request has the Origin of the page, or a Host name that was made to resolve
@@ -58,9 +59,9 @@ def _check_local(headers: Headers) -> None:
     Origin, and Sec-Fetch-Site tells of which site the page is (Fetch Metadata Request
     Headers, W3C).
     """
-    if headers.get("sec-fetch-site", "") in _OTHER_SITES:
+    if header(scope, b"sec-fetch-site") in _OTHER_SITES:
         raise NotLocalError("requests for pages of other sites need a token")
-    host, origin = headers.get("host"), headers.get("origin")
+    host, origin = header(scope, b"host"), header(scope, b"origin")
     for url in (host and f"//{host}", origin):
         if not url:  # clients other than browsers need not send them
             continue

@@ -13,6 +13,7 @@ from smp import protobuf
 from smp.handler import Options, manager_of, requested
 from smp.managed_fields import Serving
 from smp.schema.structural import with_schema_defaults
+from smp.server.endpoints.headers import header
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
@@ -54,7 +55,7 @@ class Call:
     @cached_property
     def format(self) -> AnswerFormat:
         """The form of answer that the client prefers. Raises NotAcceptableError."""
-        return negotiate(self.request.headers.get("accept", ""))
+        return negotiate(header(self.request.scope, b"accept"))
 
     @cached_property
     def options(self) -> Options:
@@ -72,7 +73,7 @@ class Call:
             limits=settings.limits,
             default=default,
             prepare=self._prepared,
-            manager=manager_of(self.request.headers.get("user-agent", "")),
+            manager=manager_of(header(self.request.scope, b"user-agent")),
             subresource=self.target.subresource,
             # A subresource writes what an update of the object may not.
             immutable_fields=not self.target.subresource,
@@ -86,7 +87,7 @@ class Call:
             custom=defined is not None,
             resource=self.target.resource.qualified,
         )
-        content_type = self.request.headers.get("content-type", "")
+        content_type = header(self.request.scope, b"content-type")
         options = requested(
             options,
             # Request.url would parse more than that.

@@ -1,4 +1,7 @@
-"""What surrounds every request: authentication, log, metrics, unexpected errors."""
+"""What surrounds every request: authentication, log, metrics, unexpected errors.
+
+Requests about objects go from here to ``dispatch``; all others have routes.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import logging
 from time import perf_counter
 from typing import Final
 
-from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smp.errors import SmpError
 from smp.server.endpoints.auth import Guard
 from smp.server.endpoints.call import CALL, Call
+from smp.server.endpoints.dispatch import dispatch
+from smp.server.endpoints.headers import header
 from smp.server.endpoints.responses import error_response
 from smp.server.registry.state import ServerState
 
@@ -61,10 +65,14 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            # What the guard refuses is answered here, and counted like all others.
-            app = self._app
+            # What is refused here is answered, and counted like all others.
             try:
-                self._guard.check(scope["path"], Headers(scope=scope))
+                self._guard.check(scope)
+                app = self._app
+                named = _objects_of(scope["path"])
+                if named:
+                    request = Request(scope, receive)
+                    app = await dispatch(self._state, request, *named)
             except SmpError as error:
                 app = error_response(error)
             await app(scope, receive, record_status)
@@ -107,6 +115,25 @@ class RequestMiddleware:
             "verb": verb,
             "code": code,
             "seconds": round(seconds, 6),
-            "user_agent": Headers(scope=scope).get("user-agent", ""),
+            "user_agent": header(scope, b"user-agent"),
         }
         _LOG.info("request", extra={"fields": fields})
+
+
+def _objects_of(path: str) -> tuple[str, str, str] | None:
+    """Return the group, the version and the rest of a path to objects, else None.
+
+    It is /api/VERSION/REST, where the group has no name, or /apis/GROUP/VERSION/REST.
+    """
+    group, names = "", path
+    if path.startswith("/apis/"):
+        group, _, names = path.removeprefix("/apis/").partition("/")
+        if not group:
+            return None
+    elif path.startswith("/api/"):
+        names = path.removeprefix("/api/")
+    else:
+        return None
+    version, _, rest = names.partition("/")
+    # Without a rest it is the discovery document of a version.
+    return (group, version, rest) if version and rest else None

@@ -6,6 +6,7 @@ Kubernetes ("Receiving resources as Tables" in its documentation).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -60,6 +61,8 @@ class _MediaRange(msgspec.Struct, frozen=True):
     quality: float
 
 
+# Most requests have one of a few headers.
+@lru_cache(maxsize=64)
 def negotiate(accept: str) -> AnswerFormat:
     """Choose the answer that an Accept header prefers. Raises NotAcceptableError."""
     # Without an Accept header any type is acceptable (RFC 9110, 12.5.1).

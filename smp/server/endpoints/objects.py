@@ -117,7 +117,7 @@ def admitted(call: Call, outcome: Outcome) -> NewObject | Refused:
     if isinstance(outcome, Refused):
         return outcome
     name, resource = _name(outcome.object), call.target.resource
-    context = call.state.admission_context()
+    context = call.state.admission_context(outcome.object)
     try:
         new = admit_new(outcome.object, call.kind, call.target.namespace, context)
     except InvalidError as error:

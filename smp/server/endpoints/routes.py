@@ -1,4 +1,4 @@
-"""The paths of the server: discovery, OpenAPI, health, metrics, and objects."""
+"""The paths of the server that are not of objects: discovery, OpenAPI, health."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import Final, TypeAlias
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from smp import codec
 from smp.errors import SmpError
 from smp.server import openapi
-from smp.server.endpoints.dispatch import dispatch
 from smp.server.endpoints.negotiation import JSON_TYPE
 from smp.server.endpoints.responses import respond
 from smp.server.metrics import CONTENT_TYPE
 from smp.server.objects import discovery
 from smp.server.registry.state import ServerState
-from smp.server.registry.target import METHODS
 from smp.values import JSONObject
 
-Endpoint: TypeAlias = Callable[[ServerState, Request], Awaitable[ASGIApp]]
+Endpoint: TypeAlias = Callable[[ServerState, Request], Awaitable[Response]]
 
 _BUILD: Final = 1.0  # seconds to build documents of OpenAPI
 # Clients may keep a document whose URL has its hash forever, as with API servers.
@@ -123,15 +120,6 @@ async def openapi_document(state: ServerState, request: Request) -> Response:
     return response
 
 
-async def objects(state: ServerState, request: Request) -> ASGIApp:
-    """Answer a request about objects."""
-    parameters = request.path_params
-    group = parameters.get("group", "")
-    return await dispatch(
-        state, request, group, parameters["version"], parameters["path"]
-    )
-
-
 def _json(document: JSONObject) -> Response:
     return respond(codec.encode(document))
 
@@ -171,8 +159,6 @@ _ROUTES: Final[tuple[tuple[str, Endpoint, tuple[str, ...]], ...]] = (
     ("/api/{version}/", group_resources, _GET),
     ("/apis/{group}/", group, _GET),
     ("/apis/{group}/{version}/", group_resources, _GET),
-    ("/api/{version}/{path:path}", objects, METHODS),
-    ("/apis/{group}/{version}/{path:path}", objects, METHODS),
     ("/livez", livez, _GET),
     ("/readyz", readyz, _GET),
     ("/healthz", readyz, _GET),

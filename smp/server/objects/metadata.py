@@ -50,6 +50,7 @@ _SYSTEM_FIELDS: Final = (
 )
 # The store knows the first one; the second one is deprecated (KEP-1164).
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
+_SET_BY_SERVERS: Final = frozenset((*_SYSTEM_FIELDS, *_UNSTORED_FIELDS))
 
 # Go: standardFinalizers in k8s.io/kubernetes/pkg/apis/core/helper.
 _FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
@@ -89,7 +90,8 @@ _WITH_GENERATION: Final = {
 
 def timestamp(now: datetime) -> str:
     """Print a time as in metadata: RFC 3339, in UTC, to the second."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = now.astimezone(UTC).replace(tzinfo=None)
+    return f"{moment.isoformat(timespec='seconds')}Z"
 
 
 def random_suffix(choice: Callable[[str], str]) -> str:
@@ -149,28 +151,26 @@ def prepare_for_create(
     Raises StatusError for an object of another namespace, and InvalidError for names
     that are not allowed.
     """
-    # The system fields of a client are ignored.
-    unset = dict.fromkeys(_SYSTEM_FIELDS, ABSENT)
-    obj = with_metadata(without_resource_version(obj), **unset)
+    obj = in_namespace(obj, resource, namespace)
+    # What a server sets is ignored where a client sends it.
+    metadata: JSONObject = {
+        name: value
+        for name, value in metadata_of(obj).items()
+        if name not in _SET_BY_SERVERS
+    }
 
     # A generateName makes a name, unless there is one. It is shortened so that the
     # name fits, for the end of the name must stay random.
-    prefix = metadata_of(obj).get("generateName")
-    if isinstance(prefix, str) and prefix and not metadata_of(obj).get("name"):
-        prefix = prefix[: _LONGEST_GENERATED - len(suffix)]
-        obj = with_metadata(obj, name=prefix + suffix)
+    prefix = metadata.get("generateName")
+    if isinstance(prefix, str) and prefix and not metadata.get("name"):
+        metadata["name"] = prefix[: _LONGEST_GENERATED - len(suffix)] + suffix
 
-    obj = in_namespace(obj, resource, namespace)
-    raise_invalid(_problems(metadata_of(obj), resource))
-    counts = resource.custom or resource.plural in _WITH_GENERATION.get(
-        resource.group, ()
-    )
-    return with_metadata(
-        obj,
-        uid=uid,
-        creationTimestamp=timestamp(now),
-        generation=1 if counts else ABSENT,
-    )
+    raise_invalid(_problems(metadata, resource))
+    metadata["uid"] = uid
+    metadata["creationTimestamp"] = timestamp(now)
+    if resource.custom or resource.plural in _WITH_GENERATION.get(resource.group, ()):
+        metadata["generation"] = 1
+    return {**obj, "metadata": metadata}
 
 
 def in_namespace(obj: JSONObject, resource: Resource, namespace: str) -> JSONObject:

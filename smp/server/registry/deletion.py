@@ -118,7 +118,7 @@ async def prepare(state: ServerState) -> None:
         metadata = metadata_of(obj)
         namespace = as_text(metadata.get("namespace"))
         target = Target(resource, namespace, as_text(metadata.get("name")))
-        context = state.admission_context()
+        context = state.admission_context(obj)
         admitted = admit_new(obj, state.kinds.of(resource), namespace, context)
         await insert(state, target, admitted.object)
     namespaces = Target(resources.find("", "v1", "namespaces"))

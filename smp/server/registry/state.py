@@ -13,13 +13,14 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from smp.server.metrics import Metrics
-from smp.server.objects.metadata import random_suffix
+from smp.server.objects.metadata import metadata_of, random_suffix
 from smp.server.registry.admission import AdmissionContext
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
 from smp.server.settings import Settings
 from smp.server.store import Store
 from smp.server.work import Workers
+from smp.values import JSONObject
 
 _LOG: Final = logging.getLogger("smp.server")
 
@@ -51,14 +52,19 @@ class ServerState:
         self.randomness = random.Random(settings.seed)  # noqa: S311  # no secrets
         self.turns = asyncio.Semaphore(_TURNS)
 
-    def admission_context(self) -> AdmissionContext:
+    def admission_context(self, new: JSONObject | None = None) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""
+        uid = suffix = ""
+        if new is not None:
+            uid = str(UUID(int=self.randomness.getrandbits(128), version=4))
+            if metadata_of(new).get("generateName"):
+                suffix = random_suffix(self.randomness.choice)
         return AdmissionContext(
             now=datetime.now(UTC),
             resources=self.kinds.resources,
             schema_settings=self.kinds.schema_settings,
-            uid=str(UUID(int=self.randomness.getrandbits(128), version=4)),
-            suffix=random_suffix(self.randomness.choice),
+            uid=uid,
+            suffix=suffix,
         )
 
 
