@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from smp.errors import ObjectError
 from smp.managed_fields._elements import in_order, read_element, step_of
+from smp.steps import count_steps
 from smp.values import JSON, MAX_LEVELS, JSONObject, type_name
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def union(ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS) -> FieldSe
     members = our_members | theirs.members
     changed: dict[str, FieldSet] = {}
     for element, their_child in theirs.children.items():
+        count_steps(1)
         child = our_children.get(element)
         joined = their_child if child is None else union(child, their_child, levels - 1)
         if joined is not child:
@@ -52,6 +54,7 @@ def intersection(
         return ours
     children: dict[str, FieldSet] = {}
     for element, child in ours.children.items():
+        count_steps(1)
         their_child = theirs.children.get(element)
         if their_child is not None:
             common = intersection(child, their_child, levels - 1)
@@ -67,6 +70,7 @@ def difference(ours: FieldSet, theirs: FieldSet, levels: int = MAX_LEVELS) -> Fi
         return type(ours)()
     children: dict[str, FieldSet] = {}
     for element, child in ours.children.items():
+        count_steps(1)
         their_child = theirs.children.get(element)
         rest = (
             child if their_child is None else difference(child, their_child, levels - 1)
@@ -83,6 +87,7 @@ def recursive_difference(
     _require_level(levels)
     children: dict[str, FieldSet] = {}
     for element, child in ours.children.items():
+        count_steps(1)
         if element in theirs.members:
             continue
         their_child = theirs.children.get(element)
@@ -97,9 +102,10 @@ def recursive_difference(
 def leaves(node: FieldSet, levels: int = MAX_LEVELS) -> FieldSet:
     """Return the paths that have none below them."""
     _require_level(levels)
-    children = {
-        element: leaves(child, levels - 1) for element, child in node.children.items()
-    }
+    children: dict[str, FieldSet] = {}
+    for element, child in node.children.items():
+        count_steps(1)
+        children[element] = leaves(child, levels - 1)
     return _reduced(node, node.members - children.keys(), children)
 
 
@@ -123,6 +129,7 @@ def _reduced(
     if len(members) == len(node.members) and len(children) == len(before):
         is_same = True
         for element, child in children.items():
+            count_steps(1)
             if child is not before[element]:
                 is_same = False
                 break
@@ -140,6 +147,7 @@ def written(node: FieldSet, *, is_member: bool, levels: int = MAX_LEVELS) -> JSO
     document: JSONObject = {_SELF: {}} if is_member else {}
     elements = members if not children else {*members, *children}
     for element in in_order(elements):
+        count_steps(1)
         subset = children.get(element)
         if subset is None:
             document[element] = {}
@@ -169,6 +177,7 @@ def read(
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     for text, content in node.items():
+        count_steps(1)
         if not isinstance(text, str):
             raise ObjectError(
                 f"a path element is a string, not {type_name(text)}",
