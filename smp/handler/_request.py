@@ -106,7 +106,8 @@ def patched(
     value = decode(body, options.limits)
     faults = _faults(body, value, options, operations=chosen == JSON_PATCH)
     if chosen == STRATEGIC:
-        patch = _object(value, "a strategic merge patch")
+        # Go decodes a null to a patch without fields.
+        patch = {} if value is None else _object(value, "a strategic merge patch")
         lenient = schema.with_unknown_fields("merge")
         if undecoded and isinstance(stored, bytes):
             # A small patch of a long object: the rest goes from input to output.

@@ -342,6 +342,37 @@ def positive(judged: Judged) -> None:
         judged.invalid(printed(value), judged.row.message)
 
 
+def quantity_not_negative(judged: Judged) -> None:
+    """Refuse a quantity below zero (Go: ValidateNonnegativeQuantity)."""
+    value = judged.value
+    if isinstance(value, Absent):
+        return
+    amount = amount_of(value)
+    if amount is not None and amount < 0:
+        judged.invalid(printed(value), "must be greater than or equal to 0")
+
+
+def within_size(judged: Judged) -> None:
+    """Compare the bytes of all values with ``maximum``.
+
+    Those of the maps ``values`` are texts, and those of the map ``key`` are base64. Go:
+    core ValidateConfigMap, ValidateSecret.
+    """
+    row = judged.row
+    size = 0
+    for name in row.values:
+        for text in as_object(judged.obj.get(name)).values():
+            size += len(as_text(text).encode())
+    for text in as_object(judged.obj.get(row.key)).values():
+        encoded = as_text(text)
+        size += len(encoded) * 3 // 4 - encoded.count("=")
+    if row.maximum is not None and size > row.maximum:
+        # Go names the whole of a ConfigMap by a path of one empty name.
+        below = () if row.field else (Key(""),)
+        message = f"may not be more than {row.maximum} bytes"
+        judged.add("FieldValueTooLong", message, ABSENT, below)
+
+
 def required_any(judged: Judged) -> None:
     """Require one of the keys ``values`` in a map; there is a cause for each."""
     keys = as_object(judged.value)
@@ -803,6 +834,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "node-ports": node_ports,
     "not-empty-selector": not_empty_selector,
     "not-less": not_less,
+    "not-negative": quantity_not_negative,
     "one-of": one_of,
     "operator": known_operator,
     "ingress-path": ingress_path,
@@ -820,6 +852,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "required-quantity": required_quantity,
     "same-host-ports": same_host_ports,
     "selects": selected_labels,
+    "size": within_size,
     "supported": supported,
     "unique": unique,
     "unique-init-names": unique_init_names,

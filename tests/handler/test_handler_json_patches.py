@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import smp
 import smp.handler
-from smp.handler import JSON_PATCH, Options
+from smp.handler import JSON_PATCH, STRATEGIC, Options
 from smp.schema.catalog import kubernetes
 from tests.support.handler_objects import accepted, causes, dump, refused
 
@@ -98,8 +98,10 @@ def test_what_does_not_apply_is_refused(operation: dict[str, Any]) -> None:
     assert refused(patched(operation)).code == 422
 
 
-def test_a_null_instead_of_operations_changes_nothing() -> None:
-    outcome = smp.handler.patch(CONFIG_MAP, b"null", JSON_PATCH, SCHEMA)
+@pytest.mark.parametrize("media_type", [JSON_PATCH, STRATEGIC])
+def test_a_null_instead_of_a_patch_changes_nothing(media_type: str) -> None:
+    """Go decodes it to a patch without operations, or fields."""
+    outcome = smp.handler.patch(CONFIG_MAP, b"null", media_type, SCHEMA)
     assert not accepted(outcome).changed
 
 

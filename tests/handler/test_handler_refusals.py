@@ -164,7 +164,7 @@ MALFORMED: Final[dict[str, tuple[str, bytes]]] = {
     "a list for a strategic patch": (STRATEGIC, b"[]"),
     "a list for a merge patch": (MERGE, b"[]"),
     "a text for a merge patch": (MERGE, b'"x"'),
-    "null": (STRATEGIC, b"null"),
+    "null for a merge patch": (MERGE, b"null"),
     "an object for operations": (JSON_PATCH, b"{}"),
     "an operation that is a number": (JSON_PATCH, b"[1]"),
     "an operation with a path that is a number": (

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.etcd import Etcd, needs_etcd, running
+from tests.support.link import Link, linked
 from tests.support.server_app import CONFIG_MAPS, MERGE, config_map
 from tests.support.server_faults_load import (
+    PAUSE,
     TIMEOUT,
     UNCOUNTED,
     Load,
@@ -32,22 +34,26 @@ from tests.support.server_process import ServerProcess, serving
 
 pytestmark = pytest.mark.slow
 
+SECRETS: Final = CONFIG_MAPS.replace("configmaps", "secrets")
 SCALE: Final = int(os.environ.get("SMP_FAULTS", "1"))
 
 
 class Cluster:
-    """Servers on one store, to be killed and started again; ``urls`` are theirs."""
+    """Servers on one store, to be killed and started again; ``urls`` are theirs.
 
-    def __init__(self, directory: Path, store: str, replicas: int) -> None:
+    ``stores`` has for each server how it reaches the store.
+    """
+
+    def __init__(self, directory: Path, stores: Sequence[str]) -> None:
         self._directory = directory
-        self._store = store
-        self._servers = [self._start(number) for number in range(replicas)]
+        self._stores = stores
+        self._servers = [self._start(number) for number in range(len(stores))]
         self.urls = [server.url for server, _ in self._servers]
 
     def _start(self, number: int) -> tuple[ServerProcess, ExitStack]:
         stack = ExitStack()
-        directory = self._directory / str(number)
-        server = stack.enter_context(serving(directory, "--store", self._store))
+        directory, store = self._directory / str(number), self._stores[number]
+        server = stack.enter_context(serving(directory, "--store", store))
         return server, stack
 
     def restart(self, number: int) -> None:
@@ -78,7 +84,7 @@ class Clusters:
 
     def start(self, store: str, replicas: int) -> Cluster:
         """Start a cluster on a new store."""
-        cluster = Cluster(self._directory, self._url(store), replicas)
+        cluster = Cluster(self._directory, [self._url(store)] * replicas)
         self._request.addfinalizer(cluster.close)
         return cluster
 
@@ -168,7 +174,7 @@ def test_a_killed_server_loses_no_write(
 @needs_etcd
 def test_servers_survive_a_restart_of_etcd(tmp_path: Path) -> None:
     with running() as etcd, ExitStack() as stack:
-        cluster = Cluster(tmp_path, etcd.url, 2)
+        cluster = Cluster(tmp_path, [etcd.url] * 2)
         stack.callback(cluster.close)
 
         async def restart_etcd(load: Load) -> None:
@@ -183,10 +189,74 @@ def test_servers_survive_a_restart_of_etcd(tmp_path: Path) -> None:
         asyncio.run(run_load(cluster, restart_etcd, increments=25))
 
 
-async def health(cluster: Cluster) -> dict[str, int]:
+@needs_etcd
+def test_a_server_that_is_cut_off_from_etcd_answers_nothing_old(
+    tmp_path: Path, etcd: Etcd
+) -> None:
+    port = urlsplit(etcd.url).port
+    assert port
+    with linked(port) as link, ExitStack() as stack:
+        stores = [
+            f"etcd://127.0.0.1:{each}/{tmp_path.name}" for each in (port, link.port)
+        ]
+        cluster = Cluster(tmp_path, stores)
+        stack.callback(cluster.close)
+
+        async def partition(load: Load) -> None:
+            for number in range(SCALE):
+                # Shorter than a server waits for an answer of etcd.
+                await load.wait_for(40 * number + 20)
+                link.cut()
+                name = await created(cluster, f"first-{number}")
+                await asyncio.gather(read_by_other(cluster, name), mend_after(link, 1))
+                # As long as it waits.
+                await load.wait_for(40 * number + 40)
+                link.cut()
+                name = await created(cluster, f"second-{number}")
+                assert await read_by_other(cluster, name) in {503, 504}
+                link.mend()
+                async with asyncio.timeout(10):
+                    await ready(cluster, 1)
+                assert await read_by_other(cluster, name) == 200
+
+        load = asyncio.run(run_load(cluster, partition, increments=25))
+        assert load.count("acknowledged")
+
+
+async def created(cluster: Cluster, name: str) -> str:
+    """Create an object that is not a counter, through the first server."""
+    async with client() as http:
+        body = {"metadata": {"name": name}, "type": "Opaque"}
+        answer = await http.post(cluster.urls[0] + SECRETS, json=body)
+    assert answer.status_code == 201, answer.text
+    return name
+
+
+async def read_by_other(cluster: Cluster, name: str) -> int:
+    """Ask the second server for an object: it answers with it, or with an error."""
+    async with client() as http:
+        answer = await http.get(f"{cluster.urls[1]}{SECRETS}/{name}")
+    assert answer.status_code in {200, 503, 504}, answer.text
+    return answer.status_code
+
+
+async def ready(cluster: Cluster, number: int) -> None:
+    while True:
+        answered = await health(cluster, number)
+        if answered["/readyz"] == 200:
+            return
+        await asyncio.sleep(PAUSE)
+
+
+async def mend_after(link: Link, seconds: float) -> None:
+    await asyncio.sleep(seconds)
+    link.mend()
+
+
+async def health(cluster: Cluster, number: int = 0) -> dict[str, int]:
     async with client() as http:
         return {
-            path: (await http.get(cluster.urls[0] + path)).status_code
+            path: (await http.get(cluster.urls[number] + path)).status_code
             for path in ("/livez", "/readyz")
         }
 

@@ -265,3 +265,12 @@ def test_a_stable_version_can_be_switched_off() -> None:
 def test_another_runtime_config_is_refused(text: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         RuntimeConfig.parse(text)
+
+
+@pytest.mark.parametrize(("version", "has_status"), [("1.36", False), ("1.37", True)])
+def test_a_resource_has_a_status_where_its_kind_has_one(
+    version: str, has_status: bool
+) -> None:
+    resources = Resources.builtin(smp.kubernetes(version))
+    nodes = resources.find("storage.k8s.io", "v1", "csinodes")
+    assert ("status" in nodes.subresources) is has_status

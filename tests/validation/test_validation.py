@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from copy import deepcopy
 from typing import Any
 
@@ -137,6 +138,49 @@ def test_a_mount_is_judged_where_the_volumes_change() -> None:
     del changed["spec"]["template"]["spec"]["volumes"]
     assert texts(changed, stored) == [
         'spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"'
+    ]
+
+
+def problems(api_version: str, kind: str, **fields: JSON) -> list[str]:
+    obj: JSONObject = {"metadata": {"name": "a", "namespace": "b"}, **fields}
+    return [
+        str(each) for each in validate_object(obj, CATALOG.schema(api_version, kind))
+    ]
+
+
+def test_values_are_at_most_a_mebibyte_in_all() -> None:
+    # As kube-apiserver 1.36.3 answers it, which counts the bytes that base64 means.
+    most = "x" * (1 << 20)
+    encoded = b64encode(most.encode()).decode()
+    size = "Too long: may not be more than 1048576 bytes"
+    assert problems("v1", "ConfigMap", data={"k": most}) == []
+    assert problems("v1", "ConfigMap", data={"k": "\u00e9" * (1 << 19)}) == []
+    assert problems("v1", "ConfigMap", data={"k": most, "l": "y"}) == [f"[]: {size}"]
+    both: JSONObject = {"data": {"k": "y"}, "binaryData": {"l": encoded}}
+    assert problems("v1", "ConfigMap", **both) == [f"[]: {size}"]
+    assert problems("v1", "Secret", data={"k": encoded}) == []
+    assert problems("v1", "Secret", data={"k": encoded, "l": "eQ=="}) == [
+        f"data: {size}"
+    ]
+
+
+def test_rules_for_scaling_have_policies() -> None:
+    # As kube-apiserver 1.36.3 answers it.
+    target: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
+    wrong: JSONObject = {
+        "scaleUp": {"policies": [], "selectPolicy": "X", "tolerance": "-1"},
+        "scaleDown": {"policies": [{"type": "Q", "value": 1, "periodSeconds": 1}]},
+    }
+    spec: JSONObject = {"maxReplicas": 3, "scaleTargetRef": target, "behavior": wrong}
+    found = problems("autoscaling/v2", "HorizontalPodAutoscaler", spec=spec)
+    up = "spec.behavior.scaleUp"
+    policies = "spec.behavior.scaleDown.policies"
+    unsupported = "Unsupported value: {}: supported values: {}"
+    assert sorted(found) == [
+        f"{policies}[0].type: " + unsupported.format('"Q"', '"Percent", "Pods"'),
+        f"{up}.policies: Required value: must specify at least one Policy",
+        f"{up}.selectPolicy: " + unsupported.format('"X"', '"Disabled", "Max", "Min"'),
+        f'{up}.tolerance: Invalid value: "-1": must be greater than or equal to 0',
     ]
 
 

@@ -270,7 +270,8 @@ class Resources:
         which versions are served, by default those that are stable.
         """
         runtime_config = runtime_config or RuntimeConfig()
-        described = set((catalog or kubernetes()).kinds())
+        catalog = catalog or kubernetes()
+        described = set(catalog.kinds())
         preferred: dict[tuple[str, str], Resource] = {}
         converted: list[Resource] = []
         for resource in _published():
@@ -278,6 +279,10 @@ class Resources:
                 continue
             if not runtime_config.serves(resource.group, resource.version):
                 continue
+            # The table has what any version has: CSINodes have a status since 1.37.
+            type_ = catalog.schema(resource.api_version, resource.kind).type
+            if resource.status and type_.field("status") is None:
+                resource = replace(resource, status=False)  # noqa: PLW2901  # see above
             # Versions come in order of preference: the first one that is described.
             first = preferred.setdefault(resource.key, resource)
             versions = (first.version, resource.version)

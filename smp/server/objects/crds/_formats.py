@@ -2,8 +2,8 @@
 
 Go: supportedVersionedFormats in k8s.io/apiextensions-apiserver,
 pkg/apiserver/validation/formats.go, and k8s.io/kube-openapi, pkg/validation/strfmt,
-whose expressions these are. Any other format is ignored, and so are ``creditcard`` and
-``isbn``.
+whose expressions these are, and pkg/internal/third_party/govalidator. Any other format
+is ignored.
 """
 
 from __future__ import annotations
@@ -62,6 +62,12 @@ _TIME: Final = (
 )
 
 
+_CREDIT_CARD: Final = (
+    "^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|"
+    r"3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$"
+)
+
+
 def _matches(pattern: str, text: str) -> bool:
     compiled = compiled_pattern(pattern)
     return bool(compiled and compiled.search(text))
@@ -107,6 +113,72 @@ def is_cidr(text: str) -> bool:
     return True
 
 
+def is_ipv4(text: str) -> bool:
+    """Tell whether a text is an IP address with dots (Go: govalidator.IsIPv4)."""
+    return "." in text and _is_ip(text)
+
+
+def is_ipv6(text: str) -> bool:
+    """Tell whether a text is an IP address with colons (Go: govalidator.IsIPv6)."""
+    return ":" in text and _is_ip(text)
+
+
+def _is_ip(text: str) -> bool:
+    """Go: netutils.ParseIPSloppy, which reads leading zeros in decimal."""
+    if ":" not in text:
+        parts = [part.lstrip("0") or part[-1:] for part in text.split(".")]
+        text = ".".join(parts)
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+def is_credit_card(text: str) -> bool:
+    """Tell whether a text is the number of a card (Go: govalidator.IsCreditCard)."""
+    digits = "".join(char for char in text if "0" <= char <= "9")
+    if not _matches(_CREDIT_CARD, digits):
+        return False
+    # The algorithm of Luhn: every second digit from the end counts twice.
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        number = int(digit) * (1 + place % 2)
+        total += number - 9 if number > 9 else number  # noqa: PLR2004  # two digits
+    return total % 10 == 0
+
+
+def is_isbn_10(text: str) -> bool:
+    """Tell whether a text is an ISBN of ten digits (Go: govalidator.IsISBN10)."""
+    digits = _without_marks(text)
+    if not _matches("^(?:[0-9]{9}X|[0-9]{10})$", digits):
+        return False
+    numbers = [10 if digit == "X" else int(digit) for digit in digits]
+    total = sum(number * weight for weight, number in enumerate(numbers, 1))
+    return total % 11 == 0
+
+
+def is_isbn_13(text: str) -> bool:
+    """Tell whether a text is an ISBN of 13 digits (Go: govalidator.IsISBN13)."""
+    digits = _without_marks(text)
+    if not _matches("^[0-9]{13}$", digits):
+        return False
+    total = sum(
+        int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits)
+    )
+    return total % 10 == 0
+
+
+def is_isbn(text: str) -> bool:
+    """Tell whether a text is an ISBN (Go: strfmt.isbn)."""
+    return is_isbn_10(text) or is_isbn_13(text)
+
+
+def _without_marks(text: str) -> str:
+    # Go: whiteSpacesAndMinus.
+    return "".join(char for char in text if char not in " \t\n\f\r-")
+
+
 def pattern_of(name: str) -> Callable[[str], bool]:
     """Return the function of a format that has a pattern."""
     pattern, longest = f"^(?:{_PATTERNS[name]})$", _LONGEST.get(name)
@@ -121,9 +193,15 @@ def pattern_of(name: str) -> Callable[[str], bool]:
 FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     **{name: pattern_of(name) for name in _PATTERNS},
     "cidr": is_cidr,
+    "creditcard": is_credit_card,
     "date": is_date,
     "date-time": is_time,
     "datetime": is_time,
     "duration": is_duration,
+    "ipv4": is_ipv4,
+    "ipv6": is_ipv6,
+    "isbn": is_isbn,
+    "isbn10": is_isbn_10,
+    "isbn13": is_isbn_13,
     "uri": is_uri,
 }

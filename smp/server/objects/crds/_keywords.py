@@ -12,11 +12,18 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
-from jsonschema import ValidationError
+from jsonschema import Draft4Validator, ValidationError
 
 from smp.server.objects.crds._patterns import compiled_pattern
 from smp.server.objects.crds._work import EnumValues, encoded
 from smp.values import JSON, JSONObject, as_list, same
+
+# By type and format. The lowest integer is one further from zero; of floats, that does
+# not matter.
+_LARGEST: Final[dict[tuple[JSON, str], float]] = {
+    ("integer", "int32"): 2**31 - 1,
+    ("number", "float"): 3.4028235677973366e38,
+}
 
 Errors: TypeAlias = Iterator[ValidationError]
 
@@ -34,6 +41,19 @@ def json_type(
 ) -> Errors:
     """Check the type of a value."""
     if not validator.is_type(value, type_name) and not _is_nullable(value, schema):
+        yield ValidationError("")
+
+
+def known_format(validator: Any, name: str, value: JSON, schema: JSONObject) -> Errors:
+    """Check the format of a string, and the range of a number.
+
+    Go: IsValueValidAgainstRange in k8s.io/kube-openapi, pkg/validation/validate.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        yield from Draft4Validator.VALIDATORS["format"](validator, name, value, schema)
+        return
+    most = _LARGEST.get((schema.get("type"), name))
+    if most is not None and not -most - 1 <= value <= most:
         yield ValidationError("")
 
 
@@ -173,6 +193,7 @@ def list_type(
 KEYWORDS: Final[dict[str, Callable[..., Errors]]] = {
     "anyOf": any_of,
     "enum": enum,
+    "format": known_format,
     "multipleOf": multiple_of,
     "not": not_,
     "oneOf": one_of,

@@ -12,8 +12,8 @@ from smp.server.objects.crds._formats import FORMATS
 from smp.server.objects.crds._keywords import KEYWORDS, is_integer
 from smp.values import JSONObject
 
-# The formats that Kubernetes and jsonschema, without further packages, check alike.
-_FORMATS: Final = FormatChecker(["email", "ipv4", "ipv6"])
+# The format that Kubernetes and jsonschema, without further packages, check alike.
+_FORMATS: Final = FormatChecker(["email"])
 
 
 def for_strings(is_valid: Callable[[str], bool]) -> Callable[[object], bool]:

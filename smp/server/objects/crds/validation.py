@@ -78,8 +78,15 @@ def _violation(error: Any) -> Violation:
             return required(path)
         case "enum":
             return unsupported(path, value, as_list(limit))
-        case "format":
+        case "format" if isinstance(value, str):
             return wrong_type(path, value, str(limit))
+        case "format":
+            # Go leaves out the field; here it is that of the value.
+            type_ = error.schema.get("type")
+            detail = (
+                f"Checked value must be of type {type_} with format {limit} in {path}"
+            )
+            return invalid(path, "", detail)
         case "type":
             return wrong_type(path, type_name(value), str(limit))
         case "x-kubernetes-int-or-string":
