@@ -86,7 +86,7 @@ _SUITE = (
     "a deprecated version is warned of",
     "server-side, several conflicts",
 )
-# By default each client plays some, all clients together all of them.
+# By default each client plays some, all clients together half of them.
 _ALL = os.environ.get("SMP_CLUSTER_SITUATIONS") == "all"
 
 
@@ -104,7 +104,8 @@ def _recorded() -> dict[str, Entry]:
 def _suite_of(number: int) -> list[Situation]:
     """Return what the client of a number plays."""
     assert len(set(_SUITE)) == 40
-    names = _SUITE if _ALL else _SUITE[number :: len(_CLIENTS) + len(_ASYNC_CLIENTS)]
+    clients = len(_CLIENTS) + len(_ASYNC_CLIENTS)
+    names = _SUITE if _ALL else _SUITE[number :: 2 * clients]
     return [each for each in situations() if each.name in names]
 
 

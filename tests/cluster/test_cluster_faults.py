@@ -28,7 +28,7 @@ from tests.support.cluster_server import (
 )
 
 # SMP_CLUSTER_OBJECTS=5000 applies so many objects in one run.
-_OBJECTS = int(os.environ.get("SMP_CLUSTER_OBJECTS", "500"))
+_OBJECTS = int(os.environ.get("SMP_CLUSTER_OBJECTS", "300"))
 _CUTS: tuple[Cut, ...] = ("before", "after", "garbled")
 
 
@@ -200,6 +200,29 @@ class TestBusyServers:
         assert run.results[0].error is not None
         # Each of the two requests of discovery is sent eleven times at most.
         assert len(server.requests) <= 22
+
+
+def test_an_object_that_others_create_during_the_run_is_patched() -> None:
+    server = ScriptedServer()
+    path = "/api/v1/namespaces/default/configmaps/b"
+
+    def race(_at: int, request: Request) -> None:
+        if request.method == "POST" and path not in server.objects:
+            theirs = config_map("b", k="0", o="theirs")
+            server.objects[path] = {**theirs}
+
+    server.fault = race
+    run = server.run([config_map("a"), config_map("b", k="1")])
+    run.raise_for_errors()
+    assert [result.action for result in run.results] == ["created", "configured"]
+    assert data_of(server, "b") == {"k": "1", "o": "theirs"}
+
+
+def test_new_objects_are_read_once() -> None:
+    server = ScriptedServer()
+    server.run([config_map("a"), config_map("b")]).raise_for_errors()
+    methods = [each.method for each in server.requests if "configmaps" in each.path]
+    assert methods == ["GET", "GET", "POST", "POST"]
 
 
 def test_a_token_that_expires_fails_what_comes_after_it() -> None:

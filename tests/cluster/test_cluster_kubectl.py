@@ -8,6 +8,7 @@ both left behind (``python -m tests.record.cluster_applies``).
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,12 @@ def _is_as_with_kubectl(situation: Situation, server: str) -> bool:
     return _replayed(applies, entry.exchanges, server) == entry.kubectl.outcomes
 
 
+@pytest.fixture(scope="module")
+def api() -> Iterator[KubernetesApi]:
+    with KubernetesApi() as server:
+        yield server
+
+
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the pauses between attempts take no time."""
@@ -87,7 +94,7 @@ def test_all_is_as_with_kubectl_on_the_server_of_tests(situation: Situation) -> 
 
 def _changes_of_unions() -> list[str]:
     found = [*_recorded("unions").entries]
-    return found[:: _SAMPLE // 2] if _SAMPLE > 1 else found
+    return found[::_SAMPLE]
 
 
 @pytest.mark.parametrize("name", _changes_of_unions())
@@ -98,6 +105,13 @@ def test_the_member_of_a_union_is_changed(name: str) -> None:
     assert replayed == entry.kubectl.outcomes
     if name.endswith("(clear)"):
         assert not any(outcome.failed for outcome in replayed)
+
+
+@pytest.mark.parametrize("server", ["kube-apiserver", "smp-serve"])
+def test_random_manifests_are_applied_as_with_kubectl(server: str) -> None:
+    for entry in _recorded(f"random-{server}").entries.values():
+        replayed = _replayed(entry.applies, entry.exchanges, server)
+        assert replayed == entry.kubectl.outcomes
 
 
 def test_kubectl_is_refused_where_a_cluster_is_not() -> None:
@@ -121,8 +135,10 @@ def test_all_situations_are_recorded(server: str) -> None:
 @needs_kubectl
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _ASKED)
-def test_what_is_recorded_is_what_kubectl_does(name: str, tmp_path: Path) -> None:
+def test_what_is_recorded_is_what_kubectl_does(
+    name: str, api: KubernetesApi, tmp_path: Path
+) -> None:
     situation = next(each for each in situations() if each.name == name)
-    with KubernetesApi() as api, recording(api.client("httpx")) as proxy:
+    with recording(api.client("httpx")) as proxy:
         found, _ = played(situation, proxy, kubectl_apply(proxy, tmp_path))
     assert found == _recorded("smp-serve").entries[name].kubectl

@@ -301,7 +301,7 @@ class TestApply:
     def test_the_other_objects_go_on(self) -> None:
         refused = refusal(403, "Forbidden")
         absent = answer(404)
-        each = [absent, refused, absent, answer(201)]
+        each = [refused, answer(201)]
         script = Script([*BEFORE, absent, absent, *each])
         run = self.applied(script, config_map("a", {}), config_map("b", {}))
         assert [result.action for result in run.results] == ["failed", "created"]

@@ -40,7 +40,7 @@ from smp.cluster.plan.client_side import (
 )
 from smp.cluster.plan.discovery import Discovery
 from smp.cluster.plan.exchange import Plan, Progress, pause, together
-from smp.cluster.plan.failures import NoKindMatchError
+from smp.cluster.plan.failures import ApiError, NoKindMatchError
 from smp.cluster.plan.objects import Action, Applied, Item, require_identity
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.prediction import Prediction, predicted
@@ -338,15 +338,25 @@ def _apply_one(
     try:
         if known is not None and not known.patch and not was_written:
             return unchanged(target, known)
-        # One object may be in a run twice, and others write as well.
-        if not is_current and (was_written or not options.server_side):
+        # One object may be in a run twice, and others write as well. A new one is not
+        # looked for again: a server does not create it where it exists.
+        is_new = live is None and not was_written
+        if not is_current and not is_new and (was_written or not options.server_side):
             live = yield from target.read()
         if options.server_side:
             return (yield from apply_server_side(target, live, options))
         # What is as it was read has its patch already.
         if known is not None and _is_same_version(known.live, live):
             live = known.live
-        applied = yield from apply_client_side(target, live, options, known)
+        try:
+            applied = yield from apply_client_side(target, live, options, known)
+        except ApiError as error:
+            if is_current or not is_new or error.reason != "AlreadyExists":
+                raise
+            # Others have made it since the run began, as a controller does for a new
+            # namespace.
+            live = yield from target.read()
+            applied = yield from apply_client_side(target, live, options)
     except SmpError as error:
         entry.error = error
         failed = _not_applied(entry)
