@@ -1,6 +1,6 @@
 """The build hooks: the engine compiled with mypyc, and the text for an index page.
 
-It compiles the same source that is interpreted without it. A wheel is compiled where
+The same source is compiled that is interpreted without it. A wheel is compiled where
 there is a C compiler, and pure Python otherwise; an editable installation is never
 compiled. The environment variable SMP_COMPILE overrides this: with 0 nothing is
 compiled, with 1 the build fails where the engine cannot be compiled. SMP_COMPILE_LEVEL
