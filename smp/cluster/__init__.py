@@ -6,6 +6,7 @@ request over a client), ``connect`` (the configuration of kubectl), ``documents`
 (compiled OpenAPI documents on disk).
 """
 
+from smp.cluster._apply_object import apply_object
 from smp.cluster._cluster import AsyncCluster, Cluster
 from smp.cluster.connect import ConfigurationError
 from smp.cluster.plan.apply import Run, RunError
@@ -42,4 +43,5 @@ __all__ = [
     "RunError",
     "StatusCause",
     "Waited",
+    "apply_object",
 ]
