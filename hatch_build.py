@@ -1,4 +1,4 @@
-"""The build hooks: the engine compiled with mypyc, and the text for an index page.
+"""The build hooks: the engine compiled with mypyc, and what an index page shows.
 
 The same source is compiled that is interpreted without it. A wheel is compiled where
 there is a C compiler, and pure Python otherwise; an editable installation is never
@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import sysconfig
+from email.parser import HeaderParser
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -133,22 +134,45 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 
-class ReadmeOfAnIndex(MetadataHookInterface):
-    """Writes the long description, which is read where the repository is not.
+class IndexPage(MetadataHookInterface):
+    """Writes what an index shows: the long description, and the project's URLs.
 
-    Relative links lead nowhere on an index page. The environment variable
-    SMP_README_BASE is the address that they are relative to, such as
-    https://HOST/OWNER/REPOSITORY/blob/v0.2.0; without it they are plain text.
+    It is read where the repository is not, so relative links of the README lead
+    nowhere. The environment variable SMP_README_BASE is the address that they are
+    relative to, such as https://HOST/OWNER/REPOSITORY/blob/v0.2.0; without it they are
+    plain text. The URLs are below SMP_REPOSITORY_URL; an sdist keeps them for the
+    wheels that are built from it, and other sources have none, as a fork is elsewhere.
     """
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set the readme of the project."""
+        """Set the readme and the URLs of the project."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         base = os.environ.get("SMP_README_BASE", "").rstrip("/")
         metadata["readme"] = {
             "content-type": "text/markdown",
             "text": readme_of_an_index(text, base),
         }
+        repository = os.environ.get("SMP_REPOSITORY_URL", "").rstrip("/")
+        metadata["urls"] = urls_of(repository, Path(self.root, "PKG-INFO"))
+
+
+def urls_of(repository: str, published: Path) -> dict[str, str]:
+    """Return the URLs below that of a repository, or those that an sdist has."""
+    if repository:
+        return {
+            "Repository": repository,
+            "Documentation": f"{repository}/tree/HEAD/docs",
+            "Changelog": f"{repository}/blob/HEAD/CHANGELOG.md",
+            "Issues": f"{repository}/issues",
+        }
+    if not published.exists():
+        return {}
+    headers = HeaderParser().parsestr(published.read_text(encoding="utf-8"))
+    urls: dict[str, str] = {}
+    for line in headers.get_all("Project-URL", []):
+        name, _, url = line.partition(", ")
+        urls[name] = url
+    return urls
 
 
 def readme_of_an_index(text: str, base: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hatch_build
-from hatch_build import CompiledEngine, ReadmeOfAnIndex
+from hatch_build import CompiledEngine, IndexPage
 from tests.support.paths import ROOT
 
 
@@ -73,7 +73,7 @@ class TestTheReadmeOfAnIndex:
 
     def readme(self) -> str:
         metadata: dict[str, Any] = {}
-        ReadmeOfAnIndex(str(ROOT), {}).update(metadata)
+        IndexPage(str(ROOT), {}).update(metadata)
         assert metadata["readme"]["content-type"] == "text/markdown"
         return str(metadata["readme"]["text"])
 

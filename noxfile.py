@@ -1,0 +1,165 @@
+"""The jobs of CI, as sessions: ``nox -l`` lists them, ``nox -s tests-3.13`` runs one.
+
+.github/workflows/ci.yml runs the same sessions, so what fails there can be run here.
+They install with uv where it is there, and with pip where it is not.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+import nox
+
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["lint", "types", "tests"]
+
+PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
+# The tests that most changes need; the others are for .ci/run.
+QUICK: Final = ("-m", "not slow", "-n", "auto", "--dist", "worksteal")
+INTERPRETED: Final = {"SMP_COMPILE": "0"}
+OLDEST: Final = Path(".github/oldest.txt")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check the form of the code, and that no layer imports a higher one."""
+    session.install("-e", ".[dev]", env=INTERPRETED)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types, and those of a program that uses the public API."""
+    session.install("-e", ".[dev]", env=INTERPRETED)
+    session.run("mypy")
+    session.run("pyright", "tests/typing")
+
+
+@nox.session(python=[*PYTHONS, "3.14t"])
+def tests(session: nox.Session) -> None:
+    """Run the quick lane with the newest dependencies, interpreted."""
+    extra = "test"
+    if str(session.python).endswith("t"):
+        # Not all clients and servers have wheels without the lock: only the core.
+        extra = "core-test"
+    session.install("-e", f".[{extra}]", env=INTERPRETED)
+    session.run("pytest", *QUICK, *session.posargs)
+
+
+@nox.session
+def oldest(session: nox.Session) -> None:
+    """Run the quick lane with the oldest dependencies that are allowed."""
+    session.install("-e", ".[test]", "-c", str(OLDEST), env=INTERPRETED)
+    session.run("pytest", *QUICK, *session.posargs)
+
+
+@nox.session
+def constraints(session: nox.Session) -> None:
+    """Write .github/oldest.txt anew, after a change of the dependencies."""
+    session.install("uv")
+    session.run(
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--resolution=lowest-direct",
+        "--python-version=3.11",
+        "--universal",
+        "--extra=test",
+        "--no-annotate",
+        "--custom-compile-command=nox -s constraints",
+        f"--output-file={OLDEST}",
+        "pyproject.toml",
+    )
+
+
+@nox.session(python=PYTHONS)
+def compiled(session: nox.Session) -> None:
+    """Build a wheel with the compiled engine, and run the tests of the engine on it."""
+    wheel = built(session, "1")
+    session.install(f"{wheel}[test]")
+    # Away from the sources, so that the wheel is what is imported.
+    folder = Path(session.create_tmp())
+    for name in ("tests", "spec_cases", "docs", "pyproject.toml", "README.md"):
+        copy(Path(name), folder / name)
+    with session.chdir(folder):
+        session.run("python", "-c", COMPILED_CHECK)
+        parts = [f"tests/{part}" for part in ("engine", "unions", "schema", "cases")]
+        options = ("-o", "pythonpath=.", "-p", "no:cacheprovider")
+        session.run("pytest", *QUICK, *options, *parts, *session.posargs)
+
+
+COMPILED_CHECK: Final = (
+    "import smp.values; assert not smp.values.__file__.endswith('.py'), smp.values"
+)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the sdist and the pure wheel, check both, and try the wheel alone."""
+    wheel = built(session, "0")
+    session.install("build", "twine")
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(wheel.parent))
+    files = [str(file) for file in wheel.parent.iterdir()]
+    session.run("twine", "check", "--strict", *files)
+    session.install(str(wheel))
+    session.run("smp", "doctor")
+    apply = ("-f", "docs/examples/new.yaml", "--live", "docs/examples/live.yaml")
+    session.run("smp", "apply", *apply, "-o", "report")
+
+
+@nox.session
+def workflows(session: nox.Session) -> None:
+    """Check the workflows and the action."""
+    session.install("zizmor", "check-jsonschema")
+    session.run("zizmor", "--offline", "--strict-collection", ".github", "action.yml")
+    files = [str(file) for file in Path(".github/workflows").iterdir()]
+    schema = "--builtin-schema"
+    session.run("check-jsonschema", schema, "vendor.github-workflows", *files)
+    session.run("check-jsonschema", schema, "vendor.github-actions", "action.yml")
+    dependabot = (schema, "vendor.dependabot", ".github/dependabot.yml")
+    session.run("check-jsonschema", *dependabot)
+    if shutil.which("actionlint"):
+        session.run("actionlint", external=True)
+
+
+@nox.session
+def executable(session: nox.Session) -> None:
+    """Make the archive of kubectl-smp that krew installs, without a need for Python."""
+    session.install(".[go,report,server]", "pyinstaller>=6.10")
+    session.run("python", "release/executable.py", "dist", *session.posargs)
+
+
+@nox.session(python=False)
+def everything(session: nox.Session) -> None:
+    """Run what has to hold before a change is taken."""
+    session.run("bash", ".ci/run", external=True)
+
+
+def built(session: nox.Session, compile_engine: str) -> Path:
+    """Build a wheel, and return it; ``compile_engine`` is SMP_COMPILE."""
+    session.install("build")
+    folder = Path(session.create_tmp()) / f"wheel-{compile_engine}"
+    shutil.rmtree(folder, ignore_errors=True)
+    command = ("python", "-m", "build", "--wheel", "--outdir", str(folder))
+    session.run(*command, env={"SMP_COMPILE": compile_engine})
+    (wheel,) = folder.resolve().glob("*.whl")
+    return wheel
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file or a folder."""
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copy(source, target)
+
+
+if __name__ == "__main__":
+    sys.exit(os.system("nox"))  # noqa: S605, S607  # the command of the same name
