@@ -6,9 +6,7 @@ They install with uv where it is there, and with pip where it is not.
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +20,8 @@ PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 QUICK: Final = ("-m", "not slow", "-n", "auto", "--dist", "worksteal")
 INTERPRETED: Final = {"SMP_COMPILE": "0"}
 OLDEST: Final = Path(".github/oldest.txt")
+# Those for users. The tools of the tests are always the newest.
+EXTRAS: Final = ("cluster", "go", "report", "server", "uvloop")
 
 
 @nox.session
@@ -44,11 +44,7 @@ def types(session: nox.Session) -> None:
 @nox.session(python=[*PYTHONS, "3.14t"])
 def tests(session: nox.Session) -> None:
     """Run the quick lane with the newest dependencies, interpreted."""
-    extra = "test"
-    if str(session.python).endswith("t"):
-        # Not all clients and servers have wheels without the lock: only the core.
-        extra = "core-test"
-    session.install("-e", f".[{extra}]", env=INTERPRETED)
+    session.install("-e", ".[test]", env=INTERPRETED)
     session.run("pytest", *QUICK, *session.posargs)
 
 
@@ -71,7 +67,7 @@ def constraints(session: nox.Session) -> None:
         "--resolution=lowest-direct",
         "--python-version=3.11",
         "--universal",
-        "--extra=test",
+        *(f"--extra={extra}" for extra in EXTRAS),
         "--no-annotate",
         "--custom-compile-command=nox -s constraints",
         f"--output-file={OLDEST}",
@@ -159,7 +155,3 @@ def copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, dirs_exist_ok=True)
     else:
         shutil.copy(source, target)
-
-
-if __name__ == "__main__":
-    sys.exit(os.system("nox"))  # noqa: S605, S607  # the command of the same name

@@ -8,7 +8,7 @@ malformed (400) or did not apply (422, as a Kubernetes API server answers).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
@@ -59,7 +59,12 @@ class OperationError(PatchError):
 
 
 @over_json("the value", "document", "operations")
-def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> JSON:
+def apply(
+    document: JSON,
+    operations: JSON | Sequence[Mapping[str, JSON]],
+    *,
+    max_copied: int = MAX_COPIED,
+) -> JSON:
     """Apply the operations of a JSON Patch in order, all of them or none.
 
     The document itself is not changed; subtrees that no operation touches are shared
@@ -72,10 +77,10 @@ def apply(document: JSON, operations: JSON, *, max_copied: int = MAX_COPIED) -> 
     ``operation-failed``, ``too-much-copied``), and DepthError.
     """
     # jsonpatch knows dictionaries and lists only.
-    document, operations = plain(document), plain(operations)
+    document = plain(document)
     copied = 0
     copies: dict[int, Any] = {}
-    for index, operation in enumerate(_parsed(operations)):
+    for index, operation in enumerate(_parsed(plain(operations))):
         with _located(index, operation.operation):
             # A few copies of copies would make a document of any size.
             if isinstance(operation, jsonpatch.CopyOperation):

@@ -1,0 +1,17 @@
+"""The program whose types are checked runs as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.typing import user_code
+
+
+@pytest.mark.parametrize(
+    "part",
+    [user_code.patches, user_code.applies, user_code.documents, user_code.errors],
+)
+def test_the_program_of_a_user_runs(part: Callable[[], None]) -> None:
+    part()
