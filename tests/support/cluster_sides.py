@@ -52,7 +52,9 @@ _WARNINGS: Final = {
         "no-last-applied"
     ),
     "Detected changes to resource": "being-deleted",
-    "Failed to migrate": "not-migrated",
+    "failed to migrate": "not-migrated",
+    "server rejected managed fields migration": "not-migrated",
+    "failed to re-apply configuration": "not-migrated",
 }
 # Errors of kubectl itself, which has longer texts for them, and their codes here.
 _OWN_ERRORS: Final = {

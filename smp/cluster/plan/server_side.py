@@ -73,10 +73,9 @@ def apply_server_side(
         raise
     stored = object_of(answer)
     warnings = [*warnings_of_answer(answer)]
-    # A dry run stores nothing, so there is nothing to migrate: kubectl sends the
-    # requests all the same, and shows what is not to be.
-    if options.dry_run == "none":
-        stored = yield from _migrated(target, stored, options, request, warnings)
+    # A dry run of a migration is sent as well. Nothing of it is stored, so that it may
+    # end with the warning that it has failed (Go: applyOneObject, which does not ask).
+    stored = yield from _migrated(target, stored, options, request, warnings)
     warnings += [
         warning
         for warning in warnings_of_live(stored)
