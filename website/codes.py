@@ -17,8 +17,8 @@ from smp.errors import SmpError
 PACKAGE: Final = Path(smp.__path__[0])
 # What stands in a message for a value.
 _BLANK: Final = "…"
-# Running this module would start the command.
-_COMMAND: Final = "smp.__main__"
+# Importing the one would start the command; the other needs pytest, and has no errors.
+_NOT_IMPORTED: Final = ("smp.__main__", "smp.pytest_plugin")
 
 
 class Place(msgspec.Struct, frozen=True, order=True):
@@ -32,7 +32,7 @@ class Place(msgspec.Struct, frozen=True, order=True):
 def error_classes() -> dict[str, type[SmpError]]:
     """Return all error classes of the library by their names."""
     for module in pkgutil.walk_packages([str(PACKAGE)], "smp."):
-        if module.name != _COMMAND:
+        if module.name not in _NOT_IMPORTED:
             import_module(module.name)
     classes: dict[str, type[SmpError]] = {}
     remaining = [SmpError]
