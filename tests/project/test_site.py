@@ -73,6 +73,25 @@ def test_links_lead_to_headings(page: Path) -> None:
         assert anchor in anchors(linked.read_text()), f"{target}#{anchor}"
 
 
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_rows_of_tables_are_whole(page: Path) -> None:
+    text = re.sub(r"^ *```.*?```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    columns = 0
+    for line in text.splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        if not line.startswith("|"):
+            columns = 0
+            assert not line.endswith("|"), line
+        elif columns:
+            assert cells == columns, line
+        else:
+            columns = cells
+
+
 class TestErrorsByCode:
     """reference/errors.md, from the source."""
 
