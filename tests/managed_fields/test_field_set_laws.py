@@ -217,6 +217,18 @@ def test_deep_sets_are_refused() -> None:
         document = {"f:a": document}
     with pytest.raises(DepthError):
         FieldSet.from_v1(document)
+    deep = FieldSet.of(Path(("a",) * 5000))
+    same = FieldSet.of(Path(("a",) * 5000))
+    for operation in (
+        deep.leaves,
+        deep.to_v1,
+        lambda: deep.union(same),
+        lambda: deep.intersection(same),
+        lambda: deep.difference(same),
+        lambda: deep.recursive_difference(same),
+    ):
+        with pytest.raises(DepthError):
+            operation()
 
 
 def test_an_element_without_an_index_has_no_pointer() -> None:

@@ -55,6 +55,8 @@ REFUSED: dict[tuple[int, str], list[Request]] = {
         ),
         Request("GET", "/api/v1/namespaces/default/nodes", "could not find"),
         Request("GET", "/api/v1/configmaps/a", "could not find"),
+        Request("GET", "/apis//v1/configmaps", "could not find"),
+        Request("GET", "/apis/apps//deployments", "could not find"),
         Request("GET", f"{CONFIG_MAPS}/none", 'configmaps "none" not found'),
         Request(
             "PUT",
