@@ -6,9 +6,13 @@ from random import Random
 from typing import Final
 
 from benchmarks.manifests import compact
+from smp.last_applied import (
+    LAST_APPLIED,
+    configuration_text,
+    without_last_applied,
+)
 from smp.values import JSON, JSONObject, as_list, as_object
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 SEED: Final = 1309
 
 _CONTAINER_DEFAULTS: Final[JSONObject] = {
@@ -133,7 +137,8 @@ def stored(
 
 def annotated(live: JSONObject, config: JSONObject) -> JSONObject:
     """Return a live object with the last-applied annotation of a configuration."""
-    annotation: JSONObject = {LAST_APPLIED: compact(config) + "\n"}
+    text = configuration_text(without_last_applied(config))
+    annotation: JSONObject = {LAST_APPLIED: text}
     return _with_metadata(live, {"annotations": annotation})
 
 

@@ -27,9 +27,11 @@ from smp.hazards import (
     HazardError,
     Policy,
     Repair,
+    all_directive_hazards,
     change_hazards,
     input_hazards,
     is_serious,
+    once,
 )
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
@@ -182,10 +184,14 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     kubectl_patch = applied.computed.patch
     warnings: list[ApplyWarning] = []
     found: list[Hazard] = []
+    of_inputs: list[Hazard] = []
     remaining: list[Hazard] = []
     if hazards != "ignore":
+        of_inputs = input_hazards(
+            last_applied, modified, live, lenient, applied.computed.equal
+        )
         remaining = changed(applied, last_applied, modified)
-        found = [*input_hazards(last_applied, modified, live, lenient), *remaining]
+        found = once([*of_inputs, *remaining])
     if hazards == "error" and is_serious(found):
         raise HazardError(tuple(found))
     base, wanted, patch = last_applied, modified, applied.patch
@@ -206,10 +212,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
             if not is_edited:
                 break
         repair.replaced(applied.replaced)
-        found = [
-            *repair.not_repaired(input_hazards(last_applied, modified, live, lenient)),
-            *remaining,
-        ]
+        found = [*repair.not_repaired(of_inputs), *remaining]
         patch = applied.patch
         # The values of others are in the patch, or it deletes what was found in live.
         if repair.warnings or is_serious(remaining):
@@ -393,13 +396,16 @@ def find_hazards(
 
     The manifest (``modified``) may be looked at alone, without a last-applied
     configuration and a live object (None). With a live object the hazards are those of
-    three_way_apply; where that raises, those that need no result. Raises SchemaError
-    and DepthError.
+    three_way_apply; where that raises, those that need no result. Names of directives
+    are also found where an apply changes nothing. Raises SchemaError and DepthError.
     """
+    found: list[Hazard] | None = None
     if live is not None:
         with suppress(SmpError):
-            return three_way_apply(last_applied, modified, live, schema).hazards
-    return tuple(input_hazards(last_applied, modified, live, schema))
+            found = [*three_way_apply(last_applied, modified, live, schema).hazards]
+    if found is None:
+        found = input_hazards(last_applied, modified, live, schema)
+    return tuple(once([*found, *all_directive_hazards(last_applied, live)]))
 
 
 _WHOLE: Final = "list-as-a-whole"

@@ -12,7 +12,13 @@ leaves behind), _find.py (all of it), _repair.py (inputs without hazards).
 
 from __future__ import annotations
 
-from smp.hazards._find import change_hazards, input_hazards, patch_hazards
+from smp.hazards._find import (
+    all_directive_hazards,
+    change_hazards,
+    input_hazards,
+    once,
+    patch_hazards,
+)
 from smp.hazards._hazard import (
     HAZARDS,
     POLICIES,
@@ -24,7 +30,6 @@ from smp.hazards._hazard import (
     Severity,
     is_serious,
 )
-from smp.hazards._objects import hazards_in
 from smp.hazards._repair import MOST_ROUNDS, Repair
 
 __all__ = [
@@ -38,9 +43,10 @@ __all__ = [
     "Policy",
     "Repair",
     "Severity",
+    "all_directive_hazards",
     "change_hazards",
-    "hazards_in",
     "input_hazards",
     "is_serious",
+    "once",
     "patch_hazards",
 ]

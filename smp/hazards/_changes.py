@@ -17,9 +17,9 @@ from smp.codec import encode
 from smp.hazards._hazard import Hazard, Input, Severity, hazard
 from smp.hazards._leaves import Leaves
 from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
-from smp.paths import Element, Path, value_at
+from smp.paths import Element, Path, Step, value_at
 from smp.schema.model import ANY_FIELD, Field, ObjectType, Type
-from smp.strategic import elements_by_identity, keys_of_identity
+from smp.strategic import is_directive, keys_of_identity, lists_by_identity
 from smp.values import (
     ABSENT,
     JSON,
@@ -54,6 +54,42 @@ class Sides:
         self.result = result
 
 
+class _At:
+    """Where the walk is; the path is only made where something is to be said."""
+
+    __slots__ = ("index", "name", "parent", "step")
+
+    def __init__(self, parent: _At | None, name: str, index: int, step: JSON) -> None:
+        self.parent = parent
+        # A member; or an element, which has an index: its merge key and what it has
+        # there.
+        self.name = name
+        self.index = index
+        self.step = step
+
+    def member(self, name: str) -> _At:
+        """Return the place of a member."""
+        return _At(self, name, -1, None)
+
+    def element(self, index: int, field: Field, element: JSONObject) -> _At:
+        """Return the place of an element of a merge list."""
+        return _At(self, field.merge_key, index, element.get(field.merge_key))
+
+    @property
+    def path(self) -> Path:
+        """The path from the root."""
+        steps: list[Step] = []
+        at = self
+        while at.parent is not None:
+            if at.index < 0:
+                steps.append(at.name)
+            else:
+                steps.append(Element(at.index, at.name, at.step))
+            at = at.parent
+        steps.reverse()
+        return Path(tuple(steps))
+
+
 class ChangeSearch:
     """The walk; ``hazards`` are those that it found.
 
@@ -66,15 +102,19 @@ class ChangeSearch:
         self._cleared = cleared
         self._filled = filled
 
+    def root(self, sides: Sides, type_: Type) -> None:
+        """Look at the objects."""
+        self.object(sides, type_, _At(None, "", -1, None), MAX_LEVELS)
+
     def object(
         self,
         sides: Sides,
         type_: Type,
-        path: Path,
+        at: _At,
+        levels: int,
         *,
         retains: bool = False,
         keys: Sequence[str] = (),
-        levels: int = MAX_LEVELS,
     ) -> None:
         """Look at an object that live and the result have, and that differs.
 
@@ -88,61 +128,71 @@ class ChangeSearch:
         if isinstance(type_, ObjectType):
             type_name = type_.name.rpartition(".")[2]
             for pair in PAIRS.get(type_name, ()):
-                self.pair(pair, Sides(live, base, modified, result), path)
+                self.pair(pair, Sides(live, base, modified, result), at)
             if type_name == "Secret":
                 self.write_only(base, modified, result)
+        for name in base:
+            if "$" in name and is_directive(name):
+                self._add("directive-in-object", at.member(name).path, "last-applied")
         for name, value in live.items():
+            if "$" in name and is_directive(name):
+                self._add("directive-in-object", at.member(name).path, "live")
             after = result.get(name, ABSENT)
             # What the apply does not change is shared.
             if after is value or name in keys:
+                continue
+            is_container = isinstance(value, (dict, list))
+            is_wanted = name in modified or name in base
+            if is_wanted and after is not ABSENT and not is_container:
+                # A configuration changes its own value.
                 continue
             below = Sides(
                 value, base.get(name, ABSENT), modified.get(name, ABSENT), after
             )
             field = type_.field(name) or ANY_FIELD
-            self.value(below, field, path / name, levels - 1, retains=retains)
+            self.value(below, field, at.member(name), levels - 1, retains=retains)
 
     def value(
-        self, sides: Sides, field: Field, path: Path, levels: int, *, retains: bool
+        self, sides: Sides, field: Field, at: _At, levels: int, *, retains: bool
     ) -> None:
         """Look at a field of an object, which differs."""
         live, base, modified = sides.live, sides.base, sides.modified
         if isinstance(live, dict) and isinstance(sides.result, dict):
             if field.replaces:
-                self._report("lost-by-replacement", sides, field, path)
+                self._report("lost-by-replacement", sides, field, at)
             else:
                 retained = field.retain_keys and modified is not ABSENT
-                self.object(sides, field.type, path, retains=retained, levels=levels)
+                self.object(sides, field.type, at, levels, retains=retained)
         elif isinstance(live, list) and isinstance(sides.result, list):
             if field.merges and field.merge_key:
-                self.merge_list(sides, field, path, levels)
+                self.merge_list(sides, field, at, levels)
             else:
-                self.atomic_list(sides, path)
-        elif str(path) in self._cleared:
+                self.atomic_list(sides, at)
+        elif self._cleared and str(at.path) in self._cleared:
             # The normalization says itself which discriminator it wrote.
             if sides.result is ABSENT:
-                self._report("lost-by-union", sides, field, path)
+                self._report("lost-by-union", sides, field, at)
         elif sides.result is not ABSENT:
             if base is ABSENT and modified is ABSENT:
-                self._report("lost-by-ambiguous-key", sides, field, path)
+                self._report("lost-by-ambiguous-key", sides, field, at)
             elif isinstance(live, (dict, list)):
-                self._report("lost-by-replacement", sides, field, path)
+                self._report("lost-by-replacement", sides, field, at)
         elif modified is None:
-            self._report("lost-by-null", sides, field, path)
+            self._report("lost-by-null", sides, field, at)
         elif modified is ABSENT and base is not ABSENT:
             code = "lost-with-list" if isinstance(live, list) else "lost-with-object"
-            self._report(code, sides, field, path)
+            self._report(code, sides, field, at)
         elif modified is ABSENT and retains:
-            self._report("lost-by-retain-keys", sides, field, path)
+            self._report("lost-by-retain-keys", sides, field, at)
         else:
-            self._report("lost-by-ambiguous-key", sides, field, path)
+            self._report("lost-by-ambiguous-key", sides, field, at)
 
     def _report(
         self,
         code: str,
         sides: Sides,
         field: Field,
-        path: Path,
+        at: _At,
         keys: Sequence[str] = (),
     ) -> None:
         """Report what is lost of a value, if anything is.
@@ -168,7 +218,7 @@ class ChangeSearch:
             if not leaves.found:
                 return
             if attempt == 1:
-                filled = value_at(self._filled(), path)
+                filled = value_at(self._filled(), at.path)
         names: list[str] = []
         severity: Severity | None = "note"
         for leaf in leaves.found:
@@ -178,9 +228,9 @@ class ChangeSearch:
                 if not leaf.is_default:
                     severity = None
         if not isinstance(live, (dict, list)):
-            self._add(code, path, "live", severity, lost="the value itself")
+            self._add(code, at.path, "live", severity, lost="the value itself")
         elif names:
-            self._add(code, path, "live", severity, lost=_listed(names))
+            self._add(code, at.path, "live", severity, lost=_listed(names))
 
     def _add(
         self,
@@ -195,7 +245,7 @@ class ChangeSearch:
             hazard(code, path, source, severity=severity, rule=rule, **blanks)
         )
 
-    def atomic_list(self, sides: Sides, path: Path) -> None:
+    def atomic_list(self, sides: Sides, at: _At) -> None:
         """Look at a list that the manifest replaces, or at one of scalars.
 
         An element of live that has all of one of a configuration, and more, is that
@@ -205,7 +255,10 @@ class ChangeSearch:
         others = (sides.result, sides.modified, sides.base)
         # Elements have no key here, so they are compared by their text.
         known = {encode(element) for other in others for element in as_list(other)}
-        lost = [at for at, element in enumerate(live) if encode(element) not in known]
+        lost: list[int] = []
+        for index, element in enumerate(live):
+            if encode(element) not in known:
+                lost.append(index)
         if not lost:
             return
         kept = {encode(element) for element in live}
@@ -219,83 +272,84 @@ class ChangeSearch:
                 severity = None
         # What is not in a configuration may still be what a server makes of one.
         if severity is None:
-            filled = as_list(value_at(self._filled(), path))
+            filled = as_list(value_at(self._filled(), at.path))
             defaults = {encode(element) for element in filled}
             if all(encode(live[index]) in defaults for index in lost):
                 severity = "note"
         names = [f"[{index}]" for index in lost]
-        self._add("lost-in-list", path, "live", severity, lost=_listed(names))
+        self._add("lost-in-list", at.path, "live", severity, lost=_listed(names))
 
-    def merge_list(self, sides: Sides, field: Field, path: Path, levels: int) -> None:
+    def merge_list(self, sides: Sides, field: Field, at: _At, levels: int) -> None:
         """Look at a list whose elements were merged by the patch merge key."""
-        live = elements_by_identity(as_list(sides.live), field)
-        base = elements_by_identity(as_list(sides.base), field)
-        modified = elements_by_identity(as_list(sides.modified), field)
-        result = elements_by_identity(as_list(sides.result), field)
+        lists = (sides.live, sides.base, sides.modified, sides.result)
+        live, base, modified, result = lists_by_identity(
+            [as_list(elements) for elements in lists], field
+        )
         keys = keys_of_identity(field)
         left: list[tuple[int, JSONObject]] = []
-        for index, (identity, element) in enumerate(live.items()):
+        index = -1
+        for identity, element in live.items():
+            index += 1
             after = result.get(identity)
-            if after is element and identity in modified:
+            wanted = modified.get(identity)
+            if after is element and wanted is not None:
                 continue
-            step = Element(index, field.merge_key, element.get(field.merge_key))
+            former = base.get(identity)
+            if after is element:
+                # What neither configuration has is that of others.
+                if former is None:
+                    left.append((index, element))
+                continue
             below = Sides(
-                element,
-                _or_absent(base.get(identity)),
-                _or_absent(modified.get(identity)),
-                _or_absent(after),
+                element, _or_absent(former), _or_absent(wanted), _or_absent(after)
             )
-            # What neither configuration has is that of others.
-            unmanaged = identity not in base and identity not in modified
+            here = at.element(index, field, element)
             if after is None:
-                self.lost_element(below, field, path / step, keys)
-            elif unmanaged:
+                self.lost_element(below, field, here, keys)
+                continue
+            if former is None and wanted is None:
                 left.append((index, element))
-            if after is not None and after is not element:
-                retains = field.retain_keys and identity in modified
-                self.object(
-                    below,
-                    field.type.items,
-                    path / step,
-                    retains=retains,
-                    keys=keys,
-                    levels=levels,
-                )
+            retains = field.retain_keys and wanted is not None
+            self.object(
+                below, field.type.items, here, levels, retains=retains, keys=keys
+            )
         # Elements of the manifest that are new, or that are missing after the apply.
         added: list[JSONObject] = []
-        for index, (identity, element) in enumerate(modified.items()):
+        index = -1
+        for identity, element in modified.items():
+            index += 1
             if identity not in result:
-                step = Element(index, field.merge_key, element.get(field.merge_key))
-                self._add("deleted-with-duplicate", path / step, "manifest")
+                path = at.element(index, field, element).path
+                self._add("deleted-with-duplicate", path, "manifest")
             elif identity not in live:
                 added.append(element)
         if left and added:
-            self.key_changes(left, added, field, path)
+            self.key_changes(left, added, field, at)
 
     def lost_element(
-        self, sides: Sides, field: Field, path: Path, keys: list[str]
+        self, sides: Sides, field: Field, at: _At, keys: list[str]
     ) -> None:
         """Look at an element that the result does not have."""
         if sides.modified is ABSENT and sides.base is not ABSENT:
             # The user removed it.
-            self._report("lost-with-element", sides, field, path, keys)
+            self._report("lost-with-element", sides, field, at, keys)
         elif sides.modified is not ABSENT:
             # It was deleted with another one; the manifest has most of it.
-            self._report("lost-by-ambiguous-key", sides, field, path, keys)
+            self._report("lost-by-ambiguous-key", sides, field, at, keys)
         else:
             # All of it is of others. It is named by its map keys and its name.
             element = as_object(sides.live)
             names = dict.fromkeys([*keys, "name"])
             parts = [f"{n}={printed(element[n])}" for n in names if n in element]
             lost = f"the element {', '.join(parts)}"
-            self._add("lost-by-ambiguous-key", path, "live", lost=lost)
+            self._add("lost-by-ambiguous-key", at.path, "live", lost=lost)
 
     def key_changes(
         self,
         left: list[tuple[int, JSONObject]],
         added: list[JSONObject],
         field: Field,
-        path: Path,
+        at: _At,
     ) -> None:
         """Find new elements that are likely to be ones that stay under another key."""
         items = field.type.items
@@ -316,30 +370,29 @@ class ChangeSearch:
                 if new is None or index in reported:
                     continue
                 reported.add(index)
-                step = Element(index, merge_key, element.get(merge_key))
                 new_step = Element(0, merge_key, new.get(merge_key))
                 self._add(
                     "key-changed",
-                    path / step,
+                    at.element(index, field, element).path,
                     "live",
                     same=" and ".join(names),
                     new=str(new_step)[1:-1],
                 )
 
-    def pair(self, pair: Pair, sides: Sides, path: Path) -> None:
+    def pair(self, pair: Pair, sides: Sides, at: _At) -> None:
         """Look at two fields that a server takes for one another."""
         base, modified = as_object(sides.base), as_object(sides.modified)
         result = as_object(sides.result)
         value, other = result.get(pair.field), result.get(pair.other)
         # Both are set: one of them counts.
-        if pair.other in modified and value and other:
+        if modified.get(pair.other) and value and other:
             counts = as_list(other)[:1] == [value]
             if pair.likeness == "equal":
                 counts = same(value, other)
             if not counts:
                 self._add(
                     "pair-ignored",
-                    path / pair.other,
+                    at.member(pair.other).path,
                     "manifest",
                     rule=pair.rule,
                     field=pair.field,
@@ -355,7 +408,7 @@ class ChangeSearch:
             if gone in base and gone not in result and result.get(stays):
                 self._add(
                     "pair-restored",
-                    path / gone,
+                    at.member(gone).path,
                     "live",
                     rule=pair.rule,
                     gone=gone,

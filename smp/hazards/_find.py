@@ -11,19 +11,21 @@ from smp.hazards._changes import ChangeSearch, Sides
 from smp.hazards._hazard import Hazard, hazard
 from smp.hazards._last_applied import last_applied_hazards
 from smp.hazards._objects import (
-    Scan,
+    Look,
+    Marks,
     annotation_hazards,
+    directive_hazards,
     has_unique_keys,
     list_hazards,
-    scan_hazards,
 )
+from smp.hazards._pairs import ANNOTATION_PAIRS
 from smp.paths import Path, value_at
 from smp.plain import require_objects
 from smp.schema.model import Schema
 from smp.typed_storage import stored
-from smp.values import ABSENT, Absent, JSONObject, as_object, shown
+from smp.values import ABSENT, JSONObject, as_object, shown
 
-_ROOT: Final = Path()
+_NONE: Final[set[int]] = set()
 
 
 @bounded("the object")
@@ -32,46 +34,51 @@ def input_hazards(
     modified: JSONObject,
     live: JSONObject | None,
     schema: Schema,
+    equal: set[int] = _NONE,
 ) -> list[Hazard]:
     """Return the hazards that the inputs of an apply have on their own.
 
-    What several inputs have in common is reported once. Raises SchemaError and
+    What several inputs have in common is reported once; ``equal`` has the ids of some
+    of it (see strategic.ComputedPatch). Names of directives in others than the manifest
+    are left to change_hazards, and to all_directive_hazards. Raises SchemaError and
     DepthError.
     """
     require_objects(modified=modified)
-    scan = Scan.of(modified)
-    in_lists: list[Hazard] = []
-    known: JSONObject | Absent = ABSENT
-    if has_unique_keys(modified, ABSENT, schema):
-        known = modified
-    else:
-        in_lists = list_hazards(modified, schema, "manifest")
-    found = [
-        *in_lists,
-        *_with_created(scan_hazards(scan, "manifest"), modified, schema),
-        *annotation_hazards(modified, schema, "manifest"),
-        *last_applied_hazards(last_applied, modified, live, scan.characters),
-    ]
-    if last_applied:
-        # Most of it is as in the manifest.
-        if not has_unique_keys(last_applied, known, schema):
-            found += list_hazards(last_applied, schema, "last-applied")
-        found += scan_hazards(Scan.of(last_applied, has_nulls=False), "last-applied")
-    if live:
+    found: list[Hazard] = []
+    if not has_unique_keys(modified, schema, _NONE):
+        found += list_hazards(modified, schema, "manifest")
+    look = Look(modified)
+    if look.has_marks:
+        marks = Marks("manifest")
+        marks.value(modified, Path())
+        found += _with_created(marks.hazards, modified, schema)
+    if schema.kind in ANNOTATION_PAIRS:
+        found += annotation_hazards(modified, schema, "manifest")
+    found += last_applied_hazards(last_applied, modified, live, look)
+    # Most of the others is as in the manifest.
+    if last_applied and not has_unique_keys(last_applied, schema, equal):
+        found += list_hazards(last_applied, schema, "last-applied")
+    if live and not has_unique_keys(live, schema, equal):
         found += list_hazards(live, schema, "live")
-        found += scan_hazards(Scan.of(live, has_nulls=False), "live")
-    # A Service that was applied has the same ports in all three objects.
-    if len(found) > 1:
-        once = {(each.code, str(each.path)): each for each in reversed(found)}
-        found = [*reversed(once.values())]
-    return found
+    return once(found)
+
+
+def once(found: list[Hazard]) -> list[Hazard]:
+    """Return hazards without those that the inputs have in common.
+
+    A Service that was applied has the same ports in all three objects.
+    """
+    if len(found) < 2:  # noqa: PLR2004  # nothing to compare
+        return found
+    first = {(each.code, str(each.path)): each for each in reversed(found)}
+    return [*reversed(first.values())]
 
 
 def _with_created(
     hazards: list[Hazard], modified: JSONObject, schema: Schema
 ) -> list[Hazard]:
     """Look at what a server creates from each null, such as an empty text in a map."""
-    if not hazards:
+    if all(each.code != "null" for each in hazards):
         return hazards
     # Go decodes null to a zero value, which typed storage drops from most fields.
     created = stored(modified, schema)
@@ -84,6 +91,20 @@ def _with_created(
             path, code = each.path, "null-created-differently"
             found.append(hazard(code, path, each.input, created=shown(value)))
     return found
+
+
+@bounded("the object")
+def all_directive_hazards(
+    last_applied: JSONObject | None, live: JSONObject | None
+) -> list[Hazard]:
+    """Return the hazards of names of directives in others than the manifest.
+
+    Raises DepthError.
+    """
+    return [
+        *directive_hazards(last_applied or {}, "last-applied"),
+        *directive_hazards(live or {}, "live"),
+    ]
 
 
 @bounded("the object")
@@ -110,7 +131,7 @@ def change_hazards(  # what went into an apply, and what came of it
         return filled[0]
 
     search = ChangeSearch({str(path) for path in cleared}, filled_in)
-    search.object(Sides(live, base, modified, result), schema.type, _ROOT)
+    search.root(Sides(live, base, modified, result), schema.type)
     return search.hazards
 
 

@@ -280,8 +280,8 @@ HAZARDS: Final[dict[str, Description]] = {
     ),
     "oversized-last-applied": Description(
         "error",
-        "with the last-applied configuration the annotations are {size} bytes, and a "
-        "server takes {limit} at most",
+        "with the last-applied configuration the annotations are more than {limit} "
+        "bytes, and a server refuses that",
         "use server-side apply, or kubectl replace",
         "Go: apimachinery/api/validation, ValidateAnnotationsSize",
     ),

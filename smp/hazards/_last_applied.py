@@ -10,55 +10,60 @@ import msgspec
 from smp import codec
 from smp.errors import SmpError
 from smp.hazards._hazard import Hazard, hazard
-from smp.last_applied import LAST_APPLIED, configuration_text
+from smp.hazards._objects import Look
+from smp.last_applied import (
+    LAST_APPLIED,
+    configuration_text,
+    without_last_applied,
+)
 from smp.names import MAX_ANNOTATIONS, annotations_size
 from smp.paths import Path
-from smp.values import ABSENT, JSONObject, as_list, as_object, as_text, same
+from smp.values import JSON, JSONObject, as_list, as_object, as_text, same
 
 _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 _MANAGED_FIELDS: Final = Path(("metadata", "managedFields"))
-# A text of so many characters has fewer bytes than the annotations of an object may
-# have, also where JSON escapes all of them.
-_SMALL: Final = MAX_ANNOTATIONS // 8
-# What tells an object from others.
-_IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"))
 
 
 def last_applied_hazards(
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject | None,
-    characters: int,
-) -> Iterator[Hazard]:
-    """Yield the hazards of a last-applied configuration, and of the next one.
+    look: Look,
+) -> list[Hazard]:
+    """Return the hazards of a last-applied configuration, and of the next one.
 
-    ``characters`` are those of the manifest, about.
+    The look is one at the manifest.
     """
+    found: list[Hazard] = []
     if live is not None:
         if last_applied is None:
-            yield hazard("no-last-applied", Path(), "last-applied")
-        yield from _of_annotation(last_applied, live)
+            found.append(hazard("no-last-applied", Path(), "last-applied"))
+        annotations = as_object(as_object(live.get("metadata")).get("annotations"))
+        if LAST_APPLIED in annotations:
+            text = annotations[LAST_APPLIED]
+            found += _of_annotation(text, last_applied)
+            if not found or found[-1].code != "invalid-last-applied":
+                found += _superseded(live)
     if last_applied:
-        yield from _foreign(last_applied, modified)
-    if characters > _SMALL:
-        yield from _oversized(modified, live)
+        found += _foreign(last_applied, modified)
+    if _is_oversized(modified, live, look):
+        limit = str(MAX_ANNOTATIONS)
+        found.append(
+            hazard("oversized-last-applied", _ANNOTATION, "manifest", limit=limit)
+        )
+    return found
 
 
-def _of_annotation(
-    last_applied: JSONObject | None, live: JSONObject
-) -> Iterator[Hazard]:
+def _of_annotation(text: JSON, last_applied: JSONObject | None) -> Iterator[Hazard]:
     """Compare the annotation of live with the configuration that was given."""
-    annotations = as_object(as_object(live.get("metadata")).get("annotations"))
-    text = annotations.get(LAST_APPLIED, ABSENT)
-    if text is ABSENT:
-        return
-    # kubectl writes sorted keys and a line break; that is compared first, as it takes
-    # no parsing.
+    # What kubectl writes is compared first, as it takes no parsing.
     if isinstance(text, str) and last_applied is not None:
-        bare = _bare(last_applied)
+        bare = without_last_applied(last_applied)
         printed = msgspec.json.encode(bare, order="sorted").decode()
         if text == f"{printed}\n":
-            yield from _superseded(live)
+            return
+        # Go escapes some characters.
+        if "\\u00" in text and text == configuration_text(bare):
             return
     try:
         annotated = codec.decode(text) if isinstance(text, str) else None
@@ -67,8 +72,9 @@ def _of_annotation(
     if not isinstance(annotated, dict):
         yield hazard("invalid-last-applied", _ANNOTATION, "live")
         return
-    yield from _superseded(live)
-    if last_applied is not None and not same(_bare(annotated), _bare(last_applied)):
+    if last_applied is not None and not same(
+        without_last_applied(annotated), without_last_applied(last_applied)
+    ):
         what = "the last-applied configuration is another one than the annotation has"
         yield hazard("stale-last-applied", _ANNOTATION, "live", what=what)
     # Such a text was made from a live object, and not from a manifest.
@@ -92,17 +98,6 @@ def _of_annotation(
     ):
         what = "its keys are not sorted, or its line does not end"
         yield hazard("rewritten-last-applied", _ANNOTATION, "live", what=what)
-
-
-def _bare(configuration: JSONObject) -> JSONObject:
-    """Return a configuration without the annotation, as kubectl writes it into one.
-
-    It has annotations in any case (Go: GetModifiedConfiguration).
-    """
-    metadata = as_object(configuration.get("metadata"))
-    annotations = dict(as_object(metadata.get("annotations")))
-    annotations.pop(LAST_APPLIED, None)
-    return {**configuration, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _superseded(live: JSONObject) -> Iterator[Hazard]:
@@ -139,52 +134,63 @@ def _superseded(live: JSONObject) -> Iterator[Hazard]:
             )
 
 
-def _foreign(last_applied: JSONObject, modified: JSONObject) -> Iterator[Hazard]:
+def _foreign(last_applied: JSONObject, modified: JSONObject) -> list[Hazard]:
     """Compare what the two configurations say that they are of."""
-    # A namespace is compared only below, a uid not at all.
-    for steps in _IDENTITY:
-        yield from _differing(last_applied, modified, steps)
-    # A manifest may leave the namespace out.
-    steps = ("metadata", "namespace")
-    if _text_at(last_applied, steps) and _text_at(modified, steps):
-        yield from _differing(last_applied, modified, steps)
-
-
-def _differing(
-    last_applied: JSONObject, modified: JSONObject, steps: tuple[str, ...]
-) -> Iterator[Hazard]:
-    theirs, ours = _text_at(last_applied, steps), _text_at(modified, steps)
-    # A partial configuration, as of a test, does not say what it is of.
-    if theirs and ours and theirs != ours:
+    found: list[Hazard] = []
+    metadata = as_object(last_applied.get("metadata"))
+    our_metadata = as_object(modified.get("metadata"))
+    for name in ("apiVersion", "kind"):
+        theirs, ours = last_applied.get(name), modified.get(name)
+        if theirs == ours:
+            continue
+        group = as_text(theirs).rpartition("/")[0]
         # Another version of the API is the same object.
-        if steps == ("apiVersion",) and _group(theirs) == _group(ours):
-            return
-        what = f"{steps[-1]} is {theirs}, and not {ours}"
-        yield hazard("foreign-last-applied", Path(steps), "last-applied", what=what)
+        if name == "kind" or group != as_text(ours).rpartition("/")[0]:
+            found += _differing(Path((name,)), theirs, ours)
+    # A uid is not compared.
+    for name in ("name", "namespace"):
+        theirs, ours = metadata.get(name), our_metadata.get(name)
+        if theirs != ours:
+            found += _differing(Path(("metadata", name)), theirs, ours)
+    return found
 
 
-def _group(api_version: str) -> str:
-    return api_version.rpartition("/")[0]
+def _differing(path: Path, theirs: JSON, ours: JSON) -> list[Hazard]:
+    # A partial configuration does not say what it is of; a manifest may leave out the
+    # namespace.
+    if not as_text(theirs) or not as_text(ours):
+        return []
+    what = f"{path.steps[-1]} is {as_text(theirs)}, and not {as_text(ours)}"
+    return [hazard("foreign-last-applied", path, "last-applied", what=what)]
 
 
-def _text_at(obj: JSONObject, steps: tuple[str, ...]) -> str:
-    for name in steps[:-1]:
-        obj = as_object(obj.get(name))
-    return as_text(obj.get(steps[-1]))
-
-
-def _oversized(modified: JSONObject, live: JSONObject | None) -> Iterator[Hazard]:
-    """Measure the annotations that an object has after an apply by kubectl."""
+def _is_oversized(modified: JSONObject, live: JSONObject | None, look: Look) -> bool:
+    """Tell whether the annotations are too large after an apply by kubectl."""
     # Those of others stay beside the one of kubectl.
-    annotations: JSONObject = {}
+    others = 0
     for obj in (live or {}, modified):
-        annotations |= as_object(as_object(obj.get("metadata")).get("annotations"))
-    size = annotations_size({**annotations, LAST_APPLIED: configuration_text(modified)})
-    if size > MAX_ANNOTATIONS:
-        yield hazard(
-            "oversized-last-applied",
-            _ANNOTATION,
-            "manifest",
-            size=str(size),
-            limit=str(MAX_ANNOTATIONS),
-        )
+        annotations = as_object(as_object(obj.get("metadata")).get("annotations"))
+        for name, value in annotations.items():
+            if name != LAST_APPLIED:
+                others += len(name) + len(as_text(value))
+    # These are characters, of up to four bytes; almost all objects are small.
+    if look.most + 4 * others + 1000 <= MAX_ANNOTATIONS:
+        return False
+    if look.least > MAX_ANNOTATIONS:
+        return True
+    together: JSONObject = {}
+    for obj in (live or {}, modified):
+        together |= as_object(as_object(obj.get("metadata")).get("annotations"))
+    room = MAX_ANNOTATIONS - annotations_size({**together, LAST_APPLIED: ""})
+    bare = without_last_applied(modified)
+    # Go escapes <, > and & with five more bytes, U+2028 and U+2029 with three.
+    text = msgspec.json.encode(bare)
+    most = len(text) + len("\n") + 3 * text.count(b"\xe2\x80")
+    most += 5 * (text.count(b"<") + text.count(b">") + text.count(b"&"))
+    if look.has_doubles:
+        # It prints 21 digits for 1e20, and 0.00001 for 1e-5.
+        exponents = text.count(b"e1") + text.count(b"e2") + text.count(b"e-")
+        most += 17 * exponents
+    if most <= room:
+        return False
+    return len(configuration_text(bare).encode()) > room

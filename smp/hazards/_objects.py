@@ -1,11 +1,9 @@
 """The hazards that one object has on its own.
 
-``hazards_in`` asks two things of an object. A rule on the walk (smp.schema.walk) looks
-at the merge lists: which keys stand for several elements? A ``Scan``, which needs no
-schema, looks for nulls and for the names of directives, and counts characters.
-
-Almost all objects have unique keys. So ``has_unique_keys`` answers first, from a table
-of the members that lead to merge lists, and the rule is asked only about the others.
+Almost all objects have none. So a ``Look`` comes first, which only tells whether there
+are nulls and names of directives, for ``Marks`` to find; and ``has_unique_keys``, from
+a table of the members that lead to merge lists. Only where it is not certain a rule on
+the walk (smp.schema.walk) finds the keys that stand for several elements.
 
 This module is compiled with mypyc (hatch_build.py).
 """
@@ -21,13 +19,13 @@ from smp.hazards._pairs import ANNOTATION_PAIRS
 from smp.paths import Element, Path
 from smp.schema.model import Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import Interest, Interests, Plan, plan_of
-from smp.schema.walk import Key, KeyIndex, Place, Rule, Walk, key_of
-from smp.strategic import is_directive
+from smp.schema.walk import Key, Place, Rule, Walk, key_of
+from smp.strategic import identity_of, is_directive
 from smp.values import (
     ABSENT,
+    COMPILED,
     JSON,
     MAX_LEVELS,
-    Absent,
     JSONArray,
     JSONObject,
     ScalarKey,
@@ -55,6 +53,9 @@ _INTERESTS: Final = Interests(
     MergeListInterest("merge lists"), merge_keys=True, map_keys=False
 )
 _ROUTES: Final = "routes to merge lists"
+# Those of a ConfigMap and a Secret.
+_MAPS_OF_TEXTS: Final = ("binaryData", "data", "stringData")
+_TEXTS: Final[set[type]] = {str}
 
 
 class Route:
@@ -64,9 +65,10 @@ class Route:
     there is no merge list below.
     """
 
-    __slots__ = ("is_list", "is_merge_list", "merge_key", "type")
+    __slots__ = ("is_list", "is_merge_list", "merge_key", "name", "type")
 
     def __init__(self, field: Field, plan: Plan) -> None:
+        self.name = field.name
         self.merge_key = field.merge_key
         self.is_list = isinstance(field.type, ListType)
         self.is_merge_list = _is_merge_list(field)
@@ -79,10 +81,10 @@ class Routes:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._by_type: dict[Type, dict[str, Route] | None] = {}
+        self._by_type: dict[Type, list[Route] | None] = {}
 
-    def of(self, type_: Type) -> dict[str, Route] | None:
-        """Return the routes by the name of the member.
+    def of(self, type_: Type) -> list[Route] | None:
+        """Return the routes from a type.
 
         None for a type that is not one of objects, or has them in undeclared members.
         Raises SchemaError.
@@ -91,83 +93,143 @@ class Routes:
             self._by_type[type_] = self._made(type_)
         return self._by_type[type_]
 
-    def _made(self, type_: Type) -> dict[str, Route] | None:
+    def _made(self, type_: Type) -> list[Route] | None:
         if not isinstance(type_, ObjectType):
             return None
         if type_.others is not None and self._plan.leads(type_.others.type):
             return None
-        routes: dict[str, Route] = {}
-        for field in type_:
-            if _is_merge_list(field) or self._plan.leads(field.type):
-                routes[field.name] = Route(field, self._plan)
-        return routes
+        return [
+            Route(field, self._plan)
+            for field in type_
+            if _is_merge_list(field) or self._plan.leads(field.type)
+        ]
 
 
-def has_unique_keys(obj: JSONObject, known: JSON | Absent, schema: Schema) -> bool:
+class Look:
+    """A quick look at a manifest, for signs of hazards that need no schema.
+
+    ``has_marks`` tells whether a name may be that of a directive, or a member is null.
+    The JSON text of the object has at least ``least`` bytes, and at most ``most``;
+    without ``has_doubles`` it has no number that Go prints in another way.
+
+    Compiled, this is a walk. Interpreted, the text of the object is faster: it is
+    printed and searched in C. (smp.values explains why there are two ways.)
+    """
+
+    __slots__ = ("has_doubles", "has_marks", "least", "most")
+
+    def __init__(self, obj: JSONObject) -> None:
+        self.has_doubles = False
+        self.has_marks = False
+        self.least = 0
+        self.most = 0
+        if COMPILED:
+            self._walk(obj, MAX_LEVELS)
+            return
+        for name in _MAPS_OF_TEXTS:
+            texts = obj.get(name)
+            # Of such a map names are looked at: what they lead to may be long.
+            if isinstance(texts, dict) and {*map(type, texts.values())} == _TEXTS:
+                length = sum(map(len, cast("dict[str, str]", texts).values()))
+                self.least += length
+                self.most += 6 * length
+                obj = {**obj, name: [*texts]}
+        self.has_doubles = True
+        try:
+            text = encode(obj)
+        except SmpError:
+            self.has_marks = True
+            return
+        # A double of Go may have fewer bytes: 1 for 1.0.
+        self.least += len(text) // 2
+        self.most += 6 * len(text)
+        # One byte is found many times faster than two, and is rare.
+        has_dollar = b"$" in text and b'"$' in text
+        self.has_marks = has_dollar or b":null" in text
+
+    def _walk(self, value: object, levels: int) -> None:
+        if not levels:
+            raise RecursionError
+        length = 0
+        if isinstance(value, dict):
+            # With quotes and separators; a number may have as many digits as memory.
+            self.most += 40 * len(value) + 8
+            for name, member in value.items():
+                # What is no string is an error of those who look at it.
+                if isinstance(name, str):
+                    length += len(name)
+                    if name.startswith("$"):
+                        self.has_marks = True
+                if isinstance(member, str):
+                    length += len(member)
+                elif member is None:
+                    self.has_marks = True
+                elif isinstance(member, (dict, list)):
+                    self._walk(member, levels - 1)
+                elif isinstance(member, float):
+                    self.has_doubles = True
+        elif isinstance(value, list):
+            self.most += 40 * len(value) + 8
+            for element in value:
+                if isinstance(element, str):
+                    length += len(element)
+                elif isinstance(element, (dict, list)):
+                    self._walk(element, levels - 1)
+                elif isinstance(element, float):
+                    self.has_doubles = True
+        self.least += length
+        # Each character may be escaped.
+        self.most += 6 * length
+
+
+def has_unique_keys(obj: JSONObject, schema: Schema, equal: set[int]) -> bool:
     """Tell whether no merge list of an object has a hazard; False also if unsure.
 
-    ``known`` is another object for which the answer is True. Raises RecursionError.
+    What is in ``equal`` (see strategic.ComputedPatch) is looked at in another object.
+    Raises RecursionError.
     """
     routes = schema.types.plans.get(_ROUTES)
     if not isinstance(routes, Routes):
         routes = Routes(plan_of(schema.types, _INTERESTS))
         schema.types.plans[_ROUTES] = routes
     try:
-        return _is_clear(obj, known, schema.type, routes, MAX_LEVELS)
+        return _is_clear(obj, schema.type, routes, equal, MAX_LEVELS)
     except SchemaError:
         # The walk raises it with the path, if it comes to the type.
         return False
 
 
 def _is_clear(
-    obj: JSONObject, known: JSON | Absent, type_: Type, routes: Routes, levels: int
+    obj: JSONObject, type_: Type, routes: Routes, equal: set[int], levels: int
 ) -> bool:
     if not levels:
         raise RecursionError
-    by_name = routes.of(type_)
-    if by_name is None:
+    onward = routes.of(type_)
+    if onward is None:
         return False
-    others = known if isinstance(known, dict) else None
-    for name, value in obj.items():
-        route = by_name.get(name)
-        if route is None or not value:
+    for route in onward:
+        value = obj.get(route.name)
+        if not value or id(value) in equal:
             continue
-        other: JSON | Absent = ABSENT
-        if others is not None:
-            other = others.get(name, ABSENT)
-            # Python holds True and 1 equal, and keys are compared in the same way, so
-            # equal values both have unique keys.
-            if value == other:
+        if isinstance(value, dict):
+            if route.is_list or route.type is None:
+                return False
+            if not _is_clear(value, route.type, routes, equal, levels - 1):
+                return False
+        elif not isinstance(value, list) or not route.is_list:
+            return False
+        else:
+            if route.is_merge_list and not _are_unique(value, route.merge_key):
+                return False
+            if route.type is None:
                 continue
-        is_clear = False
-        if route.is_list:
-            is_clear = _is_clear_list(value, other, route, routes, levels - 1)
-        elif isinstance(value, dict) and route.type is not None:
-            is_clear = _is_clear(value, other, route.type, routes, levels - 1)
-        if not is_clear:
-            return False
-    return True
-
-
-def _is_clear_list(
-    value: JSON, known: JSON | Absent, route: Route, routes: Routes, levels: int
-) -> bool:
-    if not isinstance(value, list):
-        return False
-    if route.is_merge_list and not _are_unique(value, route.merge_key):
-        return False
-    if route.type is None:
-        return True
-    others = known if isinstance(known, list) else []
-    count = len(others)
-    for index, element in enumerate(value):
-        if not isinstance(element, dict):
-            return False
-        other: JSON | Absent = others[index] if index < count else ABSENT
-        if element != other and not _is_clear(
-            element, other, route.type, routes, levels
-        ):
-            return False
+            for element in value:
+                if id(element) in equal:
+                    continue
+                if not isinstance(element, dict):
+                    return False
+                if not _is_clear(element, route.type, routes, equal, levels - 1):
+                    return False
     return True
 
 
@@ -193,42 +255,13 @@ def _is_merge_list(field: Field) -> bool:
     return bool(field.merge_key) or isinstance(field.type.items, ScalarType)
 
 
-def hazards_in(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
-    """Return the hazards of one object: its lists, its nulls and its directives.
-
-    Those of nulls are only in a manifest: a server stores no nulls. Raises SchemaError
-    and RecursionError.
-    """
-    return [
-        *list_hazards(obj, schema, source),
-        *scan_hazards(Scan.of(obj), source),
-        *annotation_hazards(obj, schema, source),
-    ]
-
-
 def list_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
     """Return the hazards of the merge lists of an object."""
-    if has_unique_keys(obj, ABSENT, schema):
+    if has_unique_keys(obj, schema, set()):
         return []
     rule = _KeyRule(source)
     Walk(plan_of(schema.types, _INTERESTS), [rule]).run(ABSENT, obj, schema.type)
     return rule.hazards
-
-
-def scan_hazards(scan: Scan, source: Input) -> list[Hazard]:
-    """Return the hazards of the nulls and directives that a scan found."""
-    found: list[Hazard] = []
-    if source == "manifest":
-        # Generators write the time, and a server sets it itself.
-        found += [
-            hazard("null", path, source)
-            for path in scan.nulls[:_MOST]
-            if path.steps[-1] != "creationTimestamp"
-        ]
-    found += [
-        hazard("directive-in-object", path, source) for path in scan.directives[:_MOST]
-    ]
-    return found
 
 
 def annotation_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[Hazard]:
@@ -255,54 +288,45 @@ def annotation_hazards(obj: JSONObject, schema: Schema, source: Input) -> list[H
     ]
 
 
-class Scan:
-    """What can be seen of a value without its schema.
+class Marks:
+    """Finds nulls in a manifest, and names of directives; it needs no schema."""
 
-    ``nulls`` and ``directives`` are the paths of members that are null, or are named as
-    a directive; ``characters`` are about those of its text.
-    """
+    def __init__(self, source: Input) -> None:
+        self.hazards: list[Hazard] = []
+        self._source = source
 
-    __slots__ = ("characters", "directives", "nulls")
-
-    def __init__(self) -> None:
-        self.nulls: list[Path] = []
-        self.directives: list[Path] = []
-        self.characters = 0
-
-    @classmethod
-    def of(cls, obj: JSONObject, *, has_nulls: bool = True) -> Scan:
-        """Scan an object. Raises RecursionError.
-
-        Without ``has_nulls`` nulls are not looked for.
-        """
-        scan = cls()
-        # Its text shows whether there is anything, faster than a walk.
-        try:
-            text = encode(obj)
-        except SmpError:
-            scan._find(obj, Path())
-            return scan
-        scan.characters = len(text)
-        # One byte is found many times faster than two, and is rare.
-        has_any = b"$" in text and b'"$' in text
-        if has_any or (has_nulls and b"null" in text):
-            scan._find(obj, Path())
-        return scan
-
-    def _find(self, value: JSON, path: Path) -> None:
-        """Collect the paths of nulls and directives."""
+    def value(self, value: JSON, path: Path) -> None:
+        """Look at a value."""
         if isinstance(value, dict):
             for name, member in value.items():
-                here = path / name
                 if is_directive(name):
-                    self.directives.append(here)
-                elif member is None:
-                    self.nulls.append(here)
-                else:
-                    self._find(member, here)
+                    self._add("directive-in-object", path / name)
+                elif isinstance(member, (dict, list)):
+                    self.value(member, path / name)
+                # Generators write the time, and a server sets it itself.
+                elif (
+                    member is None
+                    and self._source == "manifest"
+                    and name != "creationTimestamp"
+                ):
+                    self._add("null", path / name)
         elif isinstance(value, list):
             for index, element in enumerate(value):
-                self._find(element, path / index)
+                self.value(element, path / index)
+
+    def _add(self, code: str, path: Path) -> None:
+        if len(self.hazards) < _MOST:
+            self.hazards.append(hazard(code, path, self._source))
+
+
+def directive_hazards(obj: JSONObject, source: Input) -> list[Hazard]:
+    """Return the hazards of names of directives in an object that is no manifest."""
+    look = Look(obj)
+    if not look.has_marks:
+        return []
+    marks = Marks(source)
+    marks.value(obj, Path())
+    return marks.hazards
 
 
 class _KeyRule(Rule):
@@ -374,7 +398,8 @@ class _KeyRule(Rule):
             step = Element(indices[0], merge_key, value)
             # All map keys may tell them apart, as server-side apply does.
             code = "duplicate-key"
-            if others and not KeyIndex(same_key, (merge_key, *others)).ambiguous:
+            identities = {identity_of(each, field) for each in same_key}
+            if others and len(identities) == len(same_key):
                 code = "ambiguous-key"
             self.hazards.append(
                 hazard(

@@ -23,10 +23,11 @@ from smp.errors import ApplyWarning
 from smp.hazards._hazard import Hazard
 from smp.hazards._pairs import PAIRS
 from smp.paths import Element, Path, edited, value_at
-from smp.values import JSONObject, as_list, as_object, same, shown
+from smp.values import ABSENT, JSONObject, as_list, as_object, same, shown
 
 # An apply of edited inputs may have hazards further down.
 MOST_ROUNDS: Final = 20
+_VERSION: Final = Path(("metadata", "resourceVersion"))
 _EMPTY: Final[dict[str, str]] = {"lost-with-list": "[]", "lost-with-object": "{}"}
 _UNGUARDED: Final = (
     "the live object has no resourceVersion, so what others write in the meantime is "
@@ -51,12 +52,16 @@ class Repair:
         modified: JSONObject,
         live: JSONObject,
     ) -> None:
+        # A configuration may have had a version once; to remove it would remove the
+        # guard of the patch.
         self.last_applied = last_applied
+        if last_applied is not None and value_at(modified, _VERSION) is ABSENT:
+            self.last_applied = edited(last_applied, _VERSION, ABSENT)
         self.modified = modified
         self.warnings: list[ApplyWarning] = []
         self._live = live
         self._replaced: list[Path] = []
-        self._before = (last_applied, modified, 0)
+        self._before = (self.last_applied, modified, 0)
 
     def edit(self, hazards: list[Hazard]) -> bool:
         """Edit the inputs so that there are no such hazards; tell whether it did."""
@@ -137,9 +142,8 @@ class Repair:
     def guarded(self, patch: JSONObject) -> JSONObject:
         """Return a patch that a server takes only if live has not changed since."""
         version = as_object(self._live.get("metadata")).get("resourceVersion")
-        path = Path(("metadata", "resourceVersion"))
         if not version:
-            self.warnings.append(ApplyWarning("unguarded", path, _UNGUARDED))
+            self.warnings.append(ApplyWarning("unguarded", _VERSION, _UNGUARDED))
             return patch
         metadata = as_object(patch.get("metadata"))
         # The manifest may ask for a version itself.

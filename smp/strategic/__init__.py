@@ -36,6 +36,7 @@ from smp.strategic._ordering import (
     elements_by_identity,
     identity_of,
     keys_of_identity,
+    lists_by_identity,
 )
 from smp.strategic._patch_paths import leaf_paths, unknown_paths
 from smp.strategic._preconditions import (
@@ -70,6 +71,7 @@ __all__ = [
     "keys_of_identity",
     "leaf_paths",
     "leftover_directives",
+    "lists_by_identity",
     "read_object",
     "three_way_patch",
     "two_way_patch",

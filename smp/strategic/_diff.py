@@ -46,7 +46,8 @@ declared fields are not compared beforehand, as the walk finds the differences i
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from collections.abc import Iterable
+from typing import Final, TypeAlias, cast
 
 from smp.errors import SmpError
 from smp.paths import Element
@@ -68,6 +69,7 @@ from smp.strategic._ordering import (
     aligned,
     element_type,
     grouped_order,
+    has_identity,
     identities_of,
     identity_of,
     keys_of,
@@ -96,6 +98,8 @@ from smp.values import (
 
 Value: TypeAlias = "JSON | Absent"
 
+_SEVERAL: Final = 2
+
 
 class Diff:
     """The walk over three objects that the docstring of this module explains.
@@ -109,7 +113,8 @@ class Diff:
     Afterwards ``deletes`` tells whether there may have been anything to delete,
     ``deletes_in_new`` whether something of it was in a value that is new to live, and
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
-    several elements.
+    several elements. ``equal`` has the ids of objects and lists of base and live that
+    are the same as those of modified at their place.
     """
 
     def __init__(
@@ -125,6 +130,7 @@ class Diff:
         self.deletes = False
         self.deletes_in_new = False
         self.ambiguous = False
+        self.equal: set[int] = set()
 
     def objects(
         self,
@@ -265,7 +271,7 @@ class Diff:
         require_plain(base)
         require_plain(live)
         if field is None or field.replaces or not field.type.structured:
-            base, live = _share_equal(base, live, modified)
+            base, live = self._share_equal(base, live, modified)
         if live is modified and not _may_have_deletions(base, modified):
             return ABSENT
         if not isinstance(live, dict) and not isinstance(base, dict):
@@ -284,6 +290,32 @@ class Diff:
         return self._nested(
             base, live, modified, field.type, levels - 1, retain_keys=field.retain_keys
         )
+
+    def _share_equal(
+        self, base: Value, live: Value, modified: JSON
+    ) -> tuple[Value, Value]:
+        """Return base and live, each replaced by the modified value if it equals it."""
+        live_equal = live is modified or same(live, modified)
+        if base is live:
+            base_equal = live_equal
+        else:
+            base_equal = base is modified or same(base, modified)
+        if base_equal:
+            self.equal.add(id(base))
+            base = modified
+        if live_equal:
+            self.equal.add(id(live))
+            live = modified
+        return base, live
+
+    def _share_elements(self, values: list[Value], modified: JSONArray) -> list[Value]:
+        """Return elements, each replaced by that of modified if it equals it."""
+        shared = share_equal(values, modified)
+        if shared is not values:
+            for value, element in zip(values, shared):
+                if value is not element:
+                    self.equal.add(id(value))
+        return shared
 
     def _is_whole(self, live: Value, modified: JSON) -> bool:
         """Tell whether live has a value that a patch replaces as a whole."""
@@ -337,7 +369,7 @@ class Diff:
         """
         require_plain(base)
         require_plain(live)
-        base, live = _share_equal(base, live, modified)
+        base, live = self._share_equal(base, live, modified)
         if live is modified and not _may_have_deletions(base, modified):
             return {}
         if not isinstance(live, list) and not isinstance(base, list):
@@ -419,16 +451,20 @@ class Diff:
         base, live, modified = lists.base, lists.live, lists.modified
         base_keys, live_keys, keys = lists.base_keys, lists.live_keys, lists.keys
         paired_base, removed, repeats = aligned(base, base_keys, keys)
-        paired_base = share_equal(paired_base, modified)
+        paired_base = self._share_elements(paired_base, modified)
         paired_live, unpaired_live = paired_base, removed
         if live is not base:
             paired_live, unpaired_live, repeats_in_live = aligned(live, live_keys, keys)
-            paired_live = share_equal(paired_live, modified)
+            paired_live = self._share_elements(paired_live, modified)
             repeats = repeats or repeats_in_live
         if repeats:
             # An element that was removed is not deleted where another has its key.
             self.deletes = True
-        if self._only_unmet and (repeats or len(set(keys)) < len(keys)):
+        if self._only_unmet and (
+            repeats
+            or len(set(keys)) < len(keys)
+            or _are_others(zip(paired_live, modified), field)
+        ):
             # How Go pairs elements decides what is sent, not what was achieved. An API
             # server identifies elements of one merge key by their map keys.
             identities = identities_of(modified, field)
@@ -687,6 +723,23 @@ class _Lists:
         self.paired_live: list[Value] = []
 
 
+def _are_others(pairs: Iterable[tuple[Value, JSON]], field: Field) -> bool:
+    """Tell whether an element was paired with one that its map keys tell from it.
+
+    An element that lacks a key, which a server refuses, is not told from others.
+    """
+    if not isinstance(field.type, ListType) or len(field.type.map_keys) < _SEVERAL:
+        return False
+    for live, element in pairs:
+        if live is element or not isinstance(live, dict):
+            continue
+        if not has_identity(live, field) or not has_identity(element, field):
+            continue
+        if identity_of(live, field) != identity_of(element, field):
+            return True
+    return False
+
+
 def _changes_identity(
     replaced: list[tuple[Value, JSON]],
     removed: JSONArray,
@@ -698,11 +751,8 @@ def _changes_identity(
     That is an element with the merge key of what is added, changed or removed, and with
     another map key, such as a port of another protocol.
     """
-    for live, element in replaced:
-        if isinstance(live, dict) and identity_of(live, field) != identity_of(
-            element, field
-        ):
-            return True
+    if _are_others(replaced, field):
+        return True
     known = set(identities_of(removed, field))
     keys = set(keys_of(removed, field.merge_key))
     other_keys = keys_of(others, field.merge_key)
@@ -710,16 +760,6 @@ def _changes_identity(
         if key in keys and identity not in known:
             return True
     return False
-
-
-def _share_equal(base: Value, live: Value, modified: JSON) -> tuple[Value, Value]:
-    """Return base and live, each replaced by the modified value if it equals it."""
-    live_equal = live is modified or same(live, modified)
-    if base is live:
-        base_equal = live_equal
-    else:
-        base_equal = base is modified or same(base, modified)
-    return (modified if base_equal else base), (modified if live_equal else live)
 
 
 def _may_have_deletions(base: Value, modified: JSON) -> bool:

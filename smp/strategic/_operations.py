@@ -49,13 +49,16 @@ class ComputedPatch(msgspec.Struct, frozen=True):
 
     ``deletes`` tells whether there may be anything to delete, ``deletes_in_new``
     whether it may be in a value that is new to live, ``ambiguous`` whether the patch
-    changes elements of a merge key that may stand for several elements.
+    changes elements of a merge key that may stand for several elements. ``equal`` has
+    the ids of objects and lists in the last-applied configuration and in live that are
+    the same as those of the modified configuration at their place.
     """
 
     patch: JSONObject
     deletes: bool
     deletes_in_new: bool
     ambiguous: bool
+    equal: set[int]
 
 
 @over_json("the object", "original", "modified")
@@ -123,6 +126,7 @@ def compute_patch(
         deletes=diff.deletes,
         deletes_in_new=diff.deletes_in_new,
         ambiguous=diff.ambiguous,
+        equal=diff.equal,
     )
     check_preconditions(patch, preconditions)
     if overwrite:

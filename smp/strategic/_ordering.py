@@ -32,6 +32,7 @@ Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
 # k8s.io/api/core/v1, ContainerPort.Protocol and ServicePort.Protocol: +default="TCP".
 _MAP_KEY_DEFAULTS: Final[JSONObject] = {"protocol": "TCP"}
+_PLAIN_KEYS: Final[frozenset[type]] = frozenset({str, int})
 _NO_DELETIONS: Final[frozenset[int]] = frozenset()
 
 # What no merge list can hold: the code of the error, and the problem.
@@ -156,15 +157,26 @@ def _identity(element: JSONObject, names: list[str]) -> str:
     texts: list[str] = []
     for name in names:
         value = element.get(name)
-        if isinstance(value, str):  # first, as most keys are names
-            texts.append(f"string {value}")
-            continue
         if value is None:
             value = _MAP_KEY_DEFAULTS.get(name)
-        # A key is a scalar, or undecoded (RawJSON).
-        text = "" if isinstance(value, (dict, list)) else printed(value)
-        texts.append(f"{type_name(value)} {text}")
+        if isinstance(value, str):  # first, as most keys are names
+            texts.append(f"string {value}")
+        elif type(value) is int:
+            texts.append(f"integer {value}")
+        else:
+            # A key is a scalar, or undecoded (RawJSON).
+            text = "" if isinstance(value, (dict, list)) else printed(value)
+            texts.append(f"{type_name(value)} {text}")
     return ", ".join(texts)
+
+
+def has_identity(element: JSON, field: Field) -> bool:
+    """Tell whether an element has all that identity_of looks at, or a default of it."""
+    members = as_object(element)
+    for name in keys_of_identity(field):
+        if members.get(name) is None and name not in _MAP_KEY_DEFAULTS:
+            return False
+    return True
 
 
 def keys_of_identity(field: Field) -> list[str]:
@@ -196,6 +208,48 @@ def elements_by_identity(
         counts[identity] = number + 1
         by_identity[f"{identity} {number}" if number else identity] = as_object(element)
     return by_identity
+
+
+def lists_by_identity(
+    lists: list[JSONArray], field: Field
+) -> list[dict[object, JSONObject]]:
+    """Do this for lists that are compared with one another.
+
+    Where the identities are plain and unique in each of them, they need no text.
+    """
+    names = keys_of_identity(field)
+    found: list[dict[object, JSONObject]] = []
+    for elements in lists:
+        by_identity = _by_plain_identity(elements, names)
+        if by_identity is None:
+            return [
+                cast("dict[object, JSONObject]", elements_by_identity(each, field))
+                for each in lists
+            ]
+        found.append(by_identity)
+    return found
+
+
+def _by_plain_identity(
+    elements: JSONArray, names: list[str]
+) -> dict[object, JSONObject] | None:
+    """Map the keys of elements to these; None where the keys are not plain and unique.
+
+    Plain are strings and integers.
+    """
+    objects = cast("list[JSONObject]", elements)
+    keys = plain_keys(elements, names[0])
+    if keys is None:
+        return None
+    identities: list[object] = [*keys]
+    for name in names[1:]:
+        default = _MAP_KEY_DEFAULTS.get(name)
+        values = [each.get(name, default) for each in objects]
+        if not _PLAIN_KEYS.issuperset(map(type, values)):
+            return None
+        identities = [*zip(identities, values)]
+    by_identity = dict(zip(identities, objects))
+    return by_identity if len(by_identity) == len(objects) else None
 
 
 def aligned(

@@ -36,15 +36,19 @@ from smp.strategic._directives import (
 from smp.strategic._ordering import (
     arranged,
     elements_by_identity,
+    has_identity,
     keys_of,
+    plain_keys,
 )
 from smp.values import (
+    JSON,
     MAX_LEVELS,
     JSONArray,
     JSONObject,
     ScalarKey,
     as_list,
     as_object,
+    same,
 )
 
 # An object, or a list, of the last-applied configuration, live, and modified.
@@ -83,65 +87,89 @@ class _Replacement:
         path: Path,
         levels: int,
     ) -> JSONObject:
-        """Return the patch of an object that live has."""
+        """Return the patch of an object that live has.
+
+        It goes along modified: a patch has nothing for an element that it takes for
+        another one.
+        """
         if not levels:
             raise RecursionError
         changed = dict(patch)
-        for name, value in patch.items():
+        base_object, live_object, modified_object = sides
+        for name, modified in modified_object.items():
             field = None if is_directive(name) else type_.field(name)
             if field is None or field.replaces:
                 continue
-            base, live, modified = (side.get(name) for side in sides)
+            base, live = base_object.get(name), live_object.get(name)
             here = path / name
-            if isinstance(value, dict):
-                if isinstance(live, dict) and isinstance(modified, dict):
-                    inner = (as_object(base), live, modified)
-                    changed[name] = self.object(
-                        value, inner, field.type, here, levels - 1
-                    )
-            elif isinstance(value, list) and field.merges and field.merge_key:
-                if not isinstance(live, list) or not isinstance(modified, list):
+            if isinstance(modified, dict):
+                if name not in patch and not isinstance(live, dict):
                     continue
-                lists = (as_list(base), live, modified)
+                inner = (as_object(base), as_object(live), modified)
+                below = as_object(patch.get(name))
+                below = self.object(below, inner, field.type, here, levels - 1)
+                if below:
+                    changed[name] = below
+            elif isinstance(modified, list) and field.merges and field.merge_key:
+                lists = (as_list(base), as_list(live), modified)
+                if any(plain_keys(each, field.merge_key) is None for each in lists):
+                    # No list is merged by keys that are missing.
+                    continue
                 if _is_ambiguous(lists, field):
-                    # The directives of a list have no place beside a whole one.
-                    self.paths.append(here)
-                    changed.pop(order_of(name), None)
-                    changed.pop(deletions_from(name), None)
-                    merged = self.merged_list(lists, field, here, levels - 1)
-                    changed[name] = [{MARKER: REPLACE}, *merged]
-                else:
-                    changed[name] = self._elements(
-                        value, lists, field, here, levels - 1
+                    whole = self.merged_list(lists, field, here, levels - 1)
+                    self.replace(changed, name, whole, live)
+                    if changed.get(name) is not patch.get(name):
+                        self.paths.append(here)
+                elif name in patch or isinstance(live, list):
+                    elements = self._elements(
+                        as_list(patch.get(name)), lists, field, here, levels - 1
                     )
+                    if elements:
+                        changed[name] = elements
         return changed
+
+    def replace(
+        self, patch: JSONObject, name: str, whole: JSONArray, live: JSON
+    ) -> None:
+        """Put a whole list into a patch, if it changes what the patch does."""
+        # A patch stores no nulls, and an object of a server has none.
+        if not same([cleaned(element) for element in whole], whole):
+            return
+        directives = (order_of(name), deletions_from(name))
+        has_directives = any(directive in patch for directive in directives)
+        # A server takes a list that is new as it is.
+        is_new = not isinstance(live, list)
+        if is_new and not has_directives and same(patch.get(name), whole):
+            return
+        is_sent = name in patch or has_directives
+        if not is_new and not is_sent and same(live, whole):
+            return
+        # The directives of a list have no place beside a whole one.
+        for directive in directives:
+            patch.pop(directive, None)
+        patch[name] = whole if is_new else [{MARKER: REPLACE}, *whole]
 
     def _elements(
         self, patch: JSONArray, lists: _Lists, field: Field, path: Path, levels: int
     ) -> JSONArray:
         """Return the elements of a patch for a list whose merge keys are unique."""
+        merge_key = field.merge_key
         base, live, modified = (
             {key: as_object(element) for key, element in _keyed(elements, field)}
             for elements in lists
         )
-        indices = {key: index for index, key in enumerate(live)}
-        changed: JSONArray = []
-        for element in patch:
-            members = as_object(element)
-            # What is deleted has nothing below it.
-            if MARKER in members:
-                changed.append(element)
+        changed = {key: as_object(element) for key, element in _keyed(patch, field)}
+        for index, (key, element) in enumerate(modified.items()):
+            members = changed.get(key, {})
+            # What neither live nor the patch has is not there yet in another list.
+            if key not in live and key not in changed:
                 continue
-            ((key, _),) = _keyed([element], field)
-            # So has a new element, which is taken as it is.
-            if key not in live or key not in modified:
-                changed.append(element)
-                continue
-            sides = (base.get(key, {}), live[key], modified[key])
-            index = indices[key]
-            here = path / Element(index, field.merge_key, members[field.merge_key])
-            changed.append(self.object(members, sides, field.type.items, here, levels))
-        return changed
+            sides = (base.get(key, {}), live.get(key, {}), element)
+            step = Element(index, merge_key, element[merge_key])
+            below = self.object(members, sides, field.type.items, path / step, levels)
+            if below:
+                changed[key] = {**below, merge_key: element[merge_key]}
+        return [*changed.values()]
 
     def merged_list(
         self, lists: _Lists, field: Field, path: Path, levels: int
@@ -181,6 +209,9 @@ def _is_ambiguous(lists: _Lists, field: Field) -> bool:
     """Tell whether a patch merge key stands for several elements of lists."""
     identity_of_key: dict[ScalarKey, ScalarKey] = {}
     for elements in lists:
+        # A server refuses an element that lacks one of the other keys.
+        if not all(has_identity(element, field) for element in elements):
+            return False
         identities = elements_by_identity(elements, field)
         for key, identity in zip(keys_of(elements, field.merge_key), identities):
             if identity_of_key.setdefault(key, identity) != identity:

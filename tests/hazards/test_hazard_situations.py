@@ -503,6 +503,10 @@ def test_equal_keys_are_duplicates_and_other_protocols_make_them_ambiguous() -> 
     udp: JSON = {"port": 53, "protocol": "UDP"}
     assert found(service(tcp, udp)) == [("ambiguous-key", "spec.ports[port=53]")]
     assert found(service(tcp, udp, tcp)) == [("duplicate-key", "spec.ports[port=53]")]
+    # A port without a protocol is one of TCP.
+    assert found(service(tcp, {"port": 53})) == [
+        ("duplicate-key", "spec.ports[port=53]")
+    ]
     assert found(service(tcp, {"port": 80})) == []
     assert found(service(tcp, {"protocol": "UDP"})) == [
         ("missing-key", "spec.ports[1]")
@@ -515,7 +519,7 @@ def test_keys_of_a_last_applied_configuration_are_told_from_equal_ones() -> None
     last = service({"port": 1}, {"port": 1})
     hazards = smp.find_hazards(last, manifest, None, SCHEMA)
     found_in = [(hazard.code, hazard.input) for hazard in hazards]
-    assert found_in == [("ambiguous-key", "last-applied")]
+    assert found_in == [("duplicate-key", "last-applied")]
     assert smp.find_hazards(manifest, manifest, None, SCHEMA) == ()
 
 
@@ -540,6 +544,107 @@ def test_a_repaired_apply_keeps_what_a_merge_key_would_take_and_has_a_guard() ->
     assert patch["metadata"] == {"resourceVersion": "7"}
     assert repaired.converged
     assert smp.apply_patch(live, patch, SCHEMA) == repaired.object
+
+
+def test_a_repair_adds_an_element_that_a_patch_takes_for_one_of_other_keys() -> None:
+    tcp: JSON = {"port": 443}
+    udp: JSON = {"port": 443, "protocol": "UDP"}
+    live: JSONObject = {**service(udp), "metadata": {"resourceVersion": "7"}}
+    # kubectl sends nothing, and 443/TCP is not there.
+    warned = smp.three_way_apply(None, service(tcp), live, SCHEMA)
+    assert warned.object["spec"] == {"ports": [udp]}
+    assert [str(path) for path in warned.unmet] == ["spec.ports[port=443]"]
+    repaired = smp.three_way_apply(None, service(tcp), live, SCHEMA, hazards="repair")
+    assert repaired.object["spec"] == {"ports": [tcp, udp]}
+    assert repaired.converged
+
+
+def test_a_repair_sends_a_list_as_it_is_to_an_object_that_lacks_it() -> None:
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    tcp, udp = {"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}
+    last = full(containers({**APP, "ports": [tcp, udp]}), "Deployment")
+    manifest = full(containers({**APP, "ports": [udp]}), "Deployment")
+    where = smp.Path(("spec", "template", "spec", "containers", 0, "ports"))
+    # The container is there without ports, or somebody has removed it.
+    for live in (full(containers(APP), "Deployment"), full(containers(), "Deployment")):
+        warned = smp.three_way_apply(last, manifest, live, schema)
+        assert not warned.converged
+        repaired = smp.three_way_apply(last, manifest, live, schema, hazards="repair")
+        assert smp.paths.value_at(repaired.object, where) == [udp]
+        assert repaired.converged
+
+
+def test_a_repair_leaves_lists_alone_that_it_does_not_change() -> None:
+    last = full(ports(TCP, UDP), "Service")
+    live = full({**ports(TCP, UDP), **metadata(resourceVersion="7")}, "Service")
+    result = smp.three_way_apply(last, last, live, SCHEMA, hazards="repair")
+    assert "spec" not in as_object(result.patch)
+
+
+def test_a_repair_is_guarded_where_a_version_was_applied_once() -> None:
+    last = full({**ports(TCP), **metadata(resourceVersion="6")}, "Service")
+    live = full({**ports(TCP, UDP), **metadata(resourceVersion="7")}, "Service")
+    manifest = full(ports(), "Service")
+    result = smp.three_way_apply(last, manifest, live, SCHEMA, hazards="repair")
+    assert as_object(as_object(result.patch)["metadata"])["resourceVersion"] == "7"
+    assert result.converged
+
+
+def test_an_empty_list_of_a_pair_is_not_set() -> None:
+    schema = CATALOG.schema("v1", "Node")
+    live = full(spec(podCIDR="10.0.0.0/24", podCIDRs=["10.0.0.0/24"]), "Node")
+    manifest = full(spec(podCIDR="10.0.1.0/24", podCIDRs=[]), "Node")
+    assert "pair-ignored" not in [
+        each.code for each in smp.find_hazards(None, manifest, live, schema)
+    ]
+
+
+def test_the_name_of_a_directive_is_found_in_each_input() -> None:
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    clean = full(spec(replicas=1), "Deployment")
+    marked = full(spec(replicas=1, template={"$patch": "replace"}), "Deployment")
+
+    def inputs(
+        last_applied: JSONObject, manifest: JSONObject, live: JSONObject
+    ) -> list[tuple[str, str]]:
+        hazards = smp.find_hazards(last_applied, manifest, live, schema)
+        return [
+            (each.input, str(each.path))
+            for each in hazards
+            if each.code == "directive-in-object"
+        ]
+
+    where = "spec.template.$patch"
+    assert inputs(clean, clean, clean) == []
+    assert inputs(clean, clean, marked) == [("live", where)]
+    assert inputs(marked, clean, clean) == [("last-applied", where)]
+    assert inputs(marked, marked, marked) == [("manifest", where)]
+    # An apply looks at those of live where it changes something.
+    more = full(spec(template={"$patch": "replace", "spec": {}}), "Deployment")
+    named = full(pod(hostname="a"), "Deployment")
+    found = smp.three_way_apply(named, named, more, schema).hazards
+    assert "directive-in-object" in [each.code for each in found]
+
+
+def test_the_annotations_of_others_count_for_what_is_oversized() -> None:
+    schema = CATALOG.schema("v1", "ConfigMap")
+    text = "<" * 30_000
+    manifest: JSONObject = {**full({}, "ConfigMap"), "data": {"a": text}}
+
+    def is_oversized(size: int, **data: JSON) -> bool:
+        live = full(metadata(annotations={"a": "x" * size}), "ConfigMap")
+        wanted = {**manifest, "data": {**as_object(manifest["data"]), **data}}
+        hazards = smp.find_hazards(live, wanted, live, schema)
+        return "oversized-last-applied" in [each.code for each in hazards]
+
+    # Go escapes < with six bytes.
+    size = len(configuration_text({**manifest, "metadata": KNOWN["metadata"]}))
+    room = 262_144 - size - len(LAST_APPLIED) - len("a") - len('"name":"web",')
+    assert not is_oversized(room)
+    assert is_oversized(room + 1)
+    # Go prints 1e20 with all its digits.
+    assert is_oversized(room - 20, b=1e20)
+    assert not is_oversized(room - 40, b=1e20)
 
 
 SERVICES = "/api/v1/namespaces/default/services"
