@@ -14,10 +14,11 @@ from smp.explain._remedies import remedy_for
 from smp.explain._sides import Sides
 from smp.explain._ways import Ways
 from smp.hazards import Hazard, Policy
-from smp.managed_fields import Owner, owned_path, owners
+from smp.managed_fields import Owner, elements_of, owned_path, owners
 from smp.paths import Path, Step
-from smp.plain import over_json
+from smp.plain import over_json, require_objects
 from smp.schema.model import Schema, UnknownFields
+from smp.sharing import share_object
 from smp.three_way import ApplyResult, three_way_apply
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
@@ -64,6 +65,12 @@ def explain_apply(
             hazards=hazards,
         )
 
+    require_objects(last_applied=last_applied or {}, modified=modified, live=live)
+    # What is equal becomes the same object, so that each proof of a remedy looks at
+    # what differs only.
+    live = share_object(live, modified)
+    if last_applied is not None:
+        last_applied = share_object(last_applied, modified)
     result = apply(last_applied, modified, "warn")
     ways = Ways(last_applied, modified, live, schema, apply)
     explanation = _Explanation(last_applied, modified, live, schema, result, ways)
@@ -230,11 +237,8 @@ class _Explanation:
         if sides.live is ABSENT or not self._owners:
             return []
         path = owned_path(self._live, self._schema, sides.live_path)
-        return [
-            owner
-            for owner in self._owners
-            if owner.fields.has(path) or owner.fields.at(path)
-        ]
+        elements = elements_of(path)
+        return [owner for owner in self._owners if owner.fields.reaches(elements)]
 
 
 def _losses(

@@ -50,6 +50,7 @@ from smp.managed_fields._blame import (
     blame,
 )
 from smp.managed_fields._conflicts import ApplyConflict, ApplyConflictError
+from smp.managed_fields._elements import elements_of
 from smp.managed_fields._entries import Owner
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
@@ -104,6 +105,7 @@ __all__ = [
     "Verb",
     "blame",
     "changed_members",
+    "elements_of",
     "extract",
     "extracted",
     "fieldset_of",

@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from smp import codec
 from smp.errors import DocumentError, ObjectError, SmpError
-from smp.paths import Element, KeyedElement, SetElement, Step
+from smp.paths import Element, KeyedElement, Path, SetElement, Step
 from smp.values import JSON, type_name
 
 _FIELD: Final = "f:"
@@ -78,6 +78,11 @@ def element_of(step: Step) -> str:
     if isinstance(step, KeyedElement):
         return keyed_element(dict(step.keys))
     return value_element(step.value)
+
+
+def elements_of(path: Path) -> list[str]:
+    """Return the path elements for the steps of a path."""
+    return [element_of(step) for step in path.steps]
 
 
 def step_of(element: str) -> Step:

@@ -21,6 +21,7 @@ from smp import codec
 from smp.errors import bounded
 from smp.managed_fields._elements import (
     element_of,
+    elements_of,
     in_order,
     quoted,
     step_of,
@@ -103,7 +104,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
     def has(self, path: Path) -> bool:
         """Tell whether a path is in the set; paths below and above it do not count."""
-        elements = [element_of(step) for step in path.steps]
+        elements = elements_of(path)
         if not elements:
             # Go: no manager owns the entire object.
             return False
@@ -114,6 +115,21 @@ class FieldSet(msgspec.Struct, frozen=True):
                 return False
             node = subset
         return elements[-1] in node.members
+
+    def reaches(self, elements: list[str]) -> bool:
+        """Tell whether a path, or one below it, is in the set.
+
+        It is given by its elements (elements_of), to ask several sets.
+        """
+        node = self
+        for element in elements[:-1]:
+            subset = node.children.get(element)
+            if subset is None:
+                return False
+            node = subset
+        if not elements:
+            return bool(node)
+        return elements[-1] in node.members or elements[-1] in node.children
 
     def paths(self) -> Iterator[Path]:
         """Yield the paths in the set: those of a node, then those below it.

@@ -161,8 +161,6 @@ def _identity(element: JSONObject, names: list[str]) -> str:
             value = _MAP_KEY_DEFAULTS.get(name)
         if isinstance(value, str):  # first, as most keys are names
             texts.append(f"string {value}")
-        elif type(value) is int:
-            texts.append(f"integer {value}")
         else:
             # A key is a scalar, or undecoded (RawJSON).
             text = "" if isinstance(value, (dict, list)) else printed(value)
