@@ -31,7 +31,6 @@ from smp.hazards import (
     change_hazards,
     input_hazards,
     is_serious,
-    once,
 )
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
@@ -191,7 +190,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
             last_applied, modified, live, lenient, applied.computed.equal
         )
         remaining = changed(applied, last_applied, modified)
-        found = once([*of_inputs, *remaining])
+        found = [*of_inputs, *remaining]
     if hazards == "error" and is_serious(found):
         raise HazardError(tuple(found))
     base, wanted, patch = last_applied, modified, applied.patch
@@ -405,7 +404,12 @@ def find_hazards(
             found = [*three_way_apply(last_applied, modified, live, schema).hazards]
     if found is None:
         found = input_hazards(last_applied, modified, live, schema)
-    return tuple(once([*found, *all_directive_hazards(last_applied, live)]))
+    known = {(each.code, str(each.path)) for each in found}
+    for each in all_directive_hazards(last_applied, live):
+        if (each.code, str(each.path)) not in known:
+            found.append(each)
+            known.add((each.code, str(each.path)))
+    return tuple(found)
 
 
 _WHOLE: Final = "list-as-a-whole"

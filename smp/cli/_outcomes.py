@@ -161,6 +161,7 @@ def applied_outcome(
             overwrite=overwrite,
             unknown_fields=settings.unknown_fields,
             defaults=settings.defaults,
+            hazards="repair" if settings.hazards == "repair" else "warn",
         )
     return ObjectOutcome(
         identity=entry.identity,

@@ -14,6 +14,7 @@ from smp.cli._errors import UsageError, inline, printable
 from smp.cli._inputs import Inputs
 from smp.cli._options import (
     LIVE_OPTIONS,
+    REPORT_FORMATS,
     SCHEMA_OPTIONS,
     Schemas,
     Settings,
@@ -59,6 +60,9 @@ _DETAILS: Final = (
     "map_keys",
     "enum",
 )
+
+# Of an apply, beside text and JSON.
+_REPORTS: Final = ("sarif", "junit", "gitlab", "markdown", "html")
 
 # The apiVersion of the core group.
 _CORE_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?")
@@ -125,10 +129,13 @@ def run_explain(
 
     With -f FILE it says of each field of the objects in it why `kubectl apply` changes
     it or does not, and what would change it: `smp explain -f FILE --live FILE [PATH]`.
-    Without a PATH, fields that are as expected are left out. -o json is for programs.
+    Without a PATH, fields that are as expected are left out. -o json is for programs,
+    and the other formats are those of smp apply.
     """
     if new_paths or live_paths or last_paths:
         return _explain_apply(words, new_paths, live_paths, last_paths, settings)
+    if settings.output in _REPORTS:
+        raise UsageError(f"-o {settings.output} is for what -f FILE --live FILE says")
     if not words:
         raise UsageError("give a type: smp explain deploy, or -f FILE --live FILE")
     sources = Sources()
@@ -199,8 +206,10 @@ def _explain_apply(
 
     if len(words) > 1:
         raise UsageError(f"an argument too many: {words[1]}")
-    output = {"report": "causes", "json": "causes-json"}.get(settings.output)
-    if output is None:
+    output = {"report": "causes", "json": "causes-json"}.get(
+        settings.output, settings.output
+    )
+    if output not in REPORT_FORMATS:
         raise UsageError(f"-o {settings.output} is for the fields of a kind")
     return run_apply(
         new_paths=new_paths,
@@ -225,7 +234,7 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
         ),
         *LIVE_OPTIONS,
-        output_option("report", "table", "yaml", "json"),
+        output_option("report", "table", "yaml", "json", *_REPORTS),
         *SCHEMA_OPTIONS,
     ),
     arguments=(

@@ -31,7 +31,7 @@ _CLIENT_SIDE: Final = ("kubectl-client-side-apply", "Update")
 
 
 @over_json("the object", "last_applied", "modified", "live")
-def explain_apply(
+def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     last_applied: JSONObject | None,
     modified: JSONObject,
     live: JSONObject,
@@ -41,17 +41,20 @@ def explain_apply(
     overwrite: bool = True,
     unknown_fields: UnknownFields = "error",
     defaults: bool = False,
+    hazards: Policy = "warn",
 ) -> tuple[Cause, ...]:
     """Explain what a three-way apply does to each field, and what it does not.
 
-    The arguments are those of three_way_apply. There is one cause for each path at
-    which the last-applied configuration, the manifest (``modified``), the live object
-    and the result differ, in the order of the result; where only one of them has a
-    value, the path is that of the whole value. Raises what three_way_apply raises.
+    The arguments are those of three_way_apply: with ``hazards="repair"`` it is the
+    repaired apply that is explained, and remedies are those of one. There is one cause
+    for each path at which the last-applied configuration, the manifest (``modified``),
+    the live object and the result differ, in the order of the result; where only one of
+    them has a value, the path is that of the whole value. Raises what three_way_apply
+    raises.
     """
 
     def apply(
-        base: JSONObject | None, manifest: JSONObject, hazards: Policy = "ignore"
+        base: JSONObject | None, manifest: JSONObject, policy: Policy
     ) -> ApplyResult:
         return three_way_apply(
             base,
@@ -62,17 +65,20 @@ def explain_apply(
             overwrite=overwrite,
             unknown_fields=unknown_fields,
             defaults=defaults,
-            hazards=hazards,
+            hazards=policy,
         )
+
+    def proof(base: JSONObject | None, manifest: JSONObject) -> ApplyResult:
+        return apply(base, manifest, "repair" if hazards == "repair" else "ignore")
 
     require_objects(last_applied=last_applied or {}, modified=modified, live=live)
     # What is equal becomes the same object, so that each proof of a remedy looks at
-    # what differs only.
-    live = share_object(live, modified)
+    # what differs only. (Not of live: what is the same there did not change, and is not
+    # judged.)
     if last_applied is not None:
         last_applied = share_object(last_applied, modified)
-    result = apply(last_applied, modified, "warn")
-    ways = Ways(last_applied, modified, live, schema, apply)
+    result = apply(last_applied, modified, hazards)
+    ways = Ways(last_applied, modified, live, schema, proof)
     explanation = _Explanation(last_applied, modified, live, schema, result, ways)
     return tuple(explanation.causes())
 

@@ -16,7 +16,6 @@ from smp.hazards._find import (
     all_directive_hazards,
     change_hazards,
     input_hazards,
-    once,
     patch_hazards,
 )
 from smp.hazards._hazard import (
@@ -47,6 +46,5 @@ __all__ = [
     "change_hazards",
     "input_hazards",
     "is_serious",
-    "once",
     "patch_hazards",
 ]

@@ -132,10 +132,12 @@ class ChangeSearch:
             if type_name == "Secret":
                 self.write_only(base, modified, result)
         for name in base:
-            if "$" in name and is_directive(name):
+            # That of the manifest was found before.
+            if "$" in name and is_directive(name) and name not in modified:
                 self._add("directive-in-object", at.member(name).path, "last-applied")
         for name, value in live.items():
-            if "$" in name and is_directive(name):
+            is_new = name not in modified and name not in base
+            if is_new and "$" in name and is_directive(name):
                 self._add("directive-in-object", at.member(name).path, "live")
             after = result.get(name, ABSENT)
             # What the apply does not change is shared.

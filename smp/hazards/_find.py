@@ -60,18 +60,11 @@ def input_hazards(
         found += list_hazards(last_applied, schema, "last-applied")
     if live and not has_unique_keys(live, schema, equal):
         found += list_hazards(live, schema, "live")
-    return once(found)
-
-
-def once(found: list[Hazard]) -> list[Hazard]:
-    """Return hazards without those that the inputs have in common.
-
-    A Service that was applied has the same ports in all three objects.
-    """
-    if len(found) < 2:  # noqa: PLR2004  # nothing to compare
-        return found
-    first = {(each.code, str(each.path)): each for each in reversed(found)}
-    return [*reversed(first.values())]
+    # A Service that was applied has the same ports in all three objects.
+    if len(found) > 1:
+        once = {(each.code, str(each.path)): each for each in reversed(found)}
+        found = [*reversed(once.values())]
+    return found
 
 
 def _with_created(

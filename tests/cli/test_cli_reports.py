@@ -210,3 +210,22 @@ def test_a_conflict_of_a_server_side_apply_is_a_failure() -> None:
     [finding] = records[0]["findings"]
     assert (finding["code"], finding["path"]) == ("conflict", "spec.replicas")
     assert finding["line"] == 5
+
+
+@pytest.mark.parametrize("output", ["sarif", "junit", "gitlab", "markdown", "html"])
+def test_what_smp_explain_says_is_a_report_as_well(output: str, tmp_path: Path) -> None:
+    live = tmp_path / "live.yaml"
+    live.write_text(LIVE)
+    new = tmp_path / "new.yaml"
+    new.write_text(LIVE.replace("web:1", "web:2"))
+    arguments = ("-f", str(new), "--live", str(live), "-o", output)
+    explained, applied = run("explain", *arguments), run("apply", *arguments)
+    assert explained.exit_code == 0
+    # The page has the causes of what is as expected only for an apply.
+    if output == "html":
+        assert explained.stdout.startswith("<!DOCTYPE html>")
+    else:
+        assert explained.stdout == applied.stdout
+    refused = run("explain", "deploy", "-o", output)
+    assert refused.exit_code == 2
+    assert f"-o {output} is for what -f" in refused.stderr

@@ -11,7 +11,7 @@ import smp
 from smp.errors import SmpError
 from smp.explain import Cause, explain_apply
 from smp.explain._causes import CAUSES
-from smp.values import JSONObject
+from smp.values import ABSENT, JSON, JSONObject
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS
 
@@ -346,3 +346,21 @@ def test_what_cannot_be_applied_cannot_be_explained() -> None:
         explain_apply(
             None, {"metadata": {"name": "b"}}, {"metadata": {"name": "a"}}, schema
         )
+
+
+def test_a_repaired_apply_is_explained_as_what_it_is() -> None:
+    schema = smp.kubernetes().schema("v1", "Service")
+    metadata: JSON = {"name": "web"}
+    tcp: JSON = {"port": 53, "protocol": "TCP"}
+    udp: JSON = {"port": 53, "protocol": "UDP"}
+
+    def service(*ports: JSON) -> JSONObject:
+        return {"metadata": metadata, "spec": {"ports": [*ports]}}
+
+    inputs = (service(tcp), service(), service(tcp, udp), schema)
+    gone = [cause for cause in explain_apply(*inputs) if cause.after is ABSENT]
+    assert "lost-by-ambiguous-key" in [cause.code for cause in gone]
+    repaired = explain_apply(*inputs, hazards="repair")
+    assert [cause.before for cause in repaired if cause.after is ABSENT] == [tcp]
+    with pytest.raises(smp.HazardError):
+        explain_apply(*inputs, hazards="error")
