@@ -19,6 +19,14 @@ def main(argv: list[str] | None = None) -> int:
         # are imported. A server that has to stop in order has a handler of its own.
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     arguments = sys.argv[1:] if argv is None else argv
+    # With KUBECTL_EXTERNAL_DIFF="smp diff", kubectl calls smp with its two directories
+    # and then "diff" (Go: k8s.io/kubectl, pkg/cmd/diff, DiffProgram.getCommand).
+    if arguments[2:3] == ["diff"] and "LIVE-" in arguments[0]:
+        arguments = ["diff", *arguments[:2], *arguments[3:]]
+        if argv is None:
+            sys.argv[1:] = arguments
+        else:
+            argv = arguments
     # Loading more to print the version would take longer than all the rest.
     if arguments == ["--version"]:
         from smp.cli._version import version_line  # noqa: PLC0415  # see above

@@ -231,7 +231,7 @@ def _complete_version(
 LIVE_OPTIONS: Final = (
     Option(
         ("--live",),
-        "Live objects. Repeatable.",
+        "Live objects; cluster: those of the current context of kubectl. Repeatable.",
         parameter="live_paths",
         is_path=True,
         is_repeatable=True,

@@ -13,6 +13,7 @@ from smp.cli._commands import Command, Option
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import applied_format, report_format
 from smp.cli._inputs import Inputs
+from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import Entry, Listing, Object, Pairing, annotations_of
 from smp.cli._options import (
@@ -102,10 +103,15 @@ def run_apply(
     rows: Iterable[Row]
     if live_paths or last_paths or kustomizations or at_once:
         entries = inputs.listing(new_paths, kustomizations, at_once=at_once)
-        live_entries = inputs.listing(live_paths, at_once=at_once)
-        last_entries = inputs.listing(last_paths, at_once=at_once)
         selection = Selection(settings, inputs, entries if at_once else ())
-        entries = selection.of_configuration(entries)
+        entries, live_entries = paired_with_live(
+            live_paths,
+            selection.of_configuration(entries),
+            inputs,
+            settings,
+            at_once=at_once,
+        )
+        last_entries = inputs.listing(last_paths, at_once=at_once)
         live = Pairing(entries, selection.of_states(live_entries))
         last = Pairing(entries, selection.of_states(last_entries))
         rows = _rows(entries, live, last, inputs)

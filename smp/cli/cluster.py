@@ -282,8 +282,8 @@ def get(ctx: click.Context, /, **options: Any) -> None:
         found: list[JSONObject] = []
         if resource is None:
             manifests = read_manifests(options)
-            for obj, entry in zip(manifests.objects, manifests.entries, strict=True):
-                live = cluster.get(obj)
+            lives = cluster.get_all(manifests.objects)
+            for live, entry in zip(lives, manifests.entries, strict=True):
                 if live is None:
                     missing.append(entry.label)
                 else:

@@ -13,6 +13,7 @@ from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_format, report_format
 from smp.cli._inputs import Inputs
+from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
 from smp.cli._objects import Entry, Listing, Pairing
 from smp.cli._options import (
@@ -81,10 +82,15 @@ def run_diff(
     at_once = selects_by_name(settings)
     original_entries = inputs.listing([original], at_once=at_once)
     entries = inputs.listing(paths, kustomizations, at_once=at_once)
-    live_entries = inputs.listing(live, at_once=at_once)
     named = [*original_entries, *entries] if at_once else []
     selection = Selection(settings, inputs, named)
-    entries = selection.of_configuration(entries)
+    entries, live_entries = paired_with_live(
+        live,
+        selection.of_configuration(entries),
+        inputs,
+        settings,
+        at_once=at_once,
+    )
     is_three_way = bool(live)
     # Of two states of a file, an object with a generated name is one object.
     originals = Pairing(
@@ -121,7 +127,8 @@ COMMAND: Final[Command] = declared(
         ),
         Option(
             ("--live",),
-            "Live objects: print what brings them to MODIFIED. Repeatable.",
+            "Live objects: print what brings them to MODIFIED. cluster: those of the "
+            "current context of kubectl. Repeatable.",
             is_path=True,
             is_repeatable=True,
         ),

@@ -397,6 +397,10 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
         """Return the live object of a manifest; see Cluster.get."""
         return (await self._run(self._get(obj)))[0]
 
+    async def get_all(self, objects: Objects) -> list[JSONObject | None]:
+        """Return the live object of each manifest; see Cluster.get_all."""
+        return await self._run(self._get(objects))
+
     async def wait(
         self,
         objects: Objects,

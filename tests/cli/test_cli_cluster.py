@@ -385,6 +385,45 @@ class TestApplySets:
         assert smp("applysets", "--repair").exit_code == 2
 
 
+class TestLive:
+    """``--live cluster`` of the commands that work offline."""
+
+    def test_live_objects_are_read_and_nothing_is_written(
+        self, smp: Smp, api: KubernetesApi
+    ) -> None:
+        smp("apply", "-f", written(WEB, CONFIG))
+        generated = CONFIG.replace("name: a,", "generateName: a-,")
+        changed = written(WEB.replace("web:1", "web:2"), CONFIG, generated)
+        api.clear_requests()
+        ran = run("apply", "-f", changed, "--live", "cluster", "-o", "report")
+        assert ran.exit_code == 0
+        assert 'image: "web:1" -> "web:2"' in ran.stdout
+        assert "v1 ConfigMap default/a: unchanged" in ran.stdout
+        ran = run("diff", changed, changed, "--live", "cluster", "-o", "report")
+        assert ran.exit_code == 1
+        assert 'image: "web:1" -> "web:2"' in ran.stdout
+        # What is live in a file, and what is in the cluster, go together.
+        Path("live.yaml").write_text(CONFIG.replace('"1"', '"0"').replace("a,", "b,"))
+        ran = run("apply", "-f", changed, "--live", "live.yaml", "--live", "cluster")
+        assert "web:2" in ran.stdout
+        assert {request.method for request in api.requests} == {"GET"}
+
+    def test_a_server_side_apply_goes_by_the_managed_fields(self, smp: Smp) -> None:
+        smp("apply", "-f", written(CONFIG), "--server-side", "--field-manager", "me")
+        changed = written(CONFIG.replace('"1"', '"2"'))
+        ran = run("apply", "-f", changed, "--live", "cluster", "--server-side")
+        assert ran.exit_code == 2
+        assert "conflict" in ran.stderr
+
+    def test_without_a_cluster_it_is_an_error(
+        self, smp: Smp, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert smp("apply", "-f", written(CONFIG)).exit_code == 0
+        monkeypatch.setenv("KUBECONFIG", "missing.yaml")
+        ran = run("diff", "manifests.yaml", "manifests.yaml", "--live", "cluster")
+        assert ran.exit_code == 2
+
+
 def test_how_far_it_is_is_shown_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

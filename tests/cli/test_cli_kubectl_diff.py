@@ -61,6 +61,29 @@ def test_kubectl_diff_prints_the_report_of_smp_diff(kubectl: Kubectl) -> None:
     assert errors == "exit status 1\n" or not errors
 
 
+def test_kubectl_diff_takes_the_command_itself(kubectl: Kubectl) -> None:
+    ran = kubectl.run(
+        "diff",
+        "-f",
+        "-",
+        stdin=manifest(config_map("a", "2")),
+        KUBECTL_EXTERNAL_DIFF=f"{smp_command()} diff",
+        PYTHONPATH=os.environ.get("PYTHONPATH", ""),
+    )
+    assert ran.returncode == 1
+    assert ran.stdout == "# v1 ConfigMap default/a\ndata:\n  x: '2'\n"
+
+
+def test_its_directories_come_before_the_name_of_the_command(directory: Path) -> None:
+    for name, value in (("LIVE-1", "1"), ("MERGED-2", "2")):
+        (directory / name).mkdir()
+        (directory / name / "v1.ConfigMap.default.a").write_text(
+            manifest(config_map("a", value)), encoding="utf-8"
+        )
+    ran = run("LIVE-1", "MERGED-2", "diff", "-q")
+    assert (ran.exit_code, ran.output) == (1, "")
+
+
 def test_kubectl_diff_with_a_new_object_alone(kubectl: Kubectl) -> None:
     code, printed, _errors = diff(kubectl, "-o report", config_map("new", "1"))
     assert code == 1

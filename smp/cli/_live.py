@@ -1,0 +1,82 @@
+"""Live objects of files, or of the cluster of the current context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from smp.cli._errors import Failure
+from smp.cli._identity import identity_of
+from smp.cli._inputs import Inputs
+from smp.cli._objects import Entry, Listing, numbered
+from smp.cli._options import Settings
+from smp.documents import dump_json
+from smp.values import JSONObject, as_object
+
+# In place of the path of a file; a file of this name is ./cluster.
+CLUSTER: Final = "cluster"
+
+
+def paired_with_live(
+    paths: Sequence[str],
+    entries: Listing,
+    inputs: Inputs,
+    settings: Settings,
+    *,
+    at_once: bool,
+) -> tuple[Listing, Listing]:
+    """List live objects: those of files, and those that ``entries`` have in a cluster.
+
+    Returns the entries and the live objects. What leaves out its namespace has that of
+    its live object in the cluster, as in kubectl. Raises DocumentError,
+    ConfigurationError and ApiError.
+    """
+    if CLUSTER not in paths:
+        return entries, inputs.listing(paths, at_once=at_once)
+    files = [path for path in paths if path != CLUSTER]
+    found = inputs.listing(files, at_once=at_once).all() if files else []
+    objects: dict[int, JSONObject] = {}
+    for entry in entries:
+        # A server makes a new object of a generated name each time; what cannot be
+        # read is reported where it is computed.
+        if entry.identity.name:
+            with suppress(Failure):
+                objects[entry.number] = inputs.load(entry).value
+    # Few runs look at a cluster, and the clients take long to load.
+    from smp.cluster import Cluster  # noqa: PLC0415  # see above
+
+    keywords: dict[str, Any] = {}
+    if settings.namespace:
+        keywords["namespace"] = settings.namespace
+    live_objects = Cluster.connect(**keywords).get_all([*objects.values()])
+    namespaces: dict[int, str] = {}
+    for number, obj in zip(objects, live_objects, strict=True):
+        if obj is None:
+            continue
+        live = obj
+        # kubectl get shows them on demand only; a server-side apply goes by them.
+        if not settings.server_side:
+            metadata = {**as_object(live.get("metadata"))}
+            metadata.pop("managedFields", None)
+            live = {**live, "metadata": metadata}
+        data = dump_json(live).encode()
+        identity = identity_of(live)
+        namespaces[number] = identity.namespace
+        found.append(Entry(identity, "the cluster", 1, 0, len(data), data))
+    named = [
+        _with_namespace(entry, namespaces.get(entry.number, "")) for entry in entries
+    ]
+    return Listing(named), Listing(numbered(found))
+
+
+def _with_namespace(entry: Entry, namespace: str) -> Entry:
+    # Go: resource.SetNamespace.
+    if entry.identity.namespace or not namespace:
+        return entry
+    identity = msgspec.structs.replace(entry.identity, namespace=namespace)
+    return msgspec.structs.replace(
+        entry, identity=identity, written=entry.written or entry.identity
+    )
