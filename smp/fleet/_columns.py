@@ -20,7 +20,7 @@ OUTPUT_SCHEMA: Final = pa.schema(
         pa.field("verdict", pa.string(), nullable=False),
         pa.field("paths", pa.list_(pa.string()), nullable=False),
         pa.field("causes", pa.list_(pa.string()), nullable=False),
-        pa.field("patch", pa.large_string()),
+        pa.field("patch", pa.string()),
         pa.field("heals", pa.bool_()),
         pa.field("managers", pa.list_(pa.string()), nullable=False),
         pa.field("error", pa.string()),

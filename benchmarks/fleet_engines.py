@@ -1,0 +1,150 @@
+"""The same fleet on every engine that is installed: the answers have to be the same rows.
+
+Run ``python -m benchmarks.fleet_engines [ROWS] [ENGINE...]``. It prints the processor
+time of each engine, with that of its processes; an engine that is not installed is
+named. Heavy: Spark, Ray and Dask start processes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.fleets import Rates, pairs
+from smp.fleet import INPUT_COLUMNS, engines
+
+_ROWS: Final = 5_000
+_RATES: Final = Rates(drifted=100, missing=20, extra=20, identical=100)
+_ORDER: Final = ["cluster", "kind", "name"]
+
+
+def written(folder: str, rows: int) -> str:
+    """Write a fleet as Parquet, and return the name of the file."""
+    names = [name for name in INPUT_COLUMNS if name != "last_applied"]
+    found = [*pairs(rows, rates=_RATES)]
+    columns: dict[str, pa.Array] = {}
+    for name in names:
+        values = [getattr(pair, name) for pair in found]
+        if name in ("desired", "live"):
+            values = [None if value is None else value.decode() for value in values]
+        columns[name] = pa.array(values, pa.string())
+    file = str(Path(folder, "fleet.parquet"))
+    pq.write_table(pa.table(columns), file, row_group_size=1_000)
+    return file
+
+
+def plain(file: str) -> pa.Table:
+    """Compare in this process."""
+    return engines.compared_table(pq.read_table(file))
+
+
+def on_duckdb(file: str) -> pa.Table:
+    """Compare with DuckDB."""
+    import duckdb  # noqa: PLC0415  # it may be absent
+
+    connection = duckdb.connect()
+    return engines.duckdb(connection.read_parquet(file)).read_all()
+
+
+def on_polars(file: str) -> pa.Table:
+    """Compare with Polars."""
+    import polars as pl  # noqa: PLC0415  # it may be absent
+
+    frame = engines.polars(pl.scan_parquet(file))
+    return frame.collect(engine="streaming").to_arrow()
+
+
+def on_daft(file: str) -> pa.Table:
+    """Compare with Daft."""
+    import daft  # noqa: PLC0415  # it may be absent
+
+    return engines.daft(daft.read_parquet(file)).to_arrow()
+
+
+def on_dask(file: str) -> pa.Table:
+    """Compare with Dask, in two processes."""
+    import dask.dataframe as dd  # noqa: PLC0415  # it may be absent
+
+    frame = engines.dask(dd.read_parquet(file, split_row_groups=True))
+    return pa.Table.from_pandas(
+        frame.compute(scheduler="processes", num_workers=2), preserve_index=False
+    )
+
+
+def on_ray(file: str) -> pa.Table:
+    """Compare with Ray Data."""
+    import ray  # noqa: PLC0415  # it may be absent
+
+    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=300 << 20)
+    try:
+        dataset = engines.ray(ray.data.read_parquet(file))
+        return pa.concat_tables(ray.get(dataset.to_arrow_refs()))
+    finally:
+        ray.shutdown()
+
+
+def on_pysail(file: str) -> pa.Table:
+    """Compare with the Spark Connect server of pysail, which needs no JVM."""
+    from pysail.spark import SparkConnectServer  # noqa: PLC0415  # it may be absent
+    from pyspark.sql import SparkSession  # noqa: PLC0415  # it may be absent
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start()
+    try:
+        _, port = server.listening_address
+        builder = SparkSession.builder.remote(f"sc://127.0.0.1:{port}")
+        session = builder.getOrCreate()
+        return engines.spark(session.read.parquet(file)).toArrow()
+    finally:
+        server.stop()
+
+
+ENGINES: Final[dict[str, Callable[[str], pa.Table]]] = {
+    "duckdb": on_duckdb,
+    "polars": on_polars,
+    "daft": on_daft,
+    "dask": on_dask,
+    "ray": on_ray,
+    "pysail": on_pysail,
+}
+
+
+def as_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table in an order that does not depend on the engine."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return sorted(rows, key=lambda row: [row[name] or "" for name in _ORDER])
+
+
+def main(arguments: list[str]) -> int:
+    """Compare on the engines, and return how many differ."""
+    count = int(arguments[0]) if arguments else _ROWS
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        file = written(folder, count)
+        began = process_time()
+        expected = as_rows(plain(file))
+        print(f"plain: {len(expected)} rows, {process_time() - began:.1f} s")
+        for name in arguments[1:] or ENGINES:
+            before = sum(os.times()[:4])
+            try:
+                found = as_rows(ENGINES[name](file))
+            except ImportError as error:
+                print(f"{name}: not installed ({error})")
+                continue
+            used = sum(os.times()[:4]) - before
+            is_equal = found == expected
+            failed += not is_equal
+            print(f"{name}: {'the same rows' if is_equal else 'OTHER ROWS'}, {used:.1f} s")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
