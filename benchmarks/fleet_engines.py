@@ -1,4 +1,4 @@
-"""The same fleet on every engine that is installed: the answers have to be the same rows.
+"""The same fleet on every engine that is installed: the rows have to be the same.
 
 Run ``python -m benchmarks.fleet_engines [ROWS] [ENGINE...]``. It prints the processor
 time of each engine, with that of its processes; an engine that is not installed is
@@ -142,7 +142,9 @@ def main(arguments: list[str]) -> int:
             used = sum(os.times()[:4]) - before
             is_equal = found == expected
             failed += not is_equal
-            print(f"{name}: {'the same rows' if is_equal else 'OTHER ROWS'}, {used:.1f} s")
+            print(
+                f"{name}: {'the same rows' if is_equal else 'OTHER ROWS'}, {used:.1f} s"
+            )
     return failed
 
 

@@ -101,7 +101,7 @@ def daft(frame: Any, **keywords: Unpack[Keywords]) -> Any:
 
 
 def duckdb(relation: Any, **keywords: Unpack[Keywords]) -> pa.RecordBatchReader:
-    """Compare a relation of DuckDB; ``connection.from_arrow`` reads the result."""
+    """Compare a relation of DuckDB; another connection may read the result."""
     batches = relation.to_arrow_reader(10_000)
     return pa.RecordBatchReader.from_batches(
         OUTPUT_SCHEMA, compared(batches, **keywords)
