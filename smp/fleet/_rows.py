@@ -27,7 +27,7 @@ import msgspec
 from smp.comparison import NO_RULES, Rules, compared, is_stored
 from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
-from smp.fleet._equality import is_equal
+from smp.fleet._equality import Equality
 from smp.fleet._managers import by_index, managers_at, named, owners_of
 from smp.fleet._objects import (
     annotations_of,
@@ -72,7 +72,7 @@ class Outcome(msgspec.Struct, frozen=True):
     of each (docs/causes.md), ``managers`` who owns what live has there: names with the
     operation and the time of the last change, joined by commas, "" where that is not
     known. For an "extra" object ``managers`` are all of them. ``patch`` is what the
-    next apply would send, as JSON; None where it sends nothing. ``heals`` says whether
+    next apply would send, as JSON; None where it changes nothing. ``heals`` says if
     that makes live what the manifest asks for; None where there is nothing to heal, or
     that is not known. ``error`` says why the row is unreadable.
     """
@@ -106,6 +106,7 @@ class Rows:
         self._catalog = catalog
         self._rules = rules
         self._show_secrets = show_secrets
+        self._equality = Equality()
         self._schemas: dict[tuple[str, str], Schema] = {}
 
     def is_for(self, catalog: Catalog, rules: Rules, *, show_secrets: bool) -> bool:
@@ -152,10 +153,13 @@ class Rows:
     def pair(self, desired: bytes, live: bytes, last_applied: bytes | None) -> Outcome:
         """Judge two texts that differ. Raises SmpError and RecursionError."""
         parts = split(live, "live")
-        manifest = decoded(split(desired, "desired"), "desired")
-        schema = self._schema_of(manifest)
-        if is_equal(manifest, parts, last_applied, schema):
+        wanted = split(desired, "desired")
+        names = {"apiVersion", "kind"}
+        head = {name: part for name, part in wanted.items() if name in names}
+        schema = self._schema_of(decoded(head, "desired"))
+        if self._equality.is_equal(wanted, parts, last_applied, schema):
             return SAME
+        manifest = decoded(wanted, "desired")
         obj = decoded(parts, "live")
         base: JSONObject | None = None
         if last_applied is not None:
@@ -243,9 +247,9 @@ class Rows:
         patch = None
         if result.kubectl_patch:
             patch = self._patch_text(result.kubectl_patch, schema)
-        # The patch sends what is only written differently, and changes nothing.
+        # What is only written differently the patch sends, and it changes nothing.
         if not paths:
-            return Outcome("same", patch=patch)
+            return SAME
         # A server would refuse the whole patch.
         refused = [each for each in result.violations if not each.warning]
         codes = codes_at(last_applied, desired, live, result, schema, paths)

@@ -115,5 +115,5 @@ def polars(frame: Any, **keywords: Unpack[Keywords]) -> Any:
     def rows(part: Any) -> Any:
         return pl.from_arrow(compared_table(part.to_arrow(), **keywords))
 
-    schema = pl.from_arrow(OUTPUT_SCHEMA.empty_table()).schema
-    return frame.map_batches(rows, schema=schema, streamable=True)
+    empty: Any = pl.from_arrow(OUTPUT_SCHEMA.empty_table())
+    return frame.map_batches(rows, schema=empty.schema, streamable=True)
