@@ -30,6 +30,9 @@ _LOG: Final = logging.getLogger("mkdocs.hooks.smp")
 # Text of the repository that is a page of the site.
 _PAGES: Final = {
     "reference/changelog.md": _ROOT / "CHANGELOG.md",
+    "reference/contributing.md": _ROOT / "CONTRIBUTING.md",
+    "reference/conduct.md": _ROOT / "CODE_OF_CONDUCT.md",
+    "reference/security.md": _ROOT / "SECURITY.md",
     "reference/spec_cases.md": _ROOT / "spec_cases" / "README.md",
 }
 
@@ -39,9 +42,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for path, text in pages.all_pages().items():
         files.append(File.generated(config, path, content=text))
     for path, page in _PAGES.items():
-        text = page.read_text(encoding="utf-8").replace("](docs/", "](../")
-        files.append(File.generated(config, path, content=text))
-    linked: set[str] = set()
+        files.append(File.generated(config, path, content=_relinked(page)))
+    linked: set[str] = {"LICENSE"}
     for file in files.documentation_pages():
         if "/" not in file.src_uri:
             linked.update(_OUT.findall(file.content_string))
@@ -51,6 +53,14 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for path, served in browser.files(_ROOT).items():
         files.append(File.generated(config, path, abs_src_path=str(served)))
     return files
+
+
+def _relinked(page: Path) -> str:
+    """Return a text of the repository with the links that it has in reference/."""
+    text = page.read_text(encoding="utf-8").replace("](docs/", "](../")
+    for path, linked in _PAGES.items():
+        text = text.replace(f"]({linked.name}", f"]({Path(path).name}")
+    return text.replace("](LICENSE)", "](../files/LICENSE)")
 
 
 def on_page_markdown(

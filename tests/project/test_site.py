@@ -27,7 +27,13 @@ from website.engine import applied
 
 MODULES = ("comparison", "json_patch", "managed_fields", "merge_patch", "wire")
 # Pages that the hooks copy from elsewhere in the repository.
-COPIED = {"reference/changelog.md", "reference/spec_cases.md"}
+COPIED = {
+    "reference/changelog.md",
+    "reference/conduct.md",
+    "reference/contributing.md",
+    "reference/security.md",
+    "reference/spec_cases.md",
+}
 LIVE = (DOCS / "examples" / "live.yaml").read_text()
 NEW = (DOCS / "examples" / "new.yaml").read_text()
 
@@ -49,6 +55,18 @@ def test_the_reference_has_every_public_name() -> None:
     modules = {f"smp.{name}" for name in MODULES}
     assert sorted(listed) == sorted({f"smp.{name}" for name in smp.__all__} - modules)
     assert modules <= set(pages.MODULES)
+
+
+# What the site has of the files beside docs/.
+ON_THE_SITE = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
+
+
+@pytest.mark.parametrize("name", ON_THE_SITE)
+def test_links_of_copied_pages_lead_to_pages(name: str) -> None:
+    text = (ROOT / name).read_text()
+    for target in re.findall(r"\]\((?!https?:|mailto:|#)([^)#]+)", text):
+        assert target.startswith("docs/") or target in (*ON_THE_SITE, "LICENSE")
+        assert (ROOT / target).exists(), target
 
 
 def anchors(markdown: str) -> set[str]:
