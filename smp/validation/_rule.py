@@ -11,7 +11,8 @@ from smp.paths import Element, Path, Step
 from smp.schema.model import ListType, ObjectType, Type
 from smp.schema.plan import Interest, Interests
 from smp.schema.walk import Place, Rule
-from smp.validation._checks import CHECKS, JUDGE_ABSENT, Check, Judged, at, is_missing
+from smp.validation._checks import CHECKS, JUDGE_ABSENT, Check
+from smp.validation._judged import Judged, at, is_missing
 from smp.validation._table import Row, Scalar, rows_by_type
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, same
 from smp.violations import Violation

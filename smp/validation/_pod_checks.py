@@ -1,0 +1,142 @@
+"""The rules about Pods: their containers, ports, volumes and mounts.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from smp.validation._formats import FORMATS
+from smp.validation._judged import (
+    Judged,
+    at,
+    elements,
+)
+from smp.values import (
+    ABSENT,
+    JSON,
+    as_list,
+    as_object,
+    as_text,
+)
+
+
+def unique_init_names(judged: Judged) -> None:
+    """Refuse init containers with the name of another container.
+
+    Go: core validateInitContainers.
+    """
+    seen: set[str] = set()
+    for container in as_list(judged.obj.get("containers")):
+        seen.add(as_text(as_object(container).get("name")))
+    for index, container in enumerate(elements(judged)):
+        name = as_text(container.get("name"))
+        if name and name in seen:
+            judged.add("FieldValueDuplicate", "", name, (index, "name"))
+        seen.add(name)
+
+
+def init_containers(judged: Judged) -> None:
+    """Forbid the probes of init containers that end.
+
+    Go: core validateInitContainers.
+    """
+    for index, container in enumerate(elements(judged)):
+        # One that is restarted is a sidecar, which has probes.
+        if container.get("restartPolicy") == "Always":
+            continue
+        for name in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
+            if container.get(name) is not None:
+                judged.add(
+                    "FieldValueForbidden", judged.row.message, ABSENT, (index, name)
+                )
+
+
+def host_ports(judged: Judged) -> None:
+    """Refuse a port of the host that two containers take.
+
+    Go: core AccumulateUniqueHostPorts.
+    """
+    seen: set[str] = set()
+    for index, container in enumerate(elements(judged)):
+        for at_port, listed in enumerate(as_list(container.get("ports"))):
+            port = as_object(listed)
+            number = port.get("hostPort")
+            # Go: a port of zero is no port of the host.
+            if not number:
+                continue
+            protocol, ip = as_text(port.get("protocol")), as_text(port.get("hostIP"))
+            text = f"{protocol}/{ip}/{number}"
+            if text in seen:
+                below = (index, "ports", at_port, "hostPort")
+                judged.add("FieldValueDuplicate", "", text, below)
+            seen.add(text)
+
+
+def same_host_ports(judged: Judged) -> None:
+    """Require that ports of the host are those of the containers.
+
+    A Pod has them by default, and those of a template get them later. Go: core
+    validatePodHostNetworkDeps.
+    """
+    if judged.obj.get("hostNetwork") is not True:
+        return
+    for index, container in enumerate(elements(judged)):
+        for at_port, listed in enumerate(as_list(container.get("ports"))):
+            port = as_object(listed)
+            number = port.get("hostPort")
+            if number and number != port.get("containerPort"):
+                judged.invalid(
+                    number,
+                    judged.row.message,
+                    index,
+                    "ports",
+                    at_port,
+                    "hostPort",
+                )
+
+
+def mounted_volumes(judged: Judged) -> None:
+    """Require that what containers mount are volumes of the Pod.
+
+    The mounts are the elements in the field ``key`` of each container. Go: core
+    ValidateVolumeMounts and ValidateVolumeDevices. A volume that is refused itself has
+    no name to mount there. The claims of a StatefulSet become volumes of its Pods (Go:
+    apps volumesToAddForTemplates).
+    """
+    *above, last = judged.row.field.split(".")
+    spec, old = at(judged.obj, (*above,)), at(judged.old, (*above,))
+    names: set[str] = set()
+    for volume in as_list(at(spec, ("volumes",))):
+        name = as_text(as_object(volume).get("name"))
+        # Go: core ValidateVolumes keeps the volumes that are valid themselves.
+        if name and not FORMATS["dns-label"](name):
+            names.add(name)
+    claims = judged.obj.get("volumeClaimTemplates", ABSENT)
+    for claim in as_list(claims):
+        names.add(as_text(as_object(as_object(claim).get("metadata")).get("name")))
+    # A container that stays as it was, beside the same volumes, was judged before.
+    former: list[JSON] = []
+    same_volumes = at(spec, ("volumes",)) is at(old, ("volumes",))
+    if same_volumes and claims is judged.old.get("volumeClaimTemplates", ABSENT):
+        former = as_list(at(old, (last,)))
+    looked_at = {id(container) for container in former}
+    for index, listed in enumerate(as_list(judged.value)):
+        if id(listed) in looked_at:
+            continue
+        # Go: core IsMatchedVolume.
+        mounts = as_list(as_object(listed).get(judged.row.key))
+        for at_mount, mount in enumerate(mounts):
+            name = as_text(as_object(mount).get("name"))
+            if name not in names:
+                below = (index, judged.row.key, at_mount, "name")
+                judged.add("FieldValueNotFound", "", name, below)
+
+
+def unique_mount_paths(judged: Judged) -> None:
+    """Refuse two mounts at one path (Go: core ValidateVolumeMounts)."""
+    seen: set[str] = set()
+    for index, mount in enumerate(elements(judged)):
+        path = as_text(mount.get("mountPath"))
+        if path in seen:
+            judged.invalid(path, judged.row.message, index, "mountPath")
+        seen.add(path)

@@ -1,0 +1,132 @@
+"""The rules about quantities, and about the sizes of values.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from smp.defaults import amount_of
+from smp.paths import Key, Path
+from smp.validation._judged import (
+    Judged,
+    shown,
+    sorted_members,
+)
+from smp.values import (
+    ABSENT,
+    Absent,
+    as_object,
+    as_text,
+    printed,
+)
+from smp.violations import Violation
+
+
+def required_quantity(judged: Judged) -> None:
+    """Require a quantity above zero under ``key``.
+
+    Go: core ValidatePersistentVolumeClaimSpec.
+    """
+    row = judged.row
+    value = as_object(judged.value).get(row.key, ABSENT)
+    if isinstance(value, Absent):
+        judged.required("", Key(row.key))
+        return
+    amount = amount_of(value)
+    if amount is not None and amount <= 0:
+        judged.invalid(printed(value), "must be greater than zero", Key(row.key))
+
+
+def not_negative(judged: Judged) -> None:
+    """Refuse quantities below zero (Go: ValidateResourceQuantityValue)."""
+    for name, value in as_object(judged.value).items():
+        amount = amount_of(value)
+        if amount is not None and amount < 0:
+            judged.invalid(
+                printed(value), "must be greater than or equal to 0", Key(name)
+            )
+
+
+def positive(judged: Judged) -> None:
+    """Refuse a quantity that is not above zero."""
+    value = judged.value
+    if isinstance(value, Absent):
+        return
+    amount = amount_of(value)
+    if amount is not None and amount <= 0:
+        judged.invalid(printed(value), judged.row.message)
+
+
+def quantity_not_negative(judged: Judged) -> None:
+    """Refuse a quantity below zero (Go: ValidateNonnegativeQuantity)."""
+    value = judged.value
+    if isinstance(value, Absent):
+        return
+    amount = amount_of(value)
+    if amount is not None and amount < 0:
+        judged.invalid(printed(value), "must be greater than or equal to 0")
+
+
+def within_size(judged: Judged) -> None:
+    """Compare the bytes of all values with ``maximum``.
+
+    Those of the maps ``values`` are texts, and those of the map ``key`` are base64. Go:
+    core ValidateConfigMap, ValidateSecret.
+    """
+    row = judged.row
+    size = 0
+    for name in row.values:
+        for text in as_object(judged.obj.get(name)).values():
+            size += len(as_text(text).encode())
+    for text in as_object(judged.obj.get(row.key)).values():
+        encoded = as_text(text)
+        size += len(encoded) * 3 // 4 - encoded.count("=")
+    if row.maximum is not None and size > row.maximum:
+        # Go names the whole of a ConfigMap by a path of one empty name.
+        below = () if row.field else (Key(""),)
+        message = f"may not be more than {row.maximum} bytes"
+        judged.add("FieldValueTooLong", message, ABSENT, below)
+
+
+def within_limits(judged: Judged) -> None:
+    """Compare requests with limits (Go: validateResourceRequirements)."""
+    limits = as_object(judged.obj.get("limits"))
+    for name, value in as_object(judged.value).items():
+        amount, limit = amount_of(value), amount_of(limits.get(name))
+        if amount is None or limit is None:
+            continue
+        text = printed(limits[name])
+        # Go: helper.IsOvercommitAllowed: huge pages and extended resources are not.
+        if name.startswith("hugepages-") or "/" in name:
+            if amount != limit:
+                judged.invalid(
+                    printed(value), f"must be equal to {name} limit of {text}"
+                )
+        elif amount > limit:
+            judged.invalid(
+                printed(value),
+                f"must be less than or equal to {name} limit of {text}",
+            )
+
+
+def required_capacity(judged: Judged) -> None:
+    """Require a storage capacity (Go: core ValidatePersistentVolumeSpec)."""
+    capacity = as_object(judged.value)
+    # Go reports an empty capacity twice.
+    if not capacity:
+        judged.required("")
+    if set(capacity) != {"storage"}:
+        text = shown(sorted_members(capacity) or None)
+        judged.found.append(
+            Violation(
+                "unsupported-value",
+                Path(judged.steps),
+                "FieldValueNotSupported",
+                f'Unsupported value: {text}: supported values: "storage"',
+                judged.value,
+            )
+        )
+    for name, value in capacity.items():
+        amount = amount_of(value)
+        if amount is not None and amount <= 0:
+            judged.invalid(printed(value), "must be greater than zero", Key(name))

@@ -1,0 +1,221 @@
+"""The rules that many types have: what is required, ranges, formats, duplicates.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.names import label_key_problems
+from smp.paths import Key, Path, Step
+from smp.validation._formats import FORMATS, percent, port_name
+from smp.validation._judged import (
+    Judged,
+    elements,
+    is_missing,
+)
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    as_list,
+    as_object,
+    as_text,
+)
+from smp.violations import unsupported
+
+_MOST_PORTS: Final = 65535
+
+
+def required(judged: Judged) -> None:
+    """Require a value that is not empty; with ``key``, a key of a map."""
+    key = judged.row.key
+    if not key and is_missing(judged.value):
+        judged.required(judged.row.message)
+    elif key and key not in as_object(judged.value):
+        judged.required(judged.row.message, Key(key))
+
+
+def missing(judged: Judged) -> None:
+    """Require another value than the one that ``when`` describes."""
+    judged.required(judged.row.message)
+
+
+def forbidden(judged: Judged) -> None:
+    """Forbid a value, which is set even where it is zero: it is a pointer in Go."""
+    value = judged.value
+    if value is not ABSENT and value is not None and value not in ([], ""):
+        judged.add("FieldValueForbidden", judged.row.message)
+
+
+def refused(judged: Judged) -> None:
+    """Refuse a value that is set, and none of ``values``, as not valid."""
+    row, value = judged.row, judged.value
+    if value is ABSENT or value is None or value in ([], "") or value in row.values:
+        return
+    # A number that is zero is set, but where another value than zero is refused.
+    if not (row.values and value == 0):
+        judged.invalid(value, row.message)
+
+
+def in_range(judged: Judged) -> None:
+    """Compare an integer with ``minimum`` and ``maximum``.
+
+    With ``zero`` "unset" zero counts as absent, with "judged" absent counts as zero.
+    """
+    row, value = judged.row, judged.value
+    # A field that is no pointer in Go is zero where it is absent.
+    if is_missing(value) and row.zero == "judged":
+        value = 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        return
+    if value == 0 and row.zero == "unset":
+        return
+    if (row.minimum is not None and value < row.minimum) or (
+        row.maximum is not None and value > row.maximum
+    ):
+        judged.invalid(value, row.message)
+
+
+def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:
+    if not isinstance(text, str):
+        return
+    if judged.row.format == "label-key":
+        problems = label_key_problems(text)
+    else:
+        problems = [FORMATS[judged.row.format](text)]
+    for problem in problems:
+        if problem:
+            judged.add("FieldValueInvalid", problem, text, below)
+
+
+def text_format(judged: Judged) -> None:
+    """Check the format of a text, or with ``each`` of the texts in a list.
+
+    The empty text is absent, unless ``zero`` is "judged". With ``key`` the texts are
+    those that the elements have in that field, and the cause names the list.
+    """
+    row, value = judged.row, judged.value
+    if row.key:
+        for element in elements(judged):
+            _is_text_of(judged, element.get(row.key, ""), ())
+    elif row.each:
+        for index, text in enumerate(as_list(value)):
+            _is_text_of(judged, text, (index,))
+    elif not is_missing(value):
+        _is_text_of(judged, as_text(value), ())
+    elif row.zero == "judged":
+        _is_text_of(judged, "", ())
+
+
+def key_formats(judged: Judged) -> None:
+    """Check the format of the keys of a map; a cause names the key."""
+    for key in as_object(judged.value):
+        _is_text_of(judged, key, (Key(key),))
+
+
+def supported(judged: Judged) -> None:
+    """Support ``values`` only (Go: field.NotSupported).
+
+    With ``key`` the value is that of the object in the field, and the cause shows it.
+    The empty value is absent, unless ``zero`` is "judged".
+    """
+    row, value = judged.row, judged.value
+    values: list[JSON] = [*row.values]
+    if row.each:
+        for index, element in enumerate(as_list(value)):
+            if element not in values:
+                path = Path((*judged.steps, index))
+                judged.found.append(unsupported(path, element, values))
+        return
+    if is_missing(value) and row.zero != "judged":
+        return
+    if is_missing(value):
+        value = ""
+    if not isinstance(value, Absent) and value not in values:
+        judged.found.append(unsupported(Path(judged.steps), value, values))
+
+
+def one_of(judged: Judged) -> None:
+    """Refuse other texts than ``values``, as not valid."""
+    value = judged.value
+    if not is_missing(value) and value not in judged.row.values:
+        judged.invalid(value, judged.row.message)
+
+
+def required_any(judged: Judged) -> None:
+    """Require one of the keys ``values`` in a map; there is a cause for each."""
+    keys = as_object(judged.value)
+    for key in judged.row.values:
+        if key in keys:
+            return
+    for key in judged.row.values:
+        judged.required(judged.row.message, Key(key))
+
+
+def api_group(judged: Judged) -> None:
+    """Require an apiVersion with a group (Go: autoscaling ValidateAPIVersion)."""
+    text = as_text(judged.value)
+    # Go: schema.ParseGroupVersion: the version alone is that of the core group.
+    if "/" not in text:
+        judged.invalid(text, judged.row.message)
+
+
+def any_of(judged: Judged) -> None:
+    """Require one of the fields ``values`` of the object in the field."""
+    value = judged.value
+    if isinstance(value, dict):
+        for name in judged.row.values:
+            if not is_missing(value.get(name, ABSENT)):
+                return
+        judged.required(judged.row.message)
+
+
+def int_or_percent(judged: Judged) -> None:
+    """Check a number or a percentage (Go: apps ValidatePositiveIntOrPercent)."""
+    value = judged.value
+    if isinstance(value, str):
+        problem = percent(value)
+        if problem:
+            judged.invalid(value, problem)
+    elif isinstance(value, int) and value < 0:
+        judged.invalid(value, "must be greater than or equal to 0")
+
+
+def port_or_name(judged: Judged) -> None:
+    """Check a port, or the name of one (Go: core ValidatePortNumOrName)."""
+    value = judged.value
+    if isinstance(value, str):
+        problem = port_name(value)
+        if problem:
+            judged.invalid(value, problem)
+    elif isinstance(value, int) and not 1 <= value <= _MOST_PORTS:
+        judged.invalid(value, "must be between 1 and 65535, inclusive")
+
+
+def unique(judged: Judged) -> None:
+    """Refuse elements that have the same text in ``key``; empty texts do not count."""
+    row = judged.row
+    seen: set[str] = set()
+    for index, element in enumerate(elements(judged)):
+        name = element.get(row.key)
+        if not isinstance(name, str) or not name:
+            continue
+        if name in seen:
+            judged.add("FieldValueDuplicate", "", name, (index, row.key))
+        seen.add(name)
+
+
+def greater(judged: Judged) -> None:
+    """Require that the value is greater than that of the field ``key``."""
+    value, other = judged.value, judged.obj.get(judged.row.key, 0)
+    if isinstance(value, int) and isinstance(other, int) and value <= other:
+        judged.invalid(value, judged.row.message)
+
+
+def not_less(judged: Judged) -> None:
+    """Require that the value is not less than that of the field ``key``."""
+    value, other = judged.value, judged.obj.get(judged.row.key, 0)
+    if isinstance(value, int) and isinstance(other, int) and value < other:
+        judged.invalid(value, judged.row.message)
