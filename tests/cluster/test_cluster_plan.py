@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import httpx
 import pytest
 
-from smp.cluster import drive
+from smp.cluster import Cluster, drive
 from smp.cluster.plan.apply import Run, Session, apply
 from smp.cluster.plan.exchange import (
     BrokenConnection,
@@ -24,6 +25,7 @@ from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import exchange, send, warnings_of
 from smp.errors import SmpError
 from smp.values import JSON, JSONObject
+from tests.support.cluster_server import OldServer, ScriptedServer
 
 Answer = Response | BrokenConnection
 
@@ -375,3 +377,82 @@ class TestApply:
         assert run.stopped
         assert [result.action for result in run.results] == ["failed", "not-applied"]
         assert {request.method for request in script.requests} == {"GET"}
+
+
+class TestIdentities:
+    """What kubectl refuses, or changes, before it sends anything."""
+
+    @pytest.mark.parametrize(
+        ("metadata", "message"),
+        [
+            (
+                {"name": "a", "labels": {"l": 1}},
+                "metadata.labels[l] has to be a string",
+            ),
+            (
+                {"name": "a", "annotations": {"n": True}},
+                "metadata.annotations[n] has to be a string, not boolean",
+            ),
+            ({"name": "a%b"}, "may not contain '%'"),
+            ({"name": ".."}, "may not be '..'"),
+        ],
+    )
+    def test_invalid_metadata(self, metadata: JSONObject, message: str) -> None:
+        server = ScriptedServer()
+        obj = {**config_map("a", {}), "metadata": metadata}
+        (result,) = server.run([obj]).results
+        assert message in str(result.error)
+        assert server.requests == []
+
+    def test_a_null_annotation_is_an_empty_text(self) -> None:
+        server = ScriptedServer()
+        obj = config_map("a", {})
+        obj["metadata"] = {"name": "a", "annotations": {"note": None}}
+        server.run([obj]).raise_for_errors()
+        (stored,) = server.objects.values()
+        assert stored["metadata"]["annotations"]["note"] == ""
+
+    def test_a_kind_without_namespaces_loses_the_one_it_has(self) -> None:
+        server = ScriptedServer()
+        metadata: JSONObject = {"name": "n", "namespace": "default"}
+        obj: JSONObject = {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": metadata,
+        }
+        server.run([obj]).raise_for_errors()
+        assert [*server.objects] == ["/api/v1/namespaces/n"]
+        assert b'"namespace"' not in server.requests[-1].body
+
+    def test_a_kind_in_lower_case_is_found_as_kubectl_finds_it(self) -> None:
+        server = ScriptedServer()
+        server.run([{**config_map("a", {}), "kind": "configmap"}])
+        assert server.requests[-1].method == "POST"
+
+    def test_a_list_within_a_list_is_refused_before_anything_is_sent(self) -> None:
+        inner = {"apiVersion": "v1", "kind": "List", "items": [config_map("a", {})]}
+        outer = {"apiVersion": "v1", "kind": "List", "items": [inner]}
+        with httpx.Client(base_url="http://127.0.0.1:1") as client:
+            cluster = Cluster(client)
+            with pytest.raises(SmpError, match="a list within a list"):
+                cluster.apply(outer)
+
+
+class TestServersWithoutAggregatedDiscovery:
+    def test_kinds_are_found_by_their_group_version(self) -> None:
+        server = OldServer()
+        unknown: JSONObject = {
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "metadata": {"name": "w"},
+        }
+        run = server.run([config_map("a", {}), unknown])
+        assert [result.action for result in run.results] == ["created", "failed"]
+        assert "no matches for kind" in str(run.results[1].error)
+
+    def test_the_kinds_of_an_applyset_are_found_by_their_group(self) -> None:
+        server = OldServer()
+        server.run([config_map("a", {}), config_map("b", {})], applyset="mine")
+        run = server.run([config_map("b", {})], applyset="mine")
+        actions = [result.action for result in run.results]
+        assert actions == ["unchanged", "pruned"]

@@ -18,7 +18,7 @@ from smp.cluster.plan.apply import Run, Session, apply
 from smp.cluster.plan.exchange import BrokenConnection, Request, Response
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.values import JSONObject, as_object
+from smp.values import JSON, JSONObject, as_object
 
 Cut: TypeAlias = Literal["before", "after", "garbled"]
 # What happens to a request by its number: it is cut, answered instead, or nothing.
@@ -213,6 +213,35 @@ class ScriptedServer:
         body = {"kind": "APIGroupDiscoveryList", "items": groups}
         content = json.dumps(body).encode()
         return Response(200, (("Content-Type", _AGGREGATED),), content)
+
+
+class OldServer(ScriptedServer):
+    """A server that has no aggregated discovery."""
+
+    def _discovery(self, *, core: bool) -> Response:
+        if core:
+            body: JSONObject = {"kind": "APIVersions", "versions": ["v1"]}
+            return Response(200, (), codec.encode(body))
+        groups: list[JSON] = [
+            {"name": group, "versions": [{"groupVersion": f"{group}/v1"}]}
+            for group in self.kinds
+            if group
+        ]
+        body = {"kind": "APIGroupList", "groups": groups}
+        return Response(200, (), codec.encode(body))
+
+    def _answered(self, request: Request) -> Response:
+        for group, kinds in self.kinds.items():
+            if request.path != (f"/apis/{group}/v1" if group else "/api/v1"):
+                continue
+            resources: list[JSON] = [
+                {"name": plural, "kind": kind, "namespaced": namespaced}
+                for plural, kind, namespaced in kinds
+            ]
+            resources.append({"name": "secrets/status", "kind": "Secret"})
+            body: JSONObject = {"kind": "APIResourceList", "resources": resources}
+            return Response(200, (), codec.encode(body))
+        return super()._answered(request)
 
 
 def data_of(server: ScriptedServer, name: str) -> JSONObject:

@@ -6,6 +6,7 @@ too old for that is asked for each group version when a kind of it is needed.
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 import msgspec
@@ -64,6 +65,8 @@ class Discovery:
     def __init__(self) -> None:
         self._resources: dict[tuple[str, str], Resource] = {}
         self._aggregated: bool | None = None
+        # Whether all group versions of a server without it are known.
+        self._is_complete = False
         # The kinds that the server was asked for, and does not serve.
         self._missing: set[tuple[str, str]] = set()
 
@@ -100,13 +103,15 @@ class Discovery:
         self._missing.clear()
 
     def all(self) -> Plan[tuple[Resource, ...]]:
-        """Return all resources of a server with aggregated discovery.
-
-        Of a server without, those of the kinds that were asked for. Raises what
-        ``send`` raises.
-        """
+        """Return all resources of a server. Raises what ``send`` raises."""
         if self._aggregated is None:
             yield from self._ask_for_all()
+        # A server without aggregated discovery is asked for each group version, once.
+        if not self._aggregated and not self._is_complete:
+            groups = yield from self._groups()
+            for api_version in ["v1", *itertools.chain(*groups.values())]:
+                yield from self._ask_for_group_version(api_version)
+            self._is_complete = True
         return tuple(self._resources.values())
 
     def resource_of_kind(self, group: str, kind: str) -> Plan[Resource]:
@@ -122,21 +127,26 @@ class Discovery:
             # The group without a name is not in the list of groups.
             versions = ["v1"]
             if group:
-                request = Request("GET", "/apis", headers=(("Accept", JSON_TYPE),))
-                listed = yield from send_for_object(request)
-                groups = map(as_object, as_list(listed.get("groups")))
-                versions = [
-                    as_text(as_object(version).get("groupVersion"))
-                    for entry in groups
-                    if entry.get("name") == group
-                    for version in as_list(entry.get("versions"))
-                ]
+                groups = yield from self._groups()
+                versions = groups.get(group, [])
             for api_version in versions:
                 yield from self._ask_for_group_version(api_version)
             found = self._preferred(group, kind)
         if found is None:
             raise NoKindMatchError(group, kind)
         return found
+
+    def _groups(self) -> Plan[dict[str, list[str]]]:
+        """Return the group versions of each group, but of the one without a name."""
+        request = Request("GET", "/apis", headers=(("Accept", JSON_TYPE),))
+        listed = yield from send_for_object(request)
+        return {
+            as_text(group.get("name")): [
+                as_text(as_object(version).get("groupVersion"))
+                for version in as_list(group.get("versions"))
+            ]
+            for group in map(as_object, as_list(listed.get("groups")))
+        }
 
     def _preferred(self, group: str, kind: str) -> Resource | None:
         # A server lists the versions of a group in its order of preference.
