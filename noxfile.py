@@ -21,7 +21,7 @@ QUICK: Final = ("-m", "not slow", "-n", "auto", "--dist", "worksteal")
 INTERPRETED: Final = {"SMP_COMPILE": "0"}
 OLDEST: Final = Path(".github/oldest.txt")
 # Those for users. The tools of the tests are always the newest.
-EXTRAS: Final = ("cluster", "go", "report", "server", "uvloop")
+EXTRAS: Final = ("cluster", "fleet", "go", "report", "server", "uvloop")
 
 
 @nox.session
@@ -108,6 +108,14 @@ def wheel(session: nox.Session) -> None:
     session.run("smp", "doctor")
     apply = ("-f", "docs/examples/new.yaml", "--live", "docs/examples/live.yaml")
     session.run("smp", "apply", *apply, "-o", "report")
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the site; a link that leads nowhere is an error."""
+    session.install("-e", ".[site]", env=INTERPRETED)
+    command = ("mkdocs", "build", "--strict", "--site-dir", session.create_tmp())
+    session.run(*command, env={"NO_MKDOCS_2_WARNING": "1"})
 
 
 @nox.session

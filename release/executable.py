@@ -31,7 +31,7 @@ def build(folder: Path) -> Path:
     command += ["--log-level", "WARN", "--name", _NAME]
     for package in _COLLECTED:
         command += ["--collect-all", package]
-    command += ["--copy-metadata", "strategic-merge-patch"]
+    command += ["--recursive-copy-metadata", "strategic-merge-patch"]
     command += ["--distpath", str(folder / "dist"), "--workpath", str(folder / "work")]
     command += ["--specpath", str(folder), str(script)]
     # In another folder: the smp that is packed is the one that is installed.
