@@ -21,7 +21,6 @@ Shows what kubectl apply and an API server make of a manifest, a live object
 and what was applied last, and why a field changes or does not: patches,
 results, causes with proved remedies, hazards and owners. Lints manifests and
 patches, compares states with normalizers, and serves a small API for tests.
-Nothing but `smp serve` opens a connection.
 """
 
 
