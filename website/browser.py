@@ -118,8 +118,13 @@ def _members(tarball: Tarball, cache: Path) -> list[Path]:
     folder = cache / tarball.name
     with tarfile.open(archive) as packed:
         for name in tarball.members:
-            packed.extract(f"package/{name}", folder, filter="data")
-    return [folder / "package" / name for name in tarball.members]
+            member = packed.extractfile(f"package/{name}")
+            if member is None:
+                raise ValueError(f"{name} of {archive.name} is not a file")
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(member.read())
+    return [folder / name for name in tarball.members]
 
 
 def _msgspec(cache: Path) -> Path:
