@@ -14,7 +14,7 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
+import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -156,9 +156,11 @@ def diff(paths: list[str], base: str, folder: Path) -> str:
         # A path that the commit does not have is new.
         code, _ = run("git", "cat-file", "-e", f"{base}:./{path}", codes=(0, 128))
         if code == 0:
-            _, archive = run("git", "archive", base, "--", path, codes=(0,))
-            with tarfile.open(fileobj=BytesIO(archive)) as tar:
-                tar.extractall(before, filter="data")
+            words = ["git", "archive", "--format=zip", base, "--", path]
+            _, archive = run(*words, codes=(0,))
+            # Links are extracted as files, so that none leads out of the folder.
+            with zipfile.ZipFile(BytesIO(archive)) as packed:
+                packed.extractall(before)
         states = [before / path, Path(path)]
         words = [str(state if has_manifests(state) else nothing) for state in states]
         code, text = run(*_SMP, "diff", "-o", "markdown", "--", *words, codes=(0, 1, 3))

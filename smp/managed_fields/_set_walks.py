@@ -106,7 +106,7 @@ def leaves(node: FieldSet, levels: int = MAX_LEVELS) -> FieldSet:
     for element, child in node.children.items():
         count_steps(1)
         children[element] = leaves(child, levels - 1)
-    return _reduced(node, node.members - children.keys(), children)
+    return _reduced(node, node.members.difference(children), children)
 
 
 def _require_level(levels: int) -> None:

@@ -224,6 +224,8 @@ class _Timed(asyncio.Protocol):
         self._request_timer: asyncio.TimerHandle | None = None
         self._is_in_head = False
         self._is_in_body = False
+        # Whether the last data has more than a part of a head.
+        self._has_other_data = False
         self._head_size = 0
         self._send_timer: asyncio.TimerHandle | None = None
         # How much the transport had to send when the timer was set.
@@ -304,10 +306,10 @@ class _Timed(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take a part of a request."""
-        was_in_head = self._is_in_head
+        self._has_other_data = self._is_in_body
         super().data_received(data)
-        # The data that a head begins in may have the end of a body before it.
-        if was_in_head and self._is_in_head:
+        # A head may begin in the data that other requests end in.
+        if self._is_in_head and not self._has_other_data:
             self._head_size += len(data)
             if self._head_size > _MOST_HEAD and not self.transport.is_closing():
                 self.send_400_response("the head of the request is too long")
@@ -324,6 +326,7 @@ class _Timed(asyncio.Protocol):
         super().on_headers_complete()  # type: ignore[misc]
         self._is_in_head = False
         self._is_in_body = True
+        self._has_other_data = True
         self._end_request_timer()
         self.room.answer(self)
 

@@ -70,7 +70,7 @@ def test_the_version_is_the_same_beside_other_options() -> None:
 def test_an_unknown_command_is_answered_with_those_that_there_are() -> None:
     for words, hint in (
         (["aply"], "did you mean apply?"),
-        (["nothing-like-it"], "the commands are: apply, blame, diff, "),
+        (["nothing-like-it"], "the commands are: apply, blame, cluster, diff, "),
         (["schema", "vers"], "did you mean versions?"),
         (["schema", "x"], "the commands are: compile, rules, versions"),
         (["openapi", "x"], "the commands are: convert, generate, prune-enums"),
