@@ -21,6 +21,18 @@ Objects: TypeAlias = Mapping[str, Any] | str | bytes | Path | Iterable["Objects"
 # Go: k8s.io/cli-runtime/pkg/resource, FileExtensions.
 SUFFIXES: Final = (".json", ".yaml", ".yml")
 
+# What a server sets in the metadata of each object, and a new object does not have.
+SERVER_METADATA: Final = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
 
 class GivenObject(msgspec.Struct, frozen=True):
     """An object, the name of the text or file that it is from, and its line there.

@@ -10,21 +10,9 @@ from typing import Final
 
 from smp.explain._sides import Sides
 from smp.last_applied import LAST_APPLIED
+from smp.objects import SERVER_METADATA
 from smp.values import ABSENT, JSON, Absent, as_list, as_object, same
 
-# What a server sets in each object, by the name in metadata.
-_SERVER_SET: Final = frozenset(
-    {
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
 # What else sets a field of an object that a user writes. By kind ("" for all of them)
 # and path.
 CONTROLLERS: Final[dict[tuple[str, str], str]] = {
@@ -82,7 +70,7 @@ def is_server_set(sides: Sides) -> bool:
     steps = sides.path.steps
     if steps[:1] == ("status",):
         return True
-    return steps[:1] == ("metadata",) and len(steps) > 1 and steps[1] in _SERVER_SET
+    return steps[:1] == ("metadata",) and len(steps) > 1 and steps[1] in SERVER_METADATA
 
 
 def _changed(sides: Sides, kind: str) -> str:

@@ -22,6 +22,7 @@ from smp.cluster.plan.objects import Applied
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import JSON_TYPE
 from smp.errors import ConflictError, SmpError
+from smp.objects import SERVER_METADATA
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
 from smp.values import JSON, JSONObject, as_list, as_object, same
@@ -30,17 +31,6 @@ Undo: TypeAlias = Literal["delete", "restore", "replace", "create", "look"]
 
 _MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
-# What a server sets, and what a new object must not have.
-_OF_THE_SERVER: Final = (
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-)
 # Go: k8s.io/kubernetes/pkg/registry/batch/job, generateSelector.
 _LABELS_OF_JOBS: Final = (
     "batch.kubernetes.io/controller-uid",
@@ -257,7 +247,7 @@ def _restored(applied: Applied, live: JSONObject) -> JSONObject:
 def _bare(obj: JSONObject) -> JSONObject:
     """Return an object without what a server sets: its metadata, and its status."""
     metadata = {**as_object(obj.get("metadata"))}
-    for name in _OF_THE_SERVER:
+    for name in SERVER_METADATA:
         metadata.pop(name, None)
     bare = {**obj, "metadata": metadata}
     bare.pop("status", None)
@@ -268,7 +258,7 @@ def _with_server_fields(former: JSONObject, live: JSONObject) -> JSONObject:
     """Return a former object with what the server has set in the live one."""
     metadata = {**as_object(former.get("metadata"))}
     live_metadata = as_object(live.get("metadata"))
-    for name in _OF_THE_SERVER:
+    for name in SERVER_METADATA:
         if name in live_metadata:
             metadata[name] = live_metadata[name]
     merged: JSONObject = {**former, "metadata": metadata}
