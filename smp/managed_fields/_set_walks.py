@@ -9,7 +9,7 @@ This module is compiled with mypyc (hatch_build.py), which cannot compile the cl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smp.errors import ObjectError
 from smp.managed_fields._elements import in_order, read_element, step_of
@@ -176,7 +176,9 @@ def read(
     is_member = False
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
-    for text, content in node.items():
+    # Compiled code would fail at a name that is no string.
+    named: dict[Any, JSON] = node
+    for text, content in named.items():
         count_steps(1)
         if not isinstance(text, str):
             raise ObjectError(
