@@ -168,7 +168,7 @@ def _live(obj: JSONObject, *, is_annotated: bool) -> JSONObject:
 
 
 def _drifted(live: JSONObject, random: Random) -> JSONObject:
-    """Return a live object that someone has changed."""
+    """Return a live object that was changed by hand."""
     changed: JSONObject = json.loads(json.dumps(live))
     metadata = as_object(changed["metadata"])
     spec = as_object(changed.get("spec"))

@@ -13,6 +13,7 @@ from smp.documents import flattened, read
 from smp.errors import DocumentError, ObjectError
 from smp.plain import as_object
 from smp.values import JSONObject
+from smp.values import as_object as members_of
 
 # An object, a model of a client, YAML or JSON text, the path of a file or of a
 # directory, or several of these.
@@ -31,6 +32,12 @@ SERVER_METADATA: Final = (
     "resourceVersion",
     "selfLink",
     "uid",
+)
+
+# What a Secret shows; its other members are confidential, misspelled ones such as
+# ``stringdata`` too.
+SHOWN_OF_SECRET: Final = frozenset(
+    {"apiVersion", "immutable", "kind", "metadata", "type"}
 )
 
 
@@ -92,3 +99,10 @@ def _in_text(text: str | bytes, source: str) -> list[GivenObject]:
             )
         found.append(GivenObject(document.value, document.source, document.line))
     return found
+
+
+def without_managed_fields(obj: JSONObject) -> JSONObject:
+    """Return an object without the entries of its field managers."""
+    metadata = {**members_of(obj.get("metadata"))}
+    metadata.pop("managedFields", None)
+    return {**obj, "metadata": metadata}

@@ -10,6 +10,7 @@ from smp.cases._case import SpecCase, profile_of, steps
 from smp.cases._steps import Step, in_order
 from smp.defaults import with_defaults
 from smp.errors import SmpError
+from smp.objects import without_managed_fields
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import Schema
 from smp.values import JSONArray, JSONObject, as_object, same
@@ -122,12 +123,10 @@ def _success(live: JSONObject | None, new: JSONObject, step: Step) -> JSONObject
     # What a result may leave out.
     result: JSONObject = {}
     if "owners" in step.result:
-        metadata = {**as_object(new["metadata"])}
-        metadata.pop("managedFields", None)
         result["owners"] = {
             owner.manager: owner.fields.to_v1() for owner in managed_fields.owners(new)
         }
-        result["object"] = {**new, "metadata": metadata}
+        result["object"] = without_managed_fields(new)
     elif step.result:
         result["object"] = new
     return result

@@ -14,7 +14,8 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import Settings
 from smp.documents import dump_json
-from smp.values import JSONObject, as_object
+from smp.objects import without_managed_fields
+from smp.values import JSONObject
 
 # In place of the path of a file; a file of this name is ./cluster.
 CLUSTER: Final = "cluster"
@@ -59,9 +60,7 @@ def paired_with_live(
         live = obj
         # kubectl get shows them on demand only; a server-side apply goes by them.
         if not settings.server_side:
-            metadata = {**as_object(live.get("metadata"))}
-            metadata.pop("managedFields", None)
-            live = {**live, "metadata": metadata}
+            live = without_managed_fields(live)
         data = dump_json(live).encode()
         identity = identity_of(live)
         namespaces[number] = identity.namespace

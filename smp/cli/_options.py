@@ -246,6 +246,15 @@ LIVE_OPTIONS: Final = (
     ),
 )
 
+RULES_OPTION: Final = Option(
+    ("--rules",),
+    "YAML file with rules: which differences do not count, of which kinds and "
+    "managers, and why (smp schema rules). Repeatable.",
+    is_path=True,
+    is_repeatable=True,
+    variable="SMP_RULES",
+)
+
 SCHEMA_OPTIONS: Final = (
     Option(
         ("--kubernetes",),

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, overload
 
 from smp.cli._objects import annotations_of
 from smp.last_applied import LAST_APPLIED
+from smp.objects import SHOWN_OF_SECRET
 from smp.values import JSON, JSONObject, as_object, as_text, same
 
 # A section of a Secret and the name of a value in it.
@@ -21,8 +22,6 @@ SecretEntry: TypeAlias = tuple[str, str]
 Replacement: TypeAlias = Callable[[SecretEntry, JSON], JSON]
 
 _MASK: Final = "***"
-# All other fields of a Secret are masked, misspelled ones such as ``stringdata`` too.
-_SHOWN: Final = frozenset({"apiVersion", "immutable", "kind", "metadata", "type"})
 
 # The annotation holds the values of the section as text.
 _ANNOTATION: Final[SecretEntry] = ("metadata.annotations", LAST_APPLIED)
@@ -144,7 +143,7 @@ def _mask(role: str) -> str:
 def _confidential(secret: JSONObject) -> Iterator[tuple[SecretEntry, JSON]]:
     """Yield every value of the sections of a Secret, with its place."""
     for section, content in secret.items():
-        if section in _SHOWN:
+        if section in SHOWN_OF_SECRET:
             continue
         if isinstance(content, dict):
             for name, value in content.items():
@@ -158,7 +157,7 @@ def _replaced_sections(secret: JSONObject, replacement: Replacement) -> JSONObje
     """Return a Secret with other values in its sections."""
     replaced = dict(secret)
     for section, values in secret.items():
-        if section in _SHOWN:
+        if section in SHOWN_OF_SECRET:
             continue
         if isinstance(values, dict):
             replaced[section] = {

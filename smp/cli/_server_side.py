@@ -26,6 +26,7 @@ from smp.managed_fields import (
     server_side_apply,
     simulate,
 )
+from smp.objects import without_managed_fields
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, as_text
 
@@ -169,8 +170,8 @@ def _require_applicable(new: JSONObject, live: JSONObject | None) -> None:
 def for_a_reader(outcome: ObjectOutcome, settings: Settings) -> ObjectOutcome:
     """Return an outcome of server-side apply without secrets and managedFields."""
     configuration = as_object(outcome.patch)
-    stored = _without_managed_fields(outcome.before)
-    new = _without_managed_fields(outcome.after)
+    stored = _shown(outcome.before)
+    new = _shown(outcome.after)
     masks = Masks(
         {"live": stored, "new": new, "applied": configuration},
         show_secrets=settings.show_secrets,
@@ -184,9 +185,7 @@ def for_a_reader(outcome: ObjectOutcome, settings: Settings) -> ObjectOutcome:
     )
 
 
-def _without_managed_fields(obj: JSON) -> JSONObject | None:
+def _shown(obj: JSON) -> JSONObject | None:
     if not isinstance(obj, dict):
         return None
-    metadata = {**as_object(obj.get("metadata"))}
-    metadata.pop("managedFields", None)
-    return {**obj, "metadata": metadata}
+    return without_managed_fields(obj)

@@ -47,6 +47,7 @@ from smp.cli._outputs import write
 from smp.cli._suggestions import SuggestingGroup
 from smp.cluster import Applied, Run, Waited
 from smp.errors import SmpError
+from smp.objects import without_managed_fields
 from smp.values import JSONObject, as_object
 
 # kubectl has 1 for all errors, but for those of diff, where 1 says that there are
@@ -307,7 +308,7 @@ def get(ctx: click.Context, /, **options: Any) -> None:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
     if not options["show_managed_fields"]:
-        found = [_without_managed_fields(obj) for obj in found]
+        found = [without_managed_fields(obj) for obj in found]
     if options["output"] == "name":
         for obj in found:
             # Go: printers.NamePrinter.
@@ -317,12 +318,6 @@ def get(ctx: click.Context, /, **options: Any) -> None:
     elif found or not missing:
         print_objects(found, options["output"])
     ctx.exit(_ERROR if failed or missing else 0)
-
-
-def _without_managed_fields(obj: JSONObject) -> JSONObject:
-    metadata = {**as_object(obj.get("metadata"))}
-    metadata.pop("managedFields", None)
-    return {**obj, "metadata": metadata}
 
 
 @command.command(

@@ -21,6 +21,7 @@ from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
     REPORT_FORMATS,
+    RULES_OPTION,
     SELECTION_OPTIONS,
     Settings,
     declared,
@@ -146,14 +147,7 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
             variable="SMP_IGNORE_FILE",
         ),
-        Option(
-            ("--rules",),
-            "YAML file with rules: which differences do not count, of which kinds and "
-            "managers, and why (smp schema rules). Repeatable.",
-            is_path=True,
-            is_repeatable=True,
-            variable="SMP_RULES",
-        ),
+        RULES_OPTION,
         Option(
             ("--all-fields",),
             "Compare the fields that a server sets, and its defaults, too, where one "

@@ -27,6 +27,7 @@ from smp.cli._errors import UsageError, printable, report
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._interrupts import Interruption
 from smp.cli._options import (
+    RULES_OPTION,
     SCHEMA_OPTIONS,
     Schemas,
     Settings,
@@ -162,14 +163,7 @@ COMMAND: Final[Command] = declared(
             parameter="all_rows",
             is_flag=True,
         ),
-        Option(
-            ("--rules",),
-            "YAML file with rules: which differences do not count, of which kinds and "
-            "managers, and why (smp schema rules). Repeatable.",
-            is_path=True,
-            is_repeatable=True,
-            variable="SMP_RULES",
-        ),
+        RULES_OPTION,
         output_option(*_FORMATS),
         *SCHEMA_OPTIONS,
         *shared_options("quiet", "show_secrets", "max_bytes", "jobs"),

@@ -39,6 +39,7 @@ from smp.fleet._objects import (
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
 from smp.last_applied import LAST_APPLIED
+from smp.objects import SHOWN_OF_SECRET
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
@@ -146,8 +147,9 @@ class Rows:
             raise ObjectError("neither desired nor live", code="no-object")
         manifest = decoded(split(desired, "desired"), "desired")
         schema = self._schema_of(manifest)
-        # A new object is its own patch.
-        patch = self._patch_text(manifest, schema)
+        # A new object is its own patch. The annotation of an exported one would show
+        # the values of a Secret.
+        patch = self._patch_text(without_annotation(manifest), schema)
         return Outcome("missing", patch=patch, heals=True)
 
     def pair(self, desired: bytes, live: bytes, last_applied: bytes | None) -> Outcome:
@@ -296,8 +298,10 @@ class Rows:
 
 def _masked(name: str, value: JSON) -> JSON:
     """Mask the values of a section of a Secret; what is deleted stays null."""
-    if name not in ("data", "stringData") or not isinstance(value, dict):
+    if name in SHOWN_OF_SECRET or value is None:
         return value
+    if not isinstance(value, dict):
+        return _MASK
     return {key: None if member is None else _MASK for key, member in value.items()}
 
 

@@ -194,7 +194,7 @@ HAZARDS: Final[dict[str, Description]] = {
     # Nulls and directives in a manifest.
     "null": Description(
         "note",
-        "null removes the field from the live object, whoever has set it",
+        "null removes the field from the live object, also where others have set it",
         "leave the field out of the manifest where others may set it",
         "Go: strategicpatch.diffMaps",
     ),

@@ -11,7 +11,7 @@ An apply of edited inputs does without a hazard what the configuration asks for:
 Where a patch merge key stands for several elements no input helps, and the patch
 replaces the list (smp.strategic.with_whole_lists). As the values of others are in such
 a patch, it has the resourceVersion of the live object: a server answers 409 where
-somebody has written in the meantime (Go: apimachinery, rest.BeforeUpdate and
+another client has written in the meantime (Go: apimachinery, rest.BeforeUpdate and
 etcd3.GuaranteedUpdate).
 """
 

@@ -177,7 +177,11 @@ def test_the_values_of_secrets_are_masked() -> None:
     assert masked.patch == '{"data":{"a":"***","old":null}}'
     shown = row(desired, live, live, show_secrets=True)
     assert shown.patch == '{"data":{"a":"b3Bl","old":null}}'
+    exported = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(desired)}
+    desired["metadata"]["annotations"] = exported
+    desired["stringdata"] = {"misspelled": "b3Bl"}
     new = row(desired, None)
+    assert new.verdict == "missing"
     assert "b3Bl" not in str(new.patch)
 
 

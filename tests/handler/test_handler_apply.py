@@ -183,7 +183,7 @@ def test_without_a_manager_nothing_is_noted() -> None:
     assert owned(accepted(created).object) == {}
 
 
-def test_what_a_hook_changes_nobody_owns() -> None:
+def test_what_a_hook_changes_has_no_owner() -> None:
     def admit(admission: handler.Admission) -> JSONObject:
         return {**admission.new, "immutable": True}
 
@@ -233,7 +233,7 @@ def test_prepare_keeps_what_the_endpoint_does_not_write() -> None:
         assert not any(path.startswith("status") for path in paths)
 
 
-def test_what_the_normalization_clears_nobody_owns() -> None:
+def test_what_the_normalization_clears_has_no_owner() -> None:
     schema = kubernetes().schema("apps/v1", "StatefulSet")
     rolling: JSONObject = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
     obj: JSONObject = {

@@ -565,7 +565,7 @@ def test_a_repair_sends_a_list_as_it_is_to_an_object_that_lacks_it() -> None:
     last = full(containers({**APP, "ports": [tcp, udp]}), "Deployment")
     manifest = full(containers({**APP, "ports": [udp]}), "Deployment")
     where = smp.Path(("spec", "template", "spec", "containers", 0, "ports"))
-    # The container is there without ports, or somebody has removed it.
+    # The container is there without ports, or another client has removed it.
     for live in (full(containers(APP), "Deployment"), full(containers(), "Deployment")):
         warned = smp.three_way_apply(last, manifest, live, schema)
         assert not warned.converged

@@ -17,7 +17,7 @@ from tests.support.differential import random_case
 from tests.support.makers import Maker
 
 CASES: Final = int(os.environ.get("SMP_FUZZ_CASES", "80"))
-# What is wrong with a value, whoever made the patch of it.
+# What is wrong with a value, however the patch of it was made.
 OF_VALUES: Final = {"invalid-base64", "invalid-quantity", "unsupported-value"}
 # What makes a patch wrong whatever the live object is. The other codes of the engine
 # are about types, which live may have as well.

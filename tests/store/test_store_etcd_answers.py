@@ -122,7 +122,7 @@ async def test_the_answer_decides_whether_the_outcome_of_a_write_is_known(
         assert fake.calls == 2
 
 
-@pytest.mark.parametrize("peer", ["nobody", "closes", "not gRPC"])
+@pytest.mark.parametrize("peer", ["absent", "closes", "not gRPC"])
 async def test_a_write_that_was_never_sent_has_a_known_outcome(peer: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if peer == "not gRPC":
@@ -132,7 +132,7 @@ async def test_a_write_that_was_never_sent_has_a_known_outcome(peer: str) -> Non
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     _, port = listening.sockets[0].getsockname()
-    if peer == "nobody":
+    if peer == "absent":
         (port,) = free_ports(1)
     async with (
         listening,

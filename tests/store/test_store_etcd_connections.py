@@ -82,11 +82,11 @@ async def test_a_user_of_etcd_logs_in_with_a_password(
 
 @needs_etcd
 async def test_a_member_that_does_not_answer_is_passed_over(etcd: Etcd) -> None:
-    (nobody,) = free_ports(1)
+    (unused,) = free_ports(1)
     # The system accepts connections to it, and nothing answers.
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         _, port = hanging.getsockname()
-        url = f"etcd://127.0.0.1:{nobody},127.0.0.1:{port},{etcd.address}/passed-over"
+        url = f"etcd://127.0.0.1:{unused},127.0.0.1:{port},{etcd.address}/passed-over"
         async with opened_etcd_store(url, limit=2) as store:
             assert await store.create("a", b"1")
             # The member that answered stays in use.

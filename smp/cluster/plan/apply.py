@@ -138,8 +138,8 @@ class Run(msgspec.Struct, frozen=True):
     def rollback_plan(self) -> tuple[RollbackStep, ...]:
         """Return what restores the objects as they were before the run.
 
-        The steps are in their order, each with the request that it sends where nobody
-        has changed the object since. There are none for a dry run.
+        The steps are in their order, each with the request that it sends where the
+        object has not changed since. There are none for a dry run.
         """
         if self.options.dry_run != "none" or self.stopped:
             return ()

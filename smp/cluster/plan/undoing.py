@@ -129,9 +129,9 @@ def request_of(
         if live is not None:
             raise NotRestorableError("it exists again, or is still being deleted")
         return create_request(applied, resource, options)
-    # Whoever deleted it wanted it gone; only what the run created is to go anyway.
+    # What others deleted stays deleted; only what the run created is to go anyway.
     if live is None:
-        # What the run created, and someone else deleted, is as it was.
+        # What the run created, and others deleted, is as it was.
         if undo == "delete":
             return None
         raise NotRestorableError("it was deleted since")
@@ -216,7 +216,7 @@ def _restore(
 def _restored(applied: Applied, live: JSONObject) -> JSONObject:
     """Return a live object with the fields that it had before the run."""
     former, after = _bare(as_object(applied.before)), _bare(as_object(applied.object))
-    # Where nobody has changed anything, no merge is needed.
+    # Where others have changed nothing, no merge is needed.
     if same(after, _bare(live)):
         return _with_server_fields(former, live)
     schema = applied.schema or Schema.inline("any")

@@ -180,7 +180,7 @@ async def _read(call: Call) -> JSONObject | Refused:
     subresource = call.target.resource.subresources.get(call.target.subresource)
     reviewed = subresource or call.target.resource
     schema = call.state.kinds.catalog.schema(reviewed.api_version, reviewed.kind)
-    # Nobody owns the fields of what is not stored, and it has no defaults.
+    # The fields of what is not stored have no owners, and it has no defaults.
     options = handler.Options(
         profile=call.options.profile,
         field_validation=call.options.field_validation,

@@ -104,7 +104,7 @@ def allocated(obj: JSONObject, address_of: Pick, port_of: Pick) -> JSONObject:
         spec["clusterIP"] = addresses[0] if addresses else address_of("")
     if not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
-    # Endpoints that somebody else makes may be of any family, so a headless Service
+    # Endpoints that others make may be of any family, so a headless Service
     # without a selector has both (Go: Alloc.initIPFamilyFields).
     is_selectorless = spec["clusterIP"] == "None" and not spec.get("selector")
     if not spec.get("ipFamilies"):

@@ -50,7 +50,7 @@ class Source(Protocol):
         ...
 
     async def advance(self) -> None:
-        """Let ``changes`` reach the current revision, whoever wrote it."""
+        """Let ``changes`` reach the current revision of the store."""
         ...
 
     def changes(
