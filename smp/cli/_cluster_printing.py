@@ -16,6 +16,7 @@ from smp.cli._objects import Entry
 from smp.cli._options import Settings
 from smp.cli._outputs import write, write_json, write_yaml
 from smp.cli._run import Row, Work, run
+from smp.cli._status_line import StatusLine
 from smp.cluster import Applied
 from smp.cluster.plan.applysets import ApplySetState, Parent
 from smp.cluster.plan.exchange import Progress
@@ -31,9 +32,7 @@ class ProgressLine:
     def __init__(self, line_of: Callable[[object], str] | None) -> None:
         # Reports are printed at the end, and have no lines.
         self._line_of = line_of
-        # It is None where the caller closed it.
-        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._is_shown = False
+        self._status = StatusLine()
 
     def __call__(self, progress: Progress) -> None:
         """Print a line for what is done, if there is one, and how far it is."""
@@ -43,18 +42,14 @@ class ProgressLine:
             if line:
                 write(f"{line}\n")
                 sys.stdout.flush()
-        if self._is_terminal and progress.done < progress.total:
+        if progress.done < progress.total:
             what = "" if progress.result is not None else f": {progress.what}"
-            text = f"smp: {progress.done} of {progress.total} objects{what}"
-            report(f"\r{printable(text)}", end="")
-            self._is_shown = True
+            total = f"{progress.done} of {progress.total} objects"
+            self._status.show(f"smp: {total}{what}")
 
     def clear(self) -> None:
         """Remove how far it is, so that other lines can be printed."""
-        if self._is_shown:
-            # ECMA-48, EL: erase the line.
-            report("\r\x1b[K", end="")
-            self._is_shown = False
+        self._status.clear()
 
 
 def applied_line(result: object, *, suffix: str, only_name: bool) -> str:

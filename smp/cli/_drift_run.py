@@ -20,8 +20,8 @@ from smp.cli._drift_pairs import Pair, Part, Skipped, by_size
 from smp.cli._drift_records import Part as Place
 from smp.cli._drift_records import Record
 from smp.cli._drift_state import digest_of, known_rows
-from smp.cli._errors import report
 from smp.cli._interrupts import follow_parent
+from smp.cli._status_line import StatusLine
 from smp.comparison import Rules
 from smp.schema.catalog import Catalog
 
@@ -250,10 +250,8 @@ class Progress:
     def __init__(self, *, is_wanted: bool) -> None:
         self._start = self._next = monotonic()
         self._next += _PATIENCE
-        self._is_shown = False
-        # It is None where the caller closed it.
-        is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._is_wanted = is_wanted and is_terminal
+        self._status = StatusLine()
+        self._is_wanted = is_wanted and self._status.is_terminal
 
     def show(self, what: str, done: int, total: int | None = None) -> None:
         """Show a number of objects, if it is time for that."""
@@ -261,7 +259,6 @@ class Progress:
         if not self._is_wanted or now < self._next:
             return
         self._next = now + _INTERVAL
-        self._is_shown = True
         rate = done / (now - self._start)
         text = f"smp: {what} {done:,}"
         if total is not None:
@@ -269,7 +266,7 @@ class Progress:
         text += f" objects, {rate:,.0f} a second"
         if total is not None and rate:
             text += f", {_duration((total - done) / rate)} left"
-        report(f"\r\x1b[K{text}", end="")
+        self._status.show(text)
 
     def restart(self) -> None:
         """Begin another part of the run, with a rate of its own."""
@@ -278,10 +275,7 @@ class Progress:
 
     def clear(self) -> None:
         """Remove the line, so that others can be printed."""
-        if self._is_shown:
-            # ECMA-48, EL: erase the line.
-            report("\r\x1b[K", end="")
-            self._is_shown = False
+        self._status.clear()
 
 
 def _duration(seconds: float) -> str:

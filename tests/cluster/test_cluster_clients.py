@@ -90,12 +90,6 @@ _SUITE = (
 _ALL = os.environ.get("SMP_CLUSTER_SITUATIONS") == "all"
 
 
-@pytest.fixture(scope="module")
-def api() -> Iterator[KubernetesApi]:
-    with KubernetesApi() as server:
-        yield server
-
-
 @cache
 def _recorded() -> dict[str, Entry]:
     return read("smp-serve").entries

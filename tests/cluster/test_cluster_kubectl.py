@@ -8,7 +8,6 @@ both left behind (``python -m tests.record.cluster_applies``).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -68,12 +67,6 @@ def _is_as_with_kubectl(situation: Situation, server: str) -> bool:
     entry = _recorded(server).entries[situation.name]
     applies = [step for step in situation.steps if "apply" in step or "text" in step]
     return _replayed(applies, entry.exchanges, server) == entry.kubectl.outcomes
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[KubernetesApi]:
-    with KubernetesApi() as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)

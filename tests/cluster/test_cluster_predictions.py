@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,20 +11,6 @@ from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
 from smp.testing import KubernetesApi
 from smp.values import JSONObject
-
-_DOCUMENTS: dict[str, bytes] = {}
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[KubernetesApi]:
-    with KubernetesApi() as server:
-        yield server
-
-
-@pytest.fixture
-def cluster(api: KubernetesApi) -> Iterator[Cluster]:
-    with api.unchanged():
-        yield Cluster(api.client("httpx"), documents=_DOCUMENTS)
 
 
 def writes(api: KubernetesApi) -> list[str]:

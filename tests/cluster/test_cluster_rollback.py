@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -16,21 +15,8 @@ from smp.cluster.plan.rollback import rollback
 from smp.testing import KubernetesApi
 from smp.values import JSONObject
 
-_DOCUMENTS: dict[str, bytes] = {}
 _COUNTED = {"resourceVersion", "generation", "uid", "creationTimestamp", "time"}
 PATH = "/api/v1/namespaces/default/configmaps/a"
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[KubernetesApi]:
-    with KubernetesApi() as server:
-        yield server
-
-
-@pytest.fixture
-def cluster(api: KubernetesApi) -> Iterator[Cluster]:
-    with api.unchanged():
-        yield Cluster(api.client("httpx"), documents=_DOCUMENTS)
 
 
 def config_map(name: str = "a", **data: str) -> JSONObject:
