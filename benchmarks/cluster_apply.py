@@ -4,8 +4,8 @@
 a kube-apiserver with an etcd, and applies as many objects (Deployments, ConfigMaps and
 Services in turn), new, unchanged and changed: with the real kubectl, with Cluster, and
 with AsyncCluster, in turn. It prints objects a second, and the processor time of the
-client for each object. ``--profile`` prints where Cluster spends its time where nothing
-has changed.
+client for each object; ``--docs docs/performance.md`` writes them there as well.
+``--profile`` prints where Cluster spends its time where nothing has changed.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.report import Section, table, times, written_into
 from smp.cluster import AsyncCluster, Cluster
 from smp.cluster.plan.apply import Run
 from smp.values import JSON, JSONObject
@@ -36,6 +37,7 @@ from tests.support.apiserver import ApiServer, running
 from tests.support.kubectl import kubectl_path
 
 _NAMESPACES: Final = ("kubectl", "sync", "async")
+_NAMES: Final = {"sync": "`Cluster`", "async": "`AsyncCluster`"}
 # Connections of a client; the driver has as many requests under way.
 _LIMITS: Final = httpx.Limits(max_connections=32, max_keepalive_connections=32)
 
@@ -129,10 +131,29 @@ def _require(run: Run, action: str) -> None:
         raise ValueError(f"{action} was expected, not {actions}")
 
 
+def _compared(one: Measured, found: dict[str, Measured], count: int) -> str:
+    """Print objects a second, and how many times those of kubectl."""
+    ratio = found["kubectl"].seconds / one.seconds
+    return f"{count / one.seconds:,.0f} ({times(ratio)})"
+
+
+def section(rows: list[list[str]]) -> Section:
+    """Report what was measured."""
+    ways = ("kubectl", *_NAMES.values())
+    efforts = [f"ms of {way}" for way in ways]
+    return Section(
+        "cluster",
+        "Apply to a live cluster",
+        table(["", *ways, *efforts], rows),
+        None,
+    )
+
+
 def main() -> None:
     """Measure, and print a line for each case."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--objects", type=int, default=1000)
+    parser.add_argument("--docs", metavar="FILE", type=Path)
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     with running() as server, tempfile.TemporaryDirectory() as name:
@@ -160,6 +181,7 @@ def main() -> None:
                 found = await AsyncCluster(inner, documents=documents).apply(objects)
                 _require(found, action)
 
+        rows: list[list[str]] = []
         cases = (("new", 1, "created"), ("unchanged", 1, "unchanged"))
         for case, revision, action in (*cases, ("changed", 2, "configured")):
             made = {
@@ -175,18 +197,23 @@ def main() -> None:
                 way: measured(apply, of_children=way == "kubectl")
                 for way, apply in ways.items()
             }
-            for way, one in found.items():
-                print(  # a program
-                    f"{case:10} {way:8} {options.objects / one.seconds:8.0f} a second,"
-                    f" {one.processor / options.objects * 1000:6.2f} ms of processor"
-                    f" time each, {found['kubectl'].seconds / one.seconds:5.2f} times"
-                    " kubectl"
-                )
+            cells = [f"{options.objects / found['kubectl'].seconds:,.0f}"]
+            cells += [_compared(found[way], found, options.objects) for way in _NAMES]
+            efforts = [
+                f"{one.processor / options.objects * 1000:.1f}"
+                for one in found.values()
+            ]
+            rows.append([case, *cells, *efforts])
+            print(f"{case}: {', '.join(rows[-1][1:])}", file=sys.stderr)
         if options.profile:
             profile = cProfile.Profile()
             profile.runcall(sync, manifests(options.objects, "sync", 2), "unchanged")
             pstats.Stats(profile).sort_stats("tottime").print_stats(25)
         client.close()
+    report = section(rows)
+    print("\n".join(report.lines))
+    if options.docs:
+        options.docs.write_text(written_into(options.docs.read_text(), [report]))
 
 
 if __name__ == "__main__":
