@@ -223,13 +223,14 @@ def real() -> Iterator[Contender]:
 @contextmanager
 def ours(name: str, tree: Path) -> Iterator[Contender]:
     """Run ``smp serve`` of a tree on a store of its own: etcd, SQLite or memory."""
+    store_name, processes = OURS[name]
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         before = _children()
         store = "memory:"
-        if name == "etcd":
+        if store_name == "etcd":
             store = stack.enter_context(etcd.running()).url
-        elif name == "SQLite":
+        elif store_name == "SQLite":
             store = f"sqlite:{directory / 'objects.db'}"
         certificates = etcd.Certificates(directory)
         token = directory / "token"
@@ -238,7 +239,7 @@ def ours(name: str, tree: Path) -> Iterator[Contender]:
         command: list[str | Path] = [
             *(sys.executable, "-m", "smp", "serve", "--port", "0", "--store", store),
             *("--token-file", token, "--tls-cert", certificates.certificate),
-            *("--tls-key", certificates.key),
+            *("--tls-key", certificates.key, "--processes", str(processes)),
         ]
         # An installation has byte code: a first start writes it.
         environment = {**os.environ, "PYTHONPATH": str(tree)}
@@ -262,9 +263,15 @@ def ours(name: str, tree: Path) -> Iterator[Contender]:
 
 
 def _children() -> set[int]:
-    """Return the processes that this one started."""
-    path = Path(f"/proc/self/task/{os.getpid()}/children")
-    return {int(pid) for pid in path.read_text().split()}
+    """Return the processes that this one started, and those that they started."""
+    found: set[int] = set()
+    parents = [os.getpid()]
+    while parents:
+        pid = parents.pop()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        parents += [int(child) for child in children]
+        found |= {int(child) for child in children}
+    return found
 
 
 @contextmanager
@@ -274,7 +281,15 @@ def contender(name: str, tree: Path) -> Iterator[Contender]:
         yield running
 
 
-NAMES: Final = (REAL, "etcd", "SQLite", "memory")
+# The store of each contender, and its processes.
+OURS: Final[Mapping[str, tuple[str, int]]] = {
+    "etcd": ("etcd", 1),
+    "SQLite": ("SQLite", 1),
+    "memory": ("memory", 1),
+    "etcd, 2 processes": ("etcd", 2),
+    "SQLite, 2 processes": ("SQLite", 2),
+}
+NAMES: Final = (REAL, *OURS)
 
 
 @dataclass

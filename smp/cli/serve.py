@@ -49,6 +49,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Where objects are kept: sqlite:PATH, etcd://HOST:PORT or memory:.",
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Serve with so many processes on one port, so that more than one processor"
+    " works; the store has to be one that they share.",
+)
+@click.option(
     "--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file."
 )
 @click.option(
@@ -230,6 +238,7 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
         options["store"],
         kubeconfig_path=options["kubeconfig"],
         ready=report_url,
+        processes=options["processes"],
     )
 
 

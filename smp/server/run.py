@@ -10,6 +10,7 @@ import ssl
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -27,6 +28,7 @@ from smp.server.connections import (
 )
 from smp.server.garbage import collect_garbage
 from smp.server.kubeconfig import check_kubeconfig, kubeconfig, write_kubeconfig
+from smp.server.processes import serve_in_processes
 from smp.server.registry.state import background
 from smp.server.settings import Listener, Settings, SettingsError
 from smp.server.store import open_store
@@ -44,14 +46,18 @@ def serve(
     *,
     kubeconfig_path: Path | None,
     ready: Callable[[str], None],
+    processes: int = 1,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
-    ``ready`` is called with the URL once requests are answered. Raises SettingsError,
-    also where the address cannot be bound or a file cannot be read or written, and
+    ``ready`` is called with the URL once requests are answered. With several
+    ``processes`` the store has to be one that they share. Raises SettingsError, also
+    where the address cannot be bound or a file cannot be read or written, and
     StoreError.
     """
     listener.check(settings)
+    if processes > 1:
+        _require_shareable(store, settings)
     raise_descriptor_limit()
     # The event loop waits for each thread that works (smp.server.work) so long.
     sys.setswitchinterval(_SWITCH)
@@ -71,10 +77,14 @@ def serve(
                 write_kubeconfig(kubeconfig_path, config)
             ready(url)
 
-        async def run() -> None:
+        async def run(
+            on_ready: Callable[[], None], parent: Connection | None = None
+        ) -> None:
             # Here, as the store and the application belong to the event loop.
             app = create_app(open_store(store), settings)
             server = Server(uvicorn_config(app, listener), app, on_ready)
+            if parent is not None:
+                server.end_with(parent)
             # The lifespan is ours, not uvicorn's: it ends after the last request.
             async with (
                 app.router.lifespan_context(app),
@@ -82,8 +92,30 @@ def serve(
             ):
                 await server.serve(sockets=[listening])
 
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(run())
+        def run_in_loop(
+            parent: Connection | None, on_ready: Callable[[], None]
+        ) -> None:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(run(on_ready, parent))
+
+        if processes > 1:
+            serve_in_processes(processes, run_in_loop, on_ready)
+        else:
+            run_in_loop(None, on_ready)
+
+
+def _require_shareable(store: str, settings: Settings) -> None:
+    """Raise SettingsError where several processes cannot serve one store."""
+    if os.name != "posix":
+        raise SettingsError("several processes need a POSIX system")
+    if store == "memory:":
+        raise SettingsError(
+            "a store in memory is of one process",
+            hint="--store sqlite:PATH or etcd://HOST:PORT with --processes",
+        )
+    # Each process would allocate the same uids.
+    if settings.seed is not None:
+        raise SettingsError("a seed is for one process")
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -138,6 +170,17 @@ class Server(uvicorn.Server):
         # Watches never finish by themselves, and uvicorn waits for open requests.
         self._app.state.stopping.set()
         await super().shutdown(sockets)
+
+    def end_with(self, parent: Connection) -> None:
+        """Stop gracefully when the other end of a connection is closed."""
+        loop = asyncio.get_running_loop()
+
+        def end() -> None:
+            # It stays readable.
+            loop.remove_reader(parent)
+            self.should_exit = True
+
+        loop.add_reader(parent, end)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
         """Stop gracefully at the first signal, at once at the second.

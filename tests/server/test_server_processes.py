@@ -1,0 +1,123 @@
+"""Several processes of one server: they share a store, and end with their parent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import httpx
+import pytest
+
+from tests.support.server_app import CONFIG_MAPS, config_map
+from tests.support.server_process import ServerProcess, serving
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="/proc has the child processes"
+    ),
+]
+PATIENCE = 20.0  # seconds
+
+
+@contextmanager
+def serving_with_two(directory: Path, *options: str) -> Iterator[ServerProcess]:
+    store = f"sqlite:{directory / 'objects.db'}"
+    with serving(directory, "--processes", "2", "--store", store, *options) as server:
+        yield server
+
+
+def children(server: ServerProcess) -> set[int]:
+    pid = server.process.pid
+    return {
+        int(child)
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    }
+
+
+def await_end_of(pids: set[int]) -> None:
+    end = monotonic() + PATIENCE
+    while any(is_running(pid) for pid in pids):
+        assert monotonic() < end, "a process of the server did not end"
+        sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    # One that has ended and is not waited for is a zombie (proc(5), state Z).
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def test_each_process_has_what_the_other_one_wrote(tmp_path: Path) -> None:
+    with serving_with_two(tmp_path) as server:
+        assert len(children(server)) == 2
+
+        def increment(name: str) -> None:
+            # Each request has a connection of its own, which either process accepts.
+            path = f"{CONFIG_MAPS}/{name}"
+            for _ in range(5):
+                obj = server.get(path)
+                obj["data"]["count"] = str(int(obj["data"]["count"]) + 1)
+                url = server.url + path
+                httpx.put(url, json=obj).raise_for_status()
+
+        names = ("a", "b")
+        for name in names:
+            server.post(CONFIG_MAPS, config_map(name, count="0"))
+        with ThreadPoolExecutor(len(names)) as threads:
+            list(threads.map(increment, names))
+        found = {item["data"]["count"] for item in server.get(CONFIG_MAPS)["items"]}
+        assert found == {"5"}
+        assert server.stop() == 0
+
+
+def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:
+    with serving_with_two(tmp_path) as server:
+        server.post(CONFIG_MAPS, config_map("a"))
+        former = children(server)
+        killed = min(former)
+        os.kill(killed, signal.SIGKILL)
+        end = monotonic() + PATIENCE
+        while len(children(server) - {killed}) < 2:
+            assert monotonic() < end, "no process took its place"
+            sleep(0.05)
+        assert server.get(f"{CONFIG_MAPS}/a")["metadata"]["name"] == "a"
+        (line,) = server.logged()
+        assert (line["message"], line["pid"]) == (
+            "a process of the server ended",
+            killed,
+        )
+        assert line["exit_code"] == -signal.SIGKILL
+        now = children(server)
+        assert server.stop() == 0
+        await_end_of(now | former)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_lets_requests_finish(tmp_path: Path, number: int) -> None:
+    with serving_with_two(tmp_path) as server:
+        server.post(CONFIG_MAPS, config_map("a"))
+        url = f"{server.url}{CONFIG_MAPS}?watch=1&resourceVersion=0"
+        with httpx.stream("GET", url, timeout=PATIENCE) as watch:
+            lines = watch.iter_lines()
+            assert json.loads(next(lines))["type"] == "ADDED"
+            assert server.stop(number) == 0
+            # The end of the body: the watch was not cut off.
+            assert list(lines) == []
+
+
+def test_the_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    with serving_with_two(tmp_path) as server:
+        pids = children(server)
+        server.stop(signal.SIGKILL)
+        await_end_of(pids)
