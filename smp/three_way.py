@@ -96,6 +96,7 @@ class _Applied(msgspec.Struct, frozen=True):
     patch: JSONObject
     object: JSONObject
     update: Update
+    unmet: tuple[Path, ...]
     leftovers: list[Path]
     replaced: list[Path]
 
@@ -160,7 +161,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         )
 
     def apply(
-        base: JSONObject | None, manifest: JSONObject, *, whole_lists: bool
+        base: JSONObject | None, manifest: JSONObject, repair: Repair | None
     ) -> _Applied:
         return _applied(
             base,
@@ -170,7 +171,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
             profile=profile,
             overwrite=overwrite,
             ratchet=bool(ratchet),
-            whole_lists=whole_lists,
+            repair=repair,
         )
 
     def changed(
@@ -179,7 +180,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         cleared = [change.path for change in applied.update.changes]
         return change_hazards(base, manifest, live, applied.object, lenient, cleared)
 
-    applied = apply(last_applied, modified, whole_lists=False)
+    applied = apply(last_applied, modified, None)
     kubectl_patch = applied.computed.patch
     warnings: list[ApplyWarning] = []
     found: list[Hazard] = []
@@ -193,21 +194,21 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         found = [*of_inputs, *remaining]
     if hazards == "error" and is_serious(found):
         raise HazardError(tuple(found))
-    base, wanted, patch = last_applied, modified, applied.patch
+    patch = applied.patch
     if hazards == "repair" and is_serious(found):
         repair = Repair(last_applied, modified, live)
         # An object that is kept, as {}, may have lists that are dropped in turn.
         for _ in range(MOST_ROUNDS):
             is_edited = repair.edit(remaining)
             try:
-                applied = apply(repair.last_applied, repair.modified, whole_lists=True)
-            except SmpError:
+                applied = apply(repair.last_applied, repair.modified, repair)
+            except SmpError as error:
                 # A member of a union that is there, as {}, excludes the others, and
-                # not every list can be merged by all keys.
-                repair.undo()
-                break
-            base, wanted = repair.last_applied, repair.modified
-            remaining = changed(applied, base, wanted)
+                # a list as a whole may have what a server refuses.
+                if not repair.refuse(error.path):
+                    break
+                continue
+            remaining = changed(applied, repair.last_applied, repair.modified)
             if not is_edited:
                 break
         repair.replaced(applied.replaced)
@@ -219,13 +220,6 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         warnings += repair.warnings
     result = applied.object
     update = applied.update
-    unmet = strategic.unmet_paths(
-        # Where nothing is to be deleted, nothing can be left.
-        base if base and applied.computed.deletes else {},
-        wanted,
-        result,
-        lenient,
-    )
     if defaults:
         result = as_stored(result, live, schema, profile=profile)
     # In the order of servers: an update first has to lead to a valid object.
@@ -246,7 +240,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         update.changes,
         (*warnings, *update.warnings),
         violations,
-        unmet,
+        applied.unmet,
         hazards=tuple(found),
     )
 
@@ -260,11 +254,11 @@ def _applied(  # as above
     profile: str,
     overwrite: bool,
     ratchet: bool,
-    whole_lists: bool,
+    repair: Repair | None,
 ) -> _Applied:
     """Compute the patch, apply it, and normalize unions as a server may do.
 
-    With ``whole_lists`` the patch replaces lists whose merge keys are ambiguous.
+    With a repair the patch replaces lists whose merge keys are ambiguous.
     """
     computed = strategic.compute_patch(
         last_applied,
@@ -276,9 +270,9 @@ def _applied(  # as above
     )
     patch = computed.patch
     replaced: list[Path] = []
-    if whole_lists:
+    if repair is not None:
         patch, replaced = strategic.with_whole_lists(
-            patch, last_applied or {}, modified, live, schema
+            patch, last_applied or {}, modified, live, schema, repair.refused
         )
     leftovers: list[Path] = []
     # A deletion can also become a part of a new element that has the same merge key.
@@ -300,7 +294,14 @@ def _applied(  # as above
         # Servers of today normalize nothing, so the patch has to do it.
         patch = strategic.amended_patch(patch, live, patched, result, schema)
         result = strategic.apply_patch(live, patch, schema)
-    return _Applied(computed, patch, result, update, leftovers, replaced)
+    unmet = strategic.unmet_paths(
+        # Where nothing is to be deleted, nothing can be left.
+        last_applied if last_applied and computed.deletes else {},
+        modified,
+        result,
+        schema,
+    )
+    return _Applied(computed, patch, result, update, unmet, leftovers, replaced)
 
 
 def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply

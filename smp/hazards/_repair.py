@@ -33,6 +33,10 @@ _UNGUARDED: Final = (
     "the live object has no resourceVersion, so what others write in the meantime is "
     "overwritten"
 )
+_REMOVED: Final = (
+    "the patch removes the metadata, so it has no resourceVersion, and what others "
+    "write in the meantime is overwritten"
+)
 _OF_KEYS: Final = ("ambiguous-key", "duplicate-key")
 # The other field of each pair.
 _PAIR_OF: Final = {
@@ -59,6 +63,9 @@ class Repair:
             self.last_applied = edited(last_applied, _VERSION, ABSENT)
         self.modified = modified
         self.warnings: list[ApplyWarning] = []
+        # Where an edit, or a list as a whole, led to inputs that cannot be applied.
+        self.refused: set[str] = set()
+        self._edited: list[Path] = []
         self._live = live
         self._replaced: list[Path] = []
         self._before = (self.last_applied, modified, 0)
@@ -67,8 +74,12 @@ class Repair:
         """Edit the inputs so that there are no such hazards; tell whether it did."""
         count = len(self.warnings)
         self._before = (self.last_applied, self.modified, count)
+        self._edited = []
         for each in hazards:
             path = each.path
+            if self.refused and str(path) in self.refused:
+                continue
+            done = len(self.warnings)
             if each.code in _EMPTY and each.severity != "note":
                 # Of what is there and empty, only what was applied is removed.
                 is_list = each.code == "lost-with-list"
@@ -101,12 +112,28 @@ class Repair:
                 here = Path(("data", str(path.steps[-1])))
                 self.modified = edited(self.modified, here, None)
                 self._did(here, f"removed with {path}")
+            if len(self.warnings) > done:
+                self._edited.append(path)
         return len(self.warnings) > count
 
-    def undo(self) -> None:
-        """Take back the last edits, which led to inputs that cannot be applied."""
+    def refuse(self, path: Path) -> bool:
+        """Take back the last edits, as the apply failed at a path.
+
+        What is likely to be the reason is not tried again: the edits beside the path,
+        else the lists around it, else all of the edits. Returns whether there is any.
+        """
         self.last_applied, self.modified, count = self._before
         del self.warnings[count:]
+        around = {str(Path(path.steps[:n])) for n in range(len(path.steps) + 1)}
+        # The members of a union are beside one another.
+        beside = {
+            str(each) for each in self._edited if str(Path(each.steps[:-1])) in around
+        }
+        for reasons in (beside, around, {str(each) for each in self._edited}):
+            if reasons - self.refused:
+                self.refused |= reasons
+                return True
+        return False
 
     def not_repaired(self, hazards: list[Hazard]) -> list[Hazard]:
         """Return the hazards of keys that are not in a list that the patch replaces."""
@@ -142,8 +169,10 @@ class Repair:
     def guarded(self, patch: JSONObject) -> JSONObject:
         """Return a patch that a server takes only if live has not changed since."""
         version = as_object(self._live.get("metadata")).get("resourceVersion")
-        if not version:
-            self.warnings.append(ApplyWarning("unguarded", _VERSION, _UNGUARDED))
+        is_removed = "metadata" in patch and patch["metadata"] is None
+        if not version or is_removed:
+            problem = _REMOVED if is_removed else _UNGUARDED
+            self.warnings.append(ApplyWarning("unguarded", _VERSION, problem))
             return patch
         metadata = as_object(patch.get("metadata"))
         # The manifest may ask for a version itself.

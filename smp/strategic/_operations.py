@@ -285,12 +285,14 @@ def with_whole_lists(
     modified: JSONObject,
     live: JSONObject,
     schema: Schema,
+    excluded: set[str],
 ) -> tuple[JSONObject, list[Path]]:
     """Return a three-way patch that replaces the lists whose merge keys are ambiguous.
 
-    The paths are those of the lists: their elements were merged by all keys.
+    The paths are those of the lists: their elements were merged by all keys. Lists at
+    the paths that are ``excluded``, as texts, are not replaced.
     """
-    return whole_lists(patch, last_applied, live, modified, schema.type)
+    return whole_lists(patch, last_applied, live, modified, schema.type, excluded)
 
 
 def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:

@@ -62,12 +62,14 @@ def whole_lists(
     live: JSONObject,
     modified: JSONObject,
     type_: Type,
+    excluded: set[str],
 ) -> tuple[JSONObject, list[Path]]:
     """Return a three-way patch that replaces the lists whose merge keys are ambiguous.
 
-    The paths are those of the lists. Raises what computing and applying a patch raise.
+    The paths are those of the lists; those in ``excluded`` are left to the patch.
+    Raises what computing and applying a patch raise.
     """
-    replacement = _Replacement()
+    replacement = _Replacement(excluded)
     objects = (base, live, modified)
     changed = replacement.object(patch, objects, type_, Path(), MAX_LEVELS)
     return changed, replacement.paths
@@ -76,8 +78,9 @@ def whole_lists(
 class _Replacement:
     """The walk along a patch; ``paths`` are the lists that it replaced."""
 
-    def __init__(self) -> None:
+    def __init__(self, excluded: set[str]) -> None:
         self.paths: list[Path] = []
+        self._excluded = excluded
 
     def object(
         self,
@@ -116,6 +119,8 @@ class _Replacement:
                     # No list is merged by keys that are missing.
                     continue
                 if _is_ambiguous(lists, field):
+                    if self._excluded and str(here) in self._excluded:
+                        continue
                     whole = self.merged_list(lists, field, here, levels - 1)
                     self.replace(changed, name, whole, live)
                     if changed.get(name) is not patch.get(name):

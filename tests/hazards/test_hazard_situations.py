@@ -725,3 +725,76 @@ def test_a_changed_key_that_others_have_as_well_is_not_repaired() -> None:
         result.object, smp.Path(("spec", "template", "spec", "containers"))
     ) == [{**APP, "stdin": True}, other, new]
     assert "key-changed" in [each.code for each in result.hazards]
+
+
+def test_what_cannot_be_repaired_leaves_the_repairs_of_all_else() -> None:
+    """Each repair that fails is left out on its own."""
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    both = [{"containerPort": 53, "protocol": "UDP"}, {"containerPort": 53}]
+    # The volume has another source now, so the former one cannot be there and empty.
+    projected = {"name": "a", "projected": {"sources": [{"secret": {"name": "b"}}]}}
+    injected = {"name": "a", "projected": {"sources": [], "defaultMode": 292}}
+    empty = {"name": "a", "emptyDir": {}}
+    last = pod(containers=[{**APP, "ports": both}], volumes=[projected])
+    manifest = pod(containers=[{**APP, "ports": both[1:]}], volumes=[empty])
+    live = pod(containers=[{**APP, "ports": both[1:]}], volumes=[injected])
+    result = smp.three_way_apply(
+        full(last, "Deployment"),
+        full(manifest, "Deployment"),
+        full({**live, **metadata(resourceVersion="7")}, "Deployment"),
+        schema,
+        hazards="repair",
+    )
+    assert as_object(result.object["spec"]) == manifest["spec"]
+    assert result.converged
+
+
+def test_a_list_that_cannot_be_sent_as_a_whole_leaves_the_other_lists() -> None:
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    # A server refuses the second volume as soon as a patch has it.
+    volumes = [
+        {"name": "cache", "emptyDir": {}},
+        {"name": "data", "hostPath": {"path": "/"}, "emptyDir": {}},
+    ]
+    stored = [{"name": "cache", "hostPath": {"path": "/"}}, volumes[1], volumes[0]]
+    tcp, udp = {"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}
+    last = pod(containers=[{**APP, "ports": [tcp]}], volumes=volumes)
+    manifest = pod(containers=[{**APP, "ports": [tcp, udp]}], volumes=volumes)
+    live = pod(containers=[{**APP, "ports": [tcp]}], volumes=stored)
+    result = smp.three_way_apply(
+        full(last, "Deployment"),
+        full(manifest, "Deployment"),
+        full({**live, **metadata(resourceVersion="7")}, "Deployment"),
+        schema,
+        hazards="repair",
+    )
+    path = smp.Path(("spec", "template", "spec", "containers", 0, "ports"))
+    assert smp.paths.value_at(result.object, path) == [tcp, udp]
+    assert "duplicate-key" in [each.code for each in result.hazards]
+
+
+def test_a_repair_never_fails_where_the_apply_does_not() -> None:
+    schema = CATALOG.schema("v1", "Pod")
+    # The patch deletes both containers, and leaves none to look for variables in.
+    unnamed = {"name": None, "value": "a"}
+    app = {"name": "app", "env": [unnamed]}
+    last, manifest = spec(containers=[app, app]), spec(containers=[app])
+    for policy in ("warn", "repair"):
+        result = smp.three_way_apply(
+            full(last, "Pod"),
+            full(manifest, "Pod"),
+            full(spec(containers=[]), "Pod"),
+            schema,
+            hazards=policy,
+        )
+        assert result.unmet
+
+
+def test_a_patch_that_removes_the_metadata_has_no_guard() -> None:
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    manifest: JSONObject = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    named: JSONObject = {**manifest, "metadata": {"name": "web"}}
+    live = full({**metadata(labels={"a": "1"}, resourceVersion="7")}, "Deployment")
+    result = smp.three_way_apply(named, manifest, live, schema, hazards="repair")
+    assert smp.apply_patch(live, as_object(result.patch), schema) == result.object
+    assert [warning.code for warning in result.warnings] == ["unguarded"]
