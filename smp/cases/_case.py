@@ -34,6 +34,7 @@ APPLY_OPERATIONS: Final = (
     "kubectl_patch",
     "unmet",
     "causes",
+    "hazards",
 )
 SERVER_OPERATIONS: Final = ("client_side", "server_side")
 UNION_OPERATIONS: Final = ("normalized", "changes", "violations")
@@ -83,6 +84,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "kubectl_patch": (dict,),
     "unmet": (list,),
     "causes": (dict,),
+    "hazards": (list,),
     "client_side": (dict,),
     "server_side": (dict,),
     "normalized": (dict,),

@@ -219,6 +219,15 @@ def _causes(case: SpecCase, schema: Schema) -> JSONObject:
     return found
 
 
+def _hazards(case: SpecCase, schema: Schema) -> JSONArray:
+    """Return the hazards of the inputs and of the apply, sorted by path, then code."""
+    hazards = three_way.find_hazards(
+        last_applied(case), case.required("modified"), case.required("live"), schema
+    )
+    rows = sorted((str(hazard.path), hazard.code) for hazard in hazards)
+    return [{"path": path, "code": code} for path, code in rows]
+
+
 def _normalization(case: SpecCase, schema: Schema) -> unions.Normalization:
     clear = case.object("options").get("on_conflict") == "clear"
     return unions.normalize_unions(
@@ -279,6 +288,7 @@ _OPERATIONS: Final[dict[str, Callable[[SpecCase, Schema], JSON]]] = {
     # Sorted, as the order in which they are found says nothing.
     "unmet": lambda case, schema: [*sorted(map(str, _apply(case, schema).unmet))],
     "causes": _causes,
+    "hazards": _hazards,
     "client_side": client_side,
     "server_side": server_side,
     "normalized": _normalized,
