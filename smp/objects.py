@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -17,7 +17,9 @@ from smp.values import as_object as members_of
 
 # An object, a model of a client, YAML or JSON text, the path of a file or of a
 # directory, or several of these.
-Objects: TypeAlias = Mapping[str, Any] | str | bytes | Path | Iterable["Objects"]
+Objects: TypeAlias = (
+    Mapping[str, Any] | str | bytes | os.PathLike[str] | Iterable["Objects"]
+)
 
 # Go: k8s.io/cli-runtime/pkg/resource, FileExtensions.
 SUFFIXES: Final = (".json", ".yaml", ".yml")
@@ -58,7 +60,7 @@ def objects_of(given: Objects) -> list[GivenObject]:
     A list of objects is replaced by its items. Raises DocumentError, OSError, and
     ObjectError for what is no object.
     """
-    if isinstance(given, Path):
+    if isinstance(given, os.PathLike):
         return _in_files(given)
     if isinstance(given, str | bytes):
         return _in_text(given, "<text>")
@@ -75,7 +77,10 @@ def objects_of(given: Objects) -> list[GivenObject]:
     )
 
 
-def _in_files(path: Path) -> list[GivenObject]:
+def _in_files(given: os.PathLike[str]) -> list[GivenObject]:
+    from pathlib import Path  # noqa: PLC0415  # the command has readers of its own
+
+    path = Path(given)
     if not path.is_dir():
         return _in_text(path.read_bytes(), str(path))
     return [
