@@ -54,11 +54,15 @@ class State:
     def __init__(self, path: str) -> None:
         try:
             self._file = sqlite3.connect(path)
-            # Other processes read while this one writes (sqlite.org/wal.html).
-            self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute(_TABLE)
-            [(last,)] = self._file.execute("SELECT max(run) FROM rows")
+            try:
+                # Other processes read while this one writes (sqlite.org/wal.html).
+                self._file.execute("PRAGMA journal_mode=WAL")
+                self._file.execute("PRAGMA synchronous=NORMAL")
+                self._file.execute(_TABLE)
+                [(last,)] = self._file.execute("SELECT max(run) FROM rows")
+            except sqlite3.Error:
+                self._file.close()
+                raise
         except sqlite3.Error as error:
             raise DocumentError(
                 f"cannot use the file of the state: {error}",
