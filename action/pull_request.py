@@ -213,7 +213,9 @@ def tell(environment: dict[str, str], mark: str, body: str, sarif: str) -> None:
             }
             github.call("POST", "code-scanning/sarifs", upload)
     except HTTPError as error:
-        reason = f"{error.code}: {error.read().decode(errors='replace')}"
+        # It is an answer as well, and open.
+        with error:
+            reason = f"{error.code}: {error.read().decode(errors='replace')}"
         sys.stdout.write(f"::warning title=smp::GitHub answers {escaped(reason)}\n")
     except URLError as error:
         sys.stdout.write(f"::warning title=smp::{escaped(str(error.reason))}\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
@@ -27,12 +27,123 @@ Reason: TypeAlias = Literal[
 _MOST_LISTED: Final = 256
 
 
+class Meaning(msgspec.Struct, frozen=True):
+    """What the violations of a code have in common, and where the rule is from."""
+
+    sentence: str
+    remedy: str
+    source: str
+
+
+_FIELD: Final = "Go: apimachinery, util/validation/field"
+_IN_UNION: Final = "KEP-1027, and the validation of each built-in union"
+
+# By code. A hook of a program may find violations with codes of its own.
+VIOLATIONS: Final[Mapping[str, Meaning]] = {
+    # Values.
+    "duplicate-value": Meaning(
+        "a list has a value, or an element with the same keys, twice",
+        "keep one of them, or give each element keys of its own",
+        f"{_FIELD}, Duplicate",
+    ),
+    "field-immutable": Meaning(
+        "an update changes a field that may not change",
+        "restore its value, or delete the object and create it again",
+        f"{_FIELD}, Invalid and Forbidden: apimachinery, api/validation,"
+        " ValidateImmutableField",
+    ),
+    "forbidden-value": Meaning(
+        "a field is set that may not be set here",
+        "remove the field, or change what the message names",
+        f"{_FIELD}, Forbidden",
+    ),
+    "invalid-value": Meaning(
+        "a value does not have the form, or is not in the range, of its field",
+        "write a value as the message describes it",
+        f"{_FIELD}, Invalid",
+    ),
+    "not-found-value": Meaning(
+        "a value names something that the object does not have",
+        "correct the name, or add what it names",
+        f"{_FIELD}, NotFound",
+    ),
+    "required-value": Meaning(
+        "a field is missing or empty that must be set",
+        "set the field",
+        f"{_FIELD}, Required",
+    ),
+    "too-long": Meaning(
+        "a text has too many bytes",
+        "shorten it to the length in the message",
+        f"{_FIELD}, TooLong",
+    ),
+    "too-many": Meaning(
+        "a list or a map has too many members",
+        "remove members until there are as many as the message allows",
+        f"{_FIELD}, TooMany",
+    ),
+    "unsupported-value": Meaning(
+        "a value is not one of those that its field can have",
+        "write one of the supported values",
+        f"{_FIELD}, NotSupported; KEP-2887, enums",
+    ),
+    "wrong-type": Meaning(
+        "a value is of another JSON type, or format, than its field",
+        'write a value of the type in the message, such as 80 for "80"',
+        f"{_FIELD}, TypeInvalid; Go: encoding/json, UnmarshalTypeError",
+    ),
+    # Unions.
+    "discriminator-required": Meaning(
+        "a union has members, or needs one, and its discriminator is not set",
+        "set the discriminator to the value of the member that is meant",
+        _IN_UNION,
+    ),
+    "member-forbidden": Meaning(
+        "a member of a union is set that its discriminator does not select",
+        "remove the member, or set the discriminator to its value",
+        _IN_UNION,
+    ),
+    "member-required": Meaning(
+        "the member of a union is missing that its discriminator selects",
+        "set the member, or set the discriminator to the value of another one",
+        _IN_UNION,
+    ),
+    "union-none": Meaning(
+        "no member of a union is set that needs one",
+        "set one of the members in the message",
+        _IN_UNION,
+    ),
+    "union-several": Meaning(
+        "several members of a union are set, where one may be",
+        "keep the member that is meant, and remove the others",
+        _IN_UNION,
+    ),
+    # A patch, or the object that it leads to.
+    "bad-request": Meaning(
+        "the patched object is none of its kind",
+        "leave apiVersion and kind as they are",
+        "Go: apiserver, endpoints/handlers, jsonPatcher.applyPatchToCurrentObject",
+    ),
+    "not-an-object": Meaning(
+        "a patch, or what it leads to, is no object",
+        "send a JSON object",
+        "Go: apiserver, endpoints/handlers, jsonPatcher.applyPatchToCurrentObject",
+    ),
+    "strict-decoding": Meaning(
+        "a field is not known, or is written twice, and the request asks for an error",
+        "correct the name of the field, or remove it",
+        "KEP-2885, server-side field validation",
+    ),
+}
+
+
 class Violation(msgspec.Struct, frozen=True):
     """One value that breaks a rule of its schema.
 
-    ``code`` is stable and kebab-case; ``reason`` and ``message`` are what a server puts
-    into the causes of a Status (Go: field.Error). ``warning`` marks what the caller
-    asked to have tolerated. ``value`` is ``ABSENT`` where a value is missing.
+    ``code`` is stable and kebab-case, one of ``VIOLATIONS``; ``reason`` and ``message``
+    are what a server puts into the causes of a Status (Go: field.Error). ``warning``
+    marks what the caller asked to have tolerated. ``value`` is ``ABSENT`` where a value
+    is missing.
     """
 
     code: str

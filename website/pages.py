@@ -14,6 +14,7 @@ from smp.explain import CAUSES
 from smp.hazards import HAZARDS, Description
 from smp.lint import LINT
 from smp.unions import MANY, PROFILES, Rule
+from smp.violations import VIOLATIONS
 from website.codes import error_classes, places_by_code
 
 # The names of the library by what they are for. A test compares them with __all__.
@@ -108,7 +109,8 @@ _ERRORS_HEAD: Final = """\
 
 Every error of the library is a `SmpError` with a `code`, which is stable, a `path`, a
 `hint` and the HTTP `status` that a server should answer. Below are the words of each
-code as they stand in the source, with … for values.
+code as they stand in the source, with … for values. What an API server would refuse is
+no error but data: [Violations](findings.md#violations).
 
 ## Classes
 
@@ -118,8 +120,19 @@ code as they stand in the source, with … for values.
 _FINDINGS_HEAD: Final = """\
 # Findings by code
 
-What `smp lint`, `smp explain` and `smp.find_hazards` find in texts and objects. Codes
-are stable. Braces stand for values.
+What `smp lint`, `smp explain` and `smp.find_hazards` find in texts and objects, and
+what an API server would refuse. Codes are stable. Braces stand for values.
+"""
+_VIOLATIONS_HEAD: Final = """
+## Violations
+
+What an API server would refuse: `violations` of the result of an apply, of
+`smp.validate_unions` and `smp.validate_enums`, and the causes of a Status that
+[the handler](../handler.md) and [the server](../server.md) answer. The message of each
+has the words of the server, and names the value and what may stand there.
+
+| code | means | remedy | source |
+|---|---|---|---|
 """
 _HAZARDS_HEAD: Final = """
 ## Hazards
@@ -240,7 +253,12 @@ def errors_page() -> str:
 
 
 def findings_page() -> str:
-    """Return the codes of hazards, of lint and of causes."""
+    """Return the codes of hazards, of lint, of violations and of causes."""
+    violations = []
+    for code, meaning in VIOLATIONS.items():
+        texts = (meaning.sentence, meaning.remedy, meaning.source)
+        cells = " | ".join(_escaped(text) for text in texts)
+        violations.append(f"| `{code}` | {cells} |")
     rows = []
     for code, reason in CAUSES.items():
         sentence = _escaped(reason.sentence)
@@ -248,6 +266,7 @@ def findings_page() -> str:
     parts = [
         *(_FINDINGS_HEAD, _HAZARDS_HEAD, *_descriptions(HAZARDS)),
         *(_LINT_HEAD, *_descriptions(LINT)),
+        _VIOLATIONS_HEAD + "\n".join(violations),
     ]
     return _page([*parts, _CAUSES_HEAD + "\n".join(rows)])
 

@@ -39,7 +39,7 @@ def manager_problems(manager: str, path: Path) -> Iterator[Violation]:
     """Yield what is wrong with the name of a manager (Go: ValidateFieldManager)."""
     if len(manager.encode(errors="replace")) > _MOST_BYTES:
         yield Violation(
-            "too-long-value",
+            "too-long",
             path,
             "FieldValueTooLong",
             f"Too long: may not be more than {_MOST_BYTES} bytes",

@@ -92,7 +92,7 @@ def patched_of_kind(
                 # Go: apiextensions-apiserver, customResourceValidator.
                 message = f"Invalid value: {quoted(value)}: must be {expected}"
                 violation = Violation(
-                    "immutable", Path((name,)), _INVALID, message, value
+                    "field-immutable", Path((name,)), _INVALID, message, value
                 )
                 raise InvalidError([violation])
             raise undecodable(_other_kind(name, new, expected))
@@ -172,7 +172,9 @@ def with_server_metadata(
         if value is not None and name not in before:
             message = f"Invalid value: {shown(value)}: field is immutable"
             path = Path(("metadata", name))
-            violations.append(Violation("immutable", path, _INVALID, message, value))
+            violations.append(
+                Violation("field-immutable", path, _INVALID, message, value)
+            )
     has_version = after.get("resourceVersion") not in (None, "")
     if not (has_version or unconditional or is_apply) and "resourceVersion" in before:
         violations.append(_VERSION_REQUIRED)
@@ -198,7 +200,7 @@ def _check(new: JSONObject, old: JSONObject, *, partial: bool) -> None:
         # A patch has no preconditions (Go: ValidateObjectMetaAccessorUpdate).
         message = f"Invalid value: {quoted(_printed(uid))}: field is immutable"
         path = Path(("metadata", "uid"))
-        raise InvalidError([Violation("immutable", path, _INVALID, message, uid)])
+        raise InvalidError([Violation("field-immutable", path, _INVALID, message, uid)])
     # Go: registry/rest, Preconditions.Check.
     if not same(uid, former):
         raise ModifiedError(

@@ -18,7 +18,7 @@ from smp.explain import CAUSES, Cause
 from smp.hazards import HAZARDS, Hazard
 from smp.lint import LINT
 from smp.reports._model import Finding, Level, Origin
-from smp.violations import Violation
+from smp.violations import VIOLATIONS, Meaning, Violation
 
 # The causes that are findings. What is lost without being asked for, and what is not
 # as asked for.
@@ -53,6 +53,11 @@ _BLANKS: Final = {
     "count": "several",
     "other_keys": "other keys",
 }
+
+# A violation of a code that VIOLATIONS does not have.
+_REFUSED: Final = Meaning(
+    "an API server would refuse the object", "", "the validation of an API server"
+)
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -103,8 +108,15 @@ def finding_of_hazard(hazard: Hazard) -> Finding:
 def finding_of_violation(violation: Violation) -> Finding:
     """Return a violation as a finding: a server would refuse the object."""
     level: Level = "warning" if violation.warning else "error"
+    meaning = VIOLATIONS.get(violation.code, _REFUSED)
     return Finding(
-        violation.code, "violation", level, violation.path, violation.message
+        violation.code,
+        "violation",
+        level,
+        violation.path,
+        violation.message,
+        meaning.remedy,
+        meaning.source,
     )
 
 
@@ -123,12 +135,10 @@ def rules() -> Iterator[Rule]:
             _general(described.remedy),
             described.rule,
         )
-    yield Rule(
-        "violation",
-        "error",
-        "an API server would refuse the object",
-        source="the validation of an API server",
-    )
+    for code, meaning in VIOLATIONS.items():
+        sentence, remedy, source = meaning.sentence, meaning.remedy, meaning.source
+        yield Rule(f"violation/{code}", "error", sentence, remedy, source)
+    yield Rule("violation", "error", _REFUSED.sentence, source=_REFUSED.source)
     yield Rule("warning", "warning", "a user should know this about the operation")
     yield Rule("failure", "error", "the object could not be read or computed")
 

@@ -28,7 +28,7 @@ _CODES: Final[Mapping[str, str]] = {
     "FieldValueInvalid": "invalid-value",
     "FieldValueNotFound": "not-found-value",
     "FieldValueRequired": "required-value",
-    "FieldValueTooLong": "too-long-value",
+    "FieldValueTooLong": "too-long",
 }
 # Go: field.ErrorType.String.
 _NAMES: Final[Mapping[str, str]] = {

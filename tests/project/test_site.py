@@ -20,6 +20,7 @@ from smp.hazards import HAZARDS
 from smp.lint import LINT
 from smp.unions import PROFILES
 from smp.values import JSONObject
+from smp.violations import VIOLATIONS
 from tests.support.paths import DOCS, ROOT
 from website import pages, plots
 from website.codes import error_classes
@@ -147,8 +148,28 @@ class TestErrorsByCode:
 
 def test_findings_are_on_their_page() -> None:
     page = generated()["reference/findings.md"]
-    for code in (*HAZARDS, *LINT, *CAUSES):
+    for code in (*HAZARDS, *LINT, *CAUSES, *VIOLATIONS):
         assert f"\n| `{code}` |" in page
+
+
+# A code stands in the call, or in an assignment before it.
+CODE_OF_VIOLATION = re.compile(
+    r"(?:\bViolation|_answered|_required_value|_member_forbidden)"
+    r'\(\s*"([a-z-]+)"'
+    r'|\b_?(?:code|CODE)(?:: [\w\[\]]+)?(?:, \w+)? = "([a-z-]+)"'
+    r'|"FieldValue\w+": "([a-z-]+)"'
+    r'|\bundecodable\([^()]*, "([a-z-]+)"\)'
+)
+
+
+def test_each_code_of_a_violation_in_the_source_has_a_meaning() -> None:
+    codes: set[str] = set()
+    for path in (ROOT / "smp").rglob("*.py"):
+        text = path.read_text()
+        if "Violation(" in text or "undecodable(" in text:
+            codes.update(*CODE_OF_VIOLATION.findall(text))
+    codes.discard("")
+    assert codes == {*VIOLATIONS}
 
 
 def test_the_tables_of_the_profiles_have_all_rules() -> None:
