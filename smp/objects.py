@@ -13,7 +13,6 @@ from smp.documents import flattened, read
 from smp.errors import DocumentError, ObjectError
 from smp.plain import as_object
 from smp.values import JSONObject
-from smp.values import as_object as members_of
 
 # An object, a model of a client, YAML or JSON text, the path of a file or of a
 # directory, or several of these.
@@ -23,24 +22,6 @@ Objects: TypeAlias = (
 
 # Go: k8s.io/cli-runtime/pkg/resource, FileExtensions.
 SUFFIXES: Final = (".json", ".yaml", ".yml")
-
-# What a server sets in the metadata of each object, and a new object does not have.
-SERVER_METADATA: Final = (
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-)
-
-# What a Secret shows; its other members are confidential, misspelled ones such as
-# ``stringdata`` too.
-SHOWN_OF_SECRET: Final = frozenset(
-    {"apiVersion", "immutable", "kind", "metadata", "type"}
-)
 
 
 class GivenObject(msgspec.Struct, frozen=True):
@@ -104,10 +85,3 @@ def _in_text(text: str | bytes, source: str) -> list[GivenObject]:
             )
         found.append(GivenObject(document.value, document.source, document.line))
     return found
-
-
-def without_managed_fields(obj: JSONObject) -> JSONObject:
-    """Return an object without the entries of its field managers."""
-    metadata = {**members_of(obj.get("metadata"))}
-    metadata.pop("managedFields", None)
-    return {**obj, "metadata": metadata}

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Final
 
 from smp import managed_fields
+from smp.api_objects import without_managed_fields
 from smp.cases._case import SpecCase, profile_of, steps
 from smp.cases._steps import Step, in_order
 from smp.defaults import with_defaults
 from smp.errors import SmpError
-from smp.objects import without_managed_fields
 from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.model import Schema
 from smp.values import JSONArray, JSONObject, as_object, same

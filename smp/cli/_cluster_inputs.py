@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from smp.cli._connection import connect
 from smp.cli._errors import Failure, UsageError
 from smp.cli._identity import identity_of
 from smp.cli._inputs import NOT_AN_OBJECT, STDIN, Inputs
@@ -131,7 +132,7 @@ def connected(
     keywords: dict[str, Any] = {"progress": progress}
     if options["namespace"]:
         keywords |= {"namespace": options["namespace"], "enforce_namespace": True}
-    return Cluster.connect(
+    return connect(
         options["context"] or None,
         kubeconfig=options["kubeconfig"] or None,
         **keywords,

@@ -291,10 +291,10 @@ def live_records(
     What only the cluster has is not read. What cannot be read is a problem.
     """
     # Most runs compare files.
-    from smp.cluster import Cluster  # noqa: PLC0415  # see above
+    from smp.cli._connection import connect  # noqa: PLC0415  # see above
 
     context = path.partition(":")[2] or None
-    cluster = Cluster.connect(context)
+    cluster = connect(context)
     manifests = [as_object(decode(record.text)) for record in desired]
     found: list[JSONObject | None] = []
     try:

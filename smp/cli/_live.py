@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-import msgspec
-
+from smp.api_objects import without_managed_fields
 from smp.cli._errors import Failure
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, numbered
 from smp.cli._options import Settings
 from smp.documents import dump_json
-from smp.objects import without_managed_fields
 from smp.values import JSONObject
 
 # In place of the path of a file; a file of this name is ./cluster.
@@ -47,12 +45,12 @@ def paired_with_live(
             with suppress(Failure):
                 objects[entry.number] = inputs.load(entry).value
     # Few runs look at a cluster, and the clients take long to load.
-    from smp.cluster import Cluster  # noqa: PLC0415  # see above
+    from smp.cli._connection import connect  # noqa: PLC0415  # see above
 
     keywords: dict[str, Any] = {}
     if settings.namespace:
         keywords["namespace"] = settings.namespace
-    live_objects = Cluster.connect(**keywords).get_all([*objects.values()])
+    live_objects = connect(**keywords).get_all([*objects.values()])
     namespaces: dict[int, str] = {}
     for number, obj in zip(objects, live_objects, strict=True):
         if obj is None:
@@ -65,17 +63,5 @@ def paired_with_live(
         identity = identity_of(live)
         namespaces[number] = identity.namespace
         found.append(Entry(identity, "the cluster", 1, 0, len(data), data))
-    named = [
-        _with_namespace(entry, namespaces.get(entry.number, "")) for entry in entries
-    ]
+    named = [entry.in_namespace(namespaces.get(entry.number, "")) for entry in entries]
     return Listing(named), Listing(numbered(found))
-
-
-def _with_namespace(entry: Entry, namespace: str) -> Entry:
-    # Go: resource.SetNamespace.
-    if entry.identity.namespace or not namespace:
-        return entry
-    identity = msgspec.structs.replace(entry.identity, namespace=namespace)
-    return msgspec.structs.replace(
-        entry, identity=identity, written=entry.written or entry.identity
-    )

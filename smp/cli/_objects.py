@@ -47,7 +47,7 @@ class Entry(msgspec.Struct, frozen=True):
     first_place: str = ""
     # None where the text is not in a file that can be read again.
     part: Part | None = None
-    # What the text says where the namespace of the option --namespace was added.
+    # What the text says where a namespace was added.
     written: Identity | None = None
 
     @property
@@ -59,6 +59,19 @@ class Entry(msgspec.Struct, frozen=True):
     def place(self) -> str:
         """The text and the line that the object is in."""
         return f"{self.source}:{self.line}"
+
+    def in_namespace(self, namespace: str) -> Entry:
+        """Return the entry in a namespace, if it leaves out its own.
+
+        Go: resource.SetNamespace.
+        """
+        if self.identity.namespace or not namespace:
+            return self
+        return msgspec.structs.replace(
+            self,
+            identity=msgspec.structs.replace(self.identity, namespace=namespace),
+            written=self.written or self.identity,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -68,6 +68,17 @@ class Row(msgspec.Struct, frozen=True):
     is_removed: bool = False
     is_renamed: bool = False
 
+    def in_namespace_of(self, live: Entry | None) -> Row:
+        """Return the row with the namespace of a live object where it leaves it out.
+
+        A manifest leaves it to the context of kubectl, which puts it into the object;
+        no apply removes it.
+        """
+        if live is None:
+            return self
+        entry = self.entry.in_namespace(live.identity.namespace)
+        return msgspec.structs.replace(self, entry=entry)
+
 
 class Outcome(Protocol):
     """What a command finds out about one object."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias, overload
 
+from smp.api_objects import SHOWN_OF_SECRET
 from smp.cli._objects import annotations_of
 from smp.last_applied import LAST_APPLIED
-from smp.objects import SHOWN_OF_SECRET
 from smp.values import JSON, JSONObject, as_object, as_text, same
 
 # A section of a Secret and the name of a value in it.

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TypeAlias
 
-import msgspec
-
 from smp.cli._errors import Failure, UsageError
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, Object, numbered
@@ -155,10 +153,4 @@ class Selection:
         # A custom kind without a definition here is taken for one in namespaces, as
         # most are.
         is_namespaced = identity.group_kind not in self._cluster_wide
-        if not self._namespace or identity.namespace or not is_namespaced:
-            return entry
-        return msgspec.structs.replace(
-            entry,
-            identity=msgspec.structs.replace(identity, namespace=self._namespace),
-            written=identity,
-        )
+        return entry.in_namespace(self._namespace or "") if is_namespaced else entry

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from smp.api_objects import without_managed_fields
 from smp.cli._errors import Failure
 from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
 from smp.cli._objects import Entry, Object, annotations_of
@@ -26,7 +27,6 @@ from smp.managed_fields import (
     server_side_apply,
     simulate,
 )
-from smp.objects import without_managed_fields
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, as_text
 

@@ -254,6 +254,7 @@ def _outcome(
     overwrite: bool,
     has_file: bool,
 ) -> ObjectOutcome | None:
+    row = row.in_namespace_of(row.partners[0])
     new, live, last = load_row(row, inputs)
     if not selection.has_labels(new):
         return None
@@ -329,6 +330,7 @@ def _server_side_outcome(
         server_side_outcome,
     )
 
+    row = row.in_namespace_of(row.partners[0])
     new, live, _ = load_row(row, inputs)
     if not selection.has_labels(new):
         return None

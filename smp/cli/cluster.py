@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 import click
 
+from smp.api_objects import without_managed_fields
 from smp.cli._cluster_inputs import (
     connected,
     manifests_of,
@@ -47,7 +48,6 @@ from smp.cli._outputs import write
 from smp.cli._suggestions import SuggestingGroup
 from smp.cluster import Applied, Run, Waited
 from smp.errors import SmpError
-from smp.objects import without_managed_fields
 from smp.values import JSONObject, as_object
 
 # kubectl has 1 for all errors, but for those of diff, where 1 says that there are

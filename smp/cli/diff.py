@@ -40,6 +40,7 @@ from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.comparison import SetAside, is_stored
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, form_of
+from smp.last_applied import last_applied_configuration, without_last_applied
 from smp.schema.model import AnyType, Schema
 from smp.strategic import two_way_patch
 from smp.values import JSON, JSONObject, as_object
@@ -47,10 +48,13 @@ from smp.values import JSON, JSONObject, as_object
 if TYPE_CHECKING:
     from smp.hazards import Input
 
+# ORIGINAL and MODIFIED.
+_STATES: Final = 2
+
 
 def run_diff(
     *,
-    original: str,
+    original: str | None,
     modified: str | None,
     kustomization: str | None,
     live: tuple[str, ...],
@@ -60,28 +64,34 @@ def run_diff(
 
     The strategic merge patch from each object of ORIGINAL to that of MODIFIED. With
     --live, ORIGINAL is what was applied last, and the patch is the three-way one of
-    `smp apply`. Objects are paired by group, kind, namespace and name; a new object is
-    its own patch. In YAML each patch has its object in a comment and empty ones are
-    left out; JSON has all that is known of each object. With --live, -o causes and
-    causes-json say why each field changes or does not, and what would change it; sarif,
-    junit, gitlab, markdown and html are such reports for other tools. The values of
-    Secrets are masked. What a server sets (uid, resourceVersion, status and the like)
-    is left out where only one of the objects has it, and a PATH of --ignore wherever
-    both objects differ in it.
+    `smp apply`; where MODIFIED is the only path, the annotation of each live object
+    says what was applied last. Objects are paired by group, kind, namespace and name; a
+    new object is its own patch. In YAML each patch has its object in a comment and
+    empty ones are left out; JSON has all that is known of each object. With --live, -o
+    causes and causes-json say why each field changes or does not, and what would change
+    it; sarif, junit, gitlab, markdown and html are such reports for other tools. The
+    values of Secrets are masked. What a server sets (uid, resourceVersion, status and
+    the like) is left out where only one of the objects has it, and a PATH of --ignore
+    wherever both objects differ in it.
 
     For kubectl diff, smp-diff is this command:
     KUBECTL_EXTERNAL_DIFF="smp-diff -o report" kubectl diff -f new.yaml
     """
     inputs = Inputs(settings.max_bytes)
     comparing = Comparing.of(settings, inputs)
-    if modified is not None and kustomization is None:
-        paths, kustomizations = [modified], []
-    elif kustomization is not None and modified is None:
-        paths, kustomizations = [], [kustomization]
-    else:
-        raise UsageError("give either MODIFIED or -k DIR")
+    paths = [path for path in (original, modified) if path is not None]
+    kustomizations = [] if kustomization is None else [kustomization]
+    count = len(paths) + len(kustomizations)
+    # The live objects themselves say what was applied last.
+    has_annotations = bool(live) and count == 1
+    if not has_annotations and count != _STATES:
+        raise UsageError(
+            "give ORIGINAL and MODIFIED, or -k DIR in place of MODIFIED; with --live, "
+            "MODIFIED may be alone"
+        )
+    original_paths = [] if has_annotations else [paths.pop(0)]
     at_once = selects_by_name(settings)
-    original_entries = inputs.listing([original], at_once=at_once)
+    original_entries = inputs.listing(original_paths, at_once=at_once)
     entries = inputs.listing(paths, kustomizations, at_once=at_once)
     named = [*original_entries, *entries] if at_once else []
     selection = Selection(settings, inputs, named)
@@ -107,6 +117,7 @@ def run_diff(
         settings=settings,
         comparing=comparing,
         is_three_way=is_three_way,
+        has_annotations=has_annotations,
     )
     rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
     output = patch_format(settings)
@@ -128,8 +139,8 @@ COMMAND: Final[Command] = declared(
         ),
         Option(
             ("--live",),
-            "Live objects: print what brings them to MODIFIED. cluster: those of the "
-            "current context of kubectl. Repeatable.",
+            "Live objects: print what brings them to MODIFIED, which may then be the "
+            "only path. cluster: those of the current context of kubectl. Repeatable.",
             is_path=True,
             is_repeatable=True,
         ),
@@ -160,7 +171,10 @@ COMMAND: Final[Command] = declared(
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
-    arguments=(Argument("original"), Argument("modified", is_required=False)),
+    arguments=(
+        Argument("original", is_required=False),
+        Argument("modified", is_required=False),
+    ),
     epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
     "3 done in part.\n\n"
     "\b\nExample:\n  smp diff old.yaml new.yaml -o report",
@@ -227,6 +241,7 @@ def _outcome(
     settings: Settings,
     comparing: Comparing,
     is_three_way: bool,
+    has_annotations: bool,
 ) -> ObjectOutcome | None:
     if row.is_removed:
         obj = inputs.load(row.entry)
@@ -241,11 +256,19 @@ def _outcome(
             schema, note = selection.schemas.of_any(obj)
         outcome = removed_outcome(row.entry, masks.mask(obj.value), schema)
         return outcome.with_notes_of(row)
+    if is_three_way:
+        row = row.in_namespace_of(row.partners[1])
     obj, original_object, live_object = load_row(row, inputs)
     if not selection.has_labels(obj):
         return None
     original = original_object.value if original_object else None
     live = live_object.value if live_object else None
+    if has_annotations and live_object is not None:
+        with concerning(live_object.document, live_object.label):
+            original = last_applied_configuration(live_object.value)
+        if original is not None:
+            # Both have annotations then (Go: GetModifiedConfiguration).
+            obj = msgspec.structs.replace(obj, value=without_last_applied(obj.value))
     masks = Masks(
         {"live": live, "original": original, "modified": obj.value},
         show_secrets=settings.show_secrets,

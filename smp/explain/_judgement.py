@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp.api_objects import SERVER_METADATA
 from smp.explain._sides import Sides
 from smp.last_applied import LAST_APPLIED
-from smp.objects import SERVER_METADATA
 from smp.values import ABSENT, JSON, Absent, as_list, as_object, same
 
 # What else sets a field of an object that a user writes. By kind ("" for all of them)

@@ -24,6 +24,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
+from smp.api_objects import SHOWN_OF_SECRET
 from smp.comparison import NO_RULES, Rules, compared, is_stored
 from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
@@ -39,7 +40,6 @@ from smp.fleet._objects import (
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
 from smp.last_applied import LAST_APPLIED
-from smp.objects import SHOWN_OF_SECRET
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema

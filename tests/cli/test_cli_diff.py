@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smp import documents, json_patch
+from smp.last_applied import LAST_APPLIED
 from tests.support.command import config_map, run, values
 
 
@@ -69,6 +70,31 @@ def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
             }
         },
     }
+
+
+def test_with_live_objects_the_modified_ones_may_be_alone() -> None:
+    live = values(config_map(kept="1", old="1"))[0]
+    manifest = values(config_map(old="1"))[0]
+    # What kubectl adds is nothing that the manifest no longer has.
+    manifest["metadata"]["annotations"] = {}
+    live["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(manifest)}
+    Path("live.json").write_text(json.dumps(live))
+    Path("new.yaml").write_text(config_map(new="1"))
+    ran = run("diff", "new.yaml", "--live", "live.json")
+    assert values(ran.stdout) == [{"data": {"new": "1", "old": None}}]
+    # An object without the annotation was not applied: nothing is to be removed.
+    Path("live.json").write_text(config_map(kept="1", old="1"))
+    ran = run("diff", "new.yaml", "--live", "live.json")
+    assert values(ran.stdout) == [{"data": {"new": "1"}}]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("new.yaml",), ("--live", "live.yaml"), ("a", "b", "-k", "c"), ()]
+)
+def test_it_is_reported_which_paths_are_missing(arguments: tuple[str, ...]) -> None:
+    ran = run("diff", *arguments)
+    assert ran.exit_code == 2
+    assert "give ORIGINAL and MODIFIED" in ran.stderr
 
 
 def test_the_json_patch_turns_the_original_into_the_modified_object() -> None:

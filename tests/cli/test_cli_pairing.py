@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from smp.cli._identity import Identity
 from smp.cli._objects import Entry, Listing, Pairing, numbered
+from smp.last_applied import LAST_APPLIED
 from tests.support.command import Ran, config_map, run, values
 
 
@@ -24,6 +26,19 @@ def test_a_missing_namespace_matches_the_only_candidate() -> None:
     assert "1 object: 1 changed" in ran.stdout
     ran = applied_report(config_map(namespace="shop", x="1"), config_map())
     assert "1 object: 1 changed" in ran.stdout
+
+
+def test_a_manifest_without_namespace_has_that_of_its_live_object() -> None:
+    live = values(config_map(namespace="shop", x="1"))[0]
+    applied = json.dumps({**live, "data": {"x": "1"}})
+    live["metadata"]["annotations"] = {LAST_APPLIED: applied}
+    Path("new.yaml").write_text(config_map(x="2"))
+    Path("live.yaml").write_text(json.dumps(live))
+    ran = run("apply", "-f", "new.yaml", "--live", "live.yaml")
+    assert values(ran.stdout)[0]["metadata"]["namespace"] == "shop"
+    ran = run("diff", "new.yaml", "--live", "live.yaml")
+    assert values(ran.stdout) == [{"data": {"x": "2"}}]
+    assert ran.stdout.startswith("# v1 ConfigMap shop/")
 
 
 def test_different_namespaces_do_not_match() -> None:

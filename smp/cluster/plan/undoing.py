@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from smp import codec, merge_patch
+from smp.api_objects import SERVER_METADATA
 from smp.cluster.plan.discovery import Resource
 from smp.cluster.plan.exchange import Request
 from smp.cluster.plan.failures import BrokenConnectionError
@@ -22,7 +23,6 @@ from smp.cluster.plan.objects import Applied
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.sending import JSON_TYPE
 from smp.errors import ConflictError, SmpError
-from smp.objects import SERVER_METADATA
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
 from smp.values import JSON, JSONObject, as_list, as_object, same

@@ -1,0 +1,32 @@
+"""What objects of the Kubernetes API have in common."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.values import JSONObject, as_object
+
+# What a server sets in the metadata of each object, and a new object does not have.
+SERVER_METADATA: Final = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+# What a Secret shows; its other members are confidential, misspelled ones such as
+# ``stringdata`` too.
+SHOWN_OF_SECRET: Final = frozenset(
+    {"apiVersion", "immutable", "kind", "metadata", "type"}
+)
+
+
+def without_managed_fields(obj: JSONObject) -> JSONObject:
+    """Return an object without the entries of its field managers."""
+    metadata = {**as_object(obj.get("metadata"))}
+    metadata.pop("managedFields", None)
+    return {**obj, "metadata": metadata}
