@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,8 +74,8 @@ def test_with_live_objects_the_patch_is_the_three_way_patch() -> None:
 
 
 def test_with_live_objects_the_modified_ones_may_be_alone() -> None:
-    live = values(config_map(kept="1", old="1"))[0]
-    manifest = values(config_map(old="1"))[0]
+    live: Any = values(config_map(kept="1", old="1"))[0]
+    manifest: Any = values(config_map(old="1"))[0]
     # What kubectl adds is nothing that the manifest no longer has.
     manifest["metadata"]["annotations"] = {}
     live["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(manifest)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,13 +30,14 @@ def test_a_missing_namespace_matches_the_only_candidate() -> None:
 
 
 def test_a_manifest_without_namespace_has_that_of_its_live_object() -> None:
-    live = values(config_map(namespace="shop", x="1"))[0]
+    live: Any = values(config_map(namespace="shop", x="1"))[0]
     applied = json.dumps({**live, "data": {"x": "1"}})
     live["metadata"]["annotations"] = {LAST_APPLIED: applied}
     Path("new.yaml").write_text(config_map(x="2"))
     Path("live.yaml").write_text(json.dumps(live))
     ran = run("apply", "-f", "new.yaml", "--live", "live.yaml")
-    assert values(ran.stdout)[0]["metadata"]["namespace"] == "shop"
+    applied_object: Any = values(ran.stdout)[0]
+    assert applied_object["metadata"]["namespace"] == "shop"
     ran = run("diff", "new.yaml", "--live", "live.yaml")
     assert values(ran.stdout) == [{"data": {"x": "2"}}]
     assert ran.stdout.startswith("# v1 ConfigMap shop/")
