@@ -85,7 +85,10 @@ MODULES = (
     "smp/handler/_request.py",
     "smp/handler/_pipeline.py",
     "smp/wire/partial.py",
+    "smp/fleet/_objects.py",
+    "smp/fleet/_memory.py",
     "smp/fleet/_coverage.py",
+    "smp/fleet/_equality.py",
     "smp/wire/_lazy.py",
 )
 _OLDEST_PYTHON = (3, 11)

@@ -3,9 +3,11 @@
 Theory of operation. Each object goes to one of ``PARTS`` parts, by a hash of its
 cluster, group, kind and name. While all of them are small, the parts stay in memory.
 From ``_MOST_BYTES`` on, what was collected is appended to a file for each part, and so
-on. Then the parts are paired one after the other, each in memory: a fleet takes the
-memory of one part of it, and the disk space of its compressed JSON. The order of the
-pairs does not depend on that of the sides, so that a second run gives the same output.
+on. Then the parts are paired one after the other, each in memory; one of more than
+``_LARGEST`` bytes is divided in the same way before, by another hash. So a fleet of any
+size takes the memory of one part, and the disk space of its compressed JSON. The order
+of the pairs does not depend on that of the sides, so that a second run gives the same
+output.
 """
 
 from __future__ import annotations
@@ -15,14 +17,17 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from smp.cli._drift_records import Record
 
 PARTS: Final = 256
-_MOST_BYTES: Final = 64 << 20
+_MOST_BYTES: Final = 32 << 20
+# A part of more bytes is divided; so often at most, as what belongs together stays so.
+_LARGEST: Final = 8 << 20
+_DIVISIONS: Final = 3
 # What a process gets at a time of those in memory.
 _SHARE: Final = 1 << 20
 # What a record takes beside its text.
@@ -76,20 +81,37 @@ class Joined(msgspec.Struct):
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[bool, Record]]).decode
+# An object, and whether it is of the desired side.
+_Sided: TypeAlias = tuple[bool, Record]
 
 
 class Parts:
     """The objects of both sides, by their parts. To be closed."""
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(
+        self,
+        most_bytes: int = _MOST_BYTES,
+        largest: int = _LARGEST,
+        *,
+        folder: str = "",
+        divisions: int = 0,
+    ) -> None:
         self._most_bytes = most_bytes
+        self._largest = largest
+        # Where the folder of the files is made; that of the system, if "".
+        self._above = folder
+        # How often what comes here was divided before.
+        self._divisions = divisions
         self._size = 0
-        self._records: list[list[tuple[bool, Record]]] = [[] for _ in range(PARTS)]
+        self._records: list[list[_Sided]] = [[] for _ in range(PARTS)]
         self._folder = ""
+        self._sizes = [0] * PARTS
 
     def add(self, record: Record, *, is_desired: bool) -> None:
         """Add an object of a side."""
-        number = zlib.crc32("\0".join(record.key).encode(errors="replace")) % PARTS
+        key = "\0".join(record.key).encode(errors="replace")
+        # Each division looks at other bits of the hash.
+        number = (zlib.crc32(key) >> (8 * self._divisions)) % PARTS
         self._records[number].append((is_desired, record))
         self._size += len(record.text) + _OVERHEAD
         if self._size > self._most_bytes:
@@ -103,7 +125,7 @@ class Parts:
         if self._folder:
             self._write()
             for number in range(PARTS):
-                yield Part(file=self._file(number))
+                yield from self._divided(number)
             return
         # So few are sorted as one, which is what a reader expects.
         joined = paired([each for part in self._records for each in part])
@@ -119,12 +141,35 @@ class Parts:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _divided(self, number: int) -> Iterator[Part]:
+        """Yield a part; if it is too large, the parts of it."""
+        if not self._sizes[number]:
+            return
+        file = self._file(number)
+        is_small = self._sizes[number] <= self._largest
+        if is_small or self._divisions == _DIVISIONS:
+            yield Part(file=file)
+            return
+        # Its files are read by other processes, so they stay until all is done.
+        parts = Parts(
+            self._largest,
+            self._largest,
+            folder=self._folder,
+            divisions=self._divisions + 1,
+        )
+        for is_desired, record in _read(file):
+            parts.add(record, is_desired=is_desired)
+        os.unlink(file)  # noqa: PTH108  # without pathlib
+        yield from parts.finished()
+
     def _write(self) -> None:
         """Append what was collected to the files."""
         import pyarrow as pa  # noqa: PLC0415  # only large inputs need it
 
         if not self._folder:
-            self._folder = tempfile.mkdtemp(prefix="smp-drift-")
+            self._folder = tempfile.mkdtemp(
+                prefix="smp-drift-", dir=self._above or None
+            )
         for number, records in enumerate(self._records):
             if not records:
                 continue
@@ -135,6 +180,7 @@ class Parts:
                 file.write(len(packed).to_bytes(8, "big"))
                 file.write(len(data).to_bytes(8, "big"))
                 file.write(packed)
+            self._sizes[number] += len(data)
             records.clear()
         self._size = 0
 
@@ -172,22 +218,19 @@ def by_size(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
         yield some
 
 
-def _read(name: str) -> list[tuple[bool, Record]]:
+def _read(name: str) -> Iterator[_Sided]:
+    """Yield what was written to a file, a block at a time."""
     import pyarrow as pa  # noqa: PLC0415  # see above
 
-    records: list[tuple[bool, Record]] = []
-    if not os.path.exists(name):  # noqa: PTH110  # without pathlib
-        return records
     with open(name, "rb") as file:  # noqa: PTH123  # as above
         while header := file.read(16):
             packed = file.read(int.from_bytes(header[:8], "big"))
             size = int.from_bytes(header[8:], "big")
             data: Any = pa.decompress(packed, size, codec="zstd", asbytes=True)
-            records += _decode(data)
-    return records
+            yield from _decode(data)
 
 
-def paired(records: Iterable[tuple[bool, Record]]) -> Joined:
+def paired(records: Iterable[_Sided]) -> Joined:
     """Pair objects by cluster, group, kind and name, and by namespace.
 
     A manifest may leave the namespace to the context of kubectl: then it is that of the

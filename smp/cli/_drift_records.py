@@ -23,7 +23,7 @@ from smp.cli._objects import is_object
 from smp.codec import decode, encode
 from smp.documents import Chunk, Document, flattened, parse
 from smp.errors import DocumentError, SmpError
-from smp.values import JSONObject, as_object
+from smp.values import JSONObject, as_list, as_object
 
 # A live cluster, and one of a context: cluster:CONTEXT.
 CLUSTER: Final = "cluster"
@@ -283,42 +283,94 @@ def is_cluster(path: str) -> bool:
     return path == CLUSTER or path.startswith(f"{CLUSTER}:")
 
 
-def live_records(
-    path: str, desired: list[Record], problems: list[Failure]
-) -> Iterator[Record]:
-    """Read the live objects of manifests from a cluster, as kubectl would find them.
+class LiveCluster:
+    """The live objects of a cluster: those of manifests, and others of their kinds."""
 
-    What only the cluster has is not read. What cannot be read is a problem.
-    """
-    # Most runs compare files.
-    from smp.cli._connection import connect  # noqa: PLC0415  # see above
+    def __init__(self, path: str, inputs: Inputs) -> None:
+        # Most runs compare files.
+        from smp.cli._connection import connect  # noqa: PLC0415  # see above
 
-    context = path.partition(":")[2] or None
-    cluster = connect(context)
-    manifests = [as_object(decode(record.text)) for record in desired]
-    found: list[JSONObject | None] = []
-    try:
-        found = cluster.get_all(manifests)
-    except SmpError:
-        # One of them is of a kind that the cluster does not have, for example.
-        for record, manifest in zip(desired, manifests, strict=True):
+        self._path = path
+        self._inputs = inputs
+        self._cluster = connect(path.partition(":")[2] or None)
+        # What extra objects are looked for among, and what is not extra.
+        self._kinds: dict[tuple[str, str, str], str] = {}
+        self._found: set[tuple[str, str, str, str, str]] = set()
+
+    def of(self, desired: list[Record]) -> Iterator[Record]:
+        """Read the live objects of manifests, as kubectl would find them.
+
+        What cannot be read is a problem.
+        """
+        manifests = [as_object(decode(record.text)) for record in desired]
+        found: list[JSONObject | None] = []
+        try:
+            found = self._cluster.get_all(manifests)
+        except SmpError:
+            # One of them is of a kind that the cluster does not have, for example.
+            for record, manifest in zip(desired, manifests, strict=True):
+                try:
+                    found.append(self._cluster.get(manifest))
+                except SmpError as error:
+                    found.append(None)
+                    failure = Failure(error, None, record.label)
+                    self._inputs.problems.append(failure)
+        for record, live in zip(desired, found, strict=True):
+            _cluster, group, kind, _name = record.key
+            # A manifest without a namespace is for that of the context.
+            namespace = record.namespace or self._cluster.namespace
+            self._kinds[group, kind, namespace] = record.cluster
+            if live is not None:
+                record_of_live = self._record(live, record.cluster)
+                self._found.add((*record_of_live.key, record_of_live.namespace))
+                yield record_of_live
+
+    def others(self) -> Iterator[Record]:
+        """List the kinds and namespaces of the manifests: what no manifest is about.
+
+        What a controller made has no manifest, and is skipped.
+        """
+        for (group, kind, namespace), cluster in self._kinds.items():
+            name = f"{kind.lower()}.{group}" if group else kind.lower()
             try:
-                found.append(cluster.get(manifest))
+                listed = self._cluster.list_objects(name, namespace=namespace)
             except SmpError as error:
-                found.append(None)
-                problems.append(Failure(error, None, record.label))
-    for record, live in zip(desired, found, strict=True):
-        if live is not None:
-            identity = identity_of(live)
-            yield Record(
-                record.cluster,
-                identity.api_version,
-                identity.kind,
-                identity.namespace,
-                identity.name,
-                encode(live),
-                path,
-            )
+                failure = Failure(error, None, f"list of {name} in {namespace}")
+                self._inputs.problems.append(failure)
+                continue
+            for live in listed:
+                record = self._record(live, cluster)
+                key = (*record.key, record.namespace)
+                if key in self._found:
+                    continue
+                # Those of the whole cluster are listed for each namespace.
+                self._found.add(key)
+                if _has_controller(live):
+                    document = Document(None, self._path, 0)
+                    reason = f"{record.label}: a controller made it"
+                    self._inputs.skipped.append((document, reason))
+                    continue
+                yield record
+
+    def _record(self, live: JSONObject, cluster: str) -> Record:
+        identity = identity_of(live)
+        return Record(
+            cluster,
+            identity.api_version,
+            identity.kind,
+            identity.namespace,
+            identity.name,
+            encode(live),
+            self._path,
+        )
+
+
+def _has_controller(obj: JSONObject) -> bool:
+    references = as_object(obj.get("metadata")).get("ownerReferences")
+    # Go: metav1.GetControllerOf.
+    return any(
+        as_object(each).get("controller") is True for each in as_list(references)
+    )
 
 
 def require_sides(desired: str, live: str) -> None:

@@ -15,10 +15,10 @@ from smp import __version__
 from smp.cli._commands import Command, Option
 from smp.cli._drift_pairs import Parts, Skipped
 from smp.cli._drift_records import (
+    LiveCluster,
     Reader,
     Record,
     is_cluster,
-    live_records,
     require_sides,
 )
 from smp.cli._drift_run import Comparer, Found, Progress, found_by
@@ -47,16 +47,18 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("summary", "ndjson", "parquet", "html", "junit", "sarif")
 # Manifests whose live objects are asked for at a time.
 _ASKED: Final = 100
-# Manifests whose problems are named on standard error.
 _NO_PAIRS: Final = "no object found"
+# So many objects are read before what takes no part is named.
+_NAMED: Final = 1000
 
 
-def run_drift(  # its options
+def run_drift(  # noqa: PLR0913  # its options
     *,
     desired: str | None,
     live: str | None,
     cluster: str,
     by_folder: bool,
+    extra: bool,
     state: str | None,
     git: str | None,
     all_rows: bool,
@@ -66,7 +68,8 @@ def run_drift(  # its options
 
     Each side is a YAML, JSON, NDJSON or Parquet file, a directory of such files, - for
     standard input (NDJSON, or documents), and --live also `cluster` or
-    `cluster:CONTEXT`: what kubectl would get there. A line of NDJSON is an object, or
+    `cluster:CONTEXT`: what kubectl would get there for each manifest; with --extra also
+    the other objects of these kinds and namespaces. A line of NDJSON is an object, or
     {"cluster": NAME, "object": {..}}; a row of Parquet has a column object, and may
     have cluster, group, version, kind, namespace, name and last_applied.
 
@@ -81,6 +84,8 @@ def run_drift(  # its options
     if desired is None or live is None:
         raise UsageError("give both '--desired' and '--live'")
     require_sides(desired, live)
+    if extra and not is_cluster(live):
+        raise UsageError("'--extra' is for '--live cluster': a file has all it has")
     if find_spec("pyarrow") is None:
         raise SmpError(
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
@@ -110,7 +115,15 @@ def run_drift(  # its options
         output = output_of(settings.output, totals)
         kept = State(state) if state else None
         try:
-            run.read(parts, desired, live, cluster, interruption, by_folder=by_folder)
+            run.read(
+                parts,
+                desired,
+                live,
+                cluster,
+                interruption,
+                by_folder=by_folder,
+                extra=extra,
+            )
             if not interruption.is_requested:
                 found = found_by(parts.finished(), comparer, settings.jobs, run.size)
                 with closing(found):
@@ -145,6 +158,11 @@ COMMAND: Final[Command] = declared(
         Option(
             ("--by-folder",),
             "The folders of a directory are called after the clusters.",
+            is_flag=True,
+        ),
+        Option(
+            ("--extra",),
+            "List a live cluster, to find objects without a manifest.",
             is_flag=True,
         ),
         Option(
@@ -191,9 +209,9 @@ class _Run:
         self._totals = totals
         self._history = history
         self._all_rows = all_rows
-        self._skipped: list[Skipped] = []
         self._counts: dict[str, int] = {}
         self._failed = 0
+        self._skipped = 0
         self.size = 0
         self.progress = Progress(is_wanted=not settings.quiet)
 
@@ -206,6 +224,7 @@ class _Run:
         interruption: Interruption,
         *,
         by_folder: bool,
+        extra: bool,
     ) -> None:
         """Read both sides. Raises DocumentError for one that cannot be read."""
         reader = Reader(self._inputs, cluster, by_folder=by_folder)
@@ -213,10 +232,13 @@ class _Run:
         # A cluster has many objects that no manifest is about.
         if is_cluster(live):
             # What is live is asked for where a manifest says that there is something.
+            source = LiveCluster(live, self._inputs)
             while some := [*islice(wanted, _ASKED)]:
                 self._add(parts, some, interruption, is_desired=True)
-                there = live_records(live, some, self._inputs.problems)
+                there = source.of(some)
                 self._add(parts, there, interruption, is_desired=False)
+            if extra:
+                self._add(parts, source.others(), interruption, is_desired=False)
         else:
             self._add(parts, wanted, interruption, is_desired=True)
             there = Reader(self._inputs, cluster, by_folder=by_folder).records(live)
@@ -236,8 +258,12 @@ class _Run:
                 return
             parts.add(record, is_desired=is_desired)
             self.size += len(record.text)
-            self._counts[side] = self._counts.get(side, 0) + 1
+            count = self._counts[side] = self._counts.get(side, 0) + 1
+            # What is named at once takes no memory.
+            if count % _NAMED == 0:
+                self._name([])
             self.progress.show("read", sum(self._counts.values()))
+        self._name([])
 
     def write(
         self,
@@ -254,7 +280,7 @@ class _Run:
             # Kept before it is printed: what is printed again costs nothing.
             if state is not None:
                 state.add(some.digests, some.kept)
-            self._skipped += some.skipped
+            self._name(some.skipped)
             self._totals.reused += some.reused
             done += len(some.skipped)
             for row, part in zip(some.rows, some.parts, strict=True):
@@ -272,21 +298,33 @@ class _Run:
         if state is not None:
             state.end()
 
-    def end(self) -> int:
-        """Name what could not be read and what takes no part; return the exit code."""
-        for failure in self._inputs.new_problems():
-            self._failed += 1
+    def _name(self, skipped: Iterable[Skipped]) -> None:
+        """Name what could not be read, and what takes no part."""
+        texts = [
+            f"{document.source}:{document.line}: {reason}"
+            for document, reason in self._inputs.skipped
+        ]
+        self._inputs.skipped.clear()
+        texts += [f"{each.place}: {each.label}: {each.reason}" for each in skipped]
+        self._skipped += len(texts)
+        failures = self._inputs.new_problems()
+        self._failed += len(failures)
+        if texts or failures:
+            self.progress.clear()
+        for failure in failures:
             failure.show()
         if not self._settings.quiet:
-            self._inputs.report_skipped()
-            for skipped in self._skipped:
-                text = f"{skipped.place}: {skipped.label}: {skipped.reason}"
+            for text in texts:
                 report(f"smp: skipped: {printable(text)}")
+
+    def end(self) -> int:
+        """Say how many objects there were; return the exit code."""
+        self._name([])
+        if not self._settings.quiet:
             counts = [f"{count:,} {side}" for side, count in self._counts.items()]
-            left_out = len(self._inputs.skipped) + len(self._skipped)
             report(
-                f"smp: read {', '.join(counts) or _NO_PAIRS}; {left_out:,} skipped, "
-                f"{self._failed:,} could not be read"
+                f"smp: read {', '.join(counts) or _NO_PAIRS}; "
+                f"{self._skipped:,} skipped, {self._failed:,} could not be read"
             )
             if self._settings.output != "summary":
                 report(f"smp: {self._totals.line}")

@@ -46,41 +46,63 @@ def codes_at(
         "default": ABSENT,
         "former": ABSENT,
     }
-    root = Sides(values, schema.type, None, Path(), Path())
-    root.by_list_types = schema.is_custom
-    with_default: Sides | None = None
+    root = _root_of(values, schema)
+    with_default: _Place | None = None
     codes: list[str] = []
     for path in paths:
         # What the normalization of unions did has a reason of its own.
         if str(path) in changed:
             codes.append("union")
             continue
-        code = _judgement.code_of(_side_at(root, path.steps), schema.kind)
+        code = _judgement.code_of(root.at(path.steps), schema.kind)
         if code in _BY_DEFAULTS:
             # Defaults take longer than all else here, and few causes depend on them.
             if with_default is None:
                 decoded = stored(modified, schema)
                 values["default"] = with_defaults(decoded, schema)
-                with_default = Sides(values, schema.type, None, Path(), Path())
-                with_default.by_list_types = schema.is_custom
-            sides = _side_at(with_default, path.steps)
-            code = _judgement.code_of(sides, schema.kind)
+                with_default = _root_of(values, schema)
+            code = _judgement.code_of(with_default.at(path.steps), schema.kind)
         codes.append(code)
     return codes
 
 
-def _side_at(root: Sides, steps: tuple[Step, ...]) -> Sides:
-    """Return a path of all objects; what is in an atomic value counts as that value."""
-    side = root
-    for step in steps:
-        if isinstance(step, str) and side.is_merge_object:
-            side = side.member(step)
-            continue
-        wanted = str(Path((step,)))
-        below = [
-            each for each in side.below() if str(each.path)[-len(wanted) :] == wanted
-        ]
-        if not below:
-            break
-        side = below[0]
-    return side
+def _root_of(values: dict[str, JSON | Absent], schema: Schema) -> _Place:
+    sides = Sides(values, schema.type, None, Path(), Path())
+    sides.by_list_types = schema.is_custom
+    return _Place(sides)
+
+
+class _Place:
+    """A path of all objects, and the paths below it that were asked for."""
+
+    __slots__ = ("_below", "_is_complete", "sides")
+
+    def __init__(self, sides: Sides) -> None:
+        self.sides = sides
+        self._below: dict[str, _Place] = {}
+        self._is_complete = False
+
+    def at(self, steps: tuple[Step, ...]) -> Sides:
+        """Return a path; what is in an atomic value counts as that value."""
+        place = self
+        for step in steps:
+            below = place.below(step)
+            if below is None:
+                break
+            place = below
+        return place.sides
+
+    def below(self, step: Step) -> _Place | None:
+        """Return the path of a member or an element; None where there is none."""
+        text = str(Path((step,)))
+        if text in self._below:
+            return self._below[text]
+        if isinstance(step, str) and self.sides.is_merge_object:
+            self._below[text] = _Place(self.sides.member(step))
+        elif not self._is_complete:
+            # Elements are found together, so all of them are kept.
+            for each in self.sides.below():
+                own = str(Path(each.path.steps[-1:]))
+                self._below.setdefault(own, _Place(each))
+            self._is_complete = True
+        return self._below.get(text)

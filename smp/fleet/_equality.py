@@ -1,4 +1,7 @@
-"""Whether live has all that a manifest asks for, with as little decoded as possible."""
+"""Whether live has all that a manifest asks for, with as little decoded as possible.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
 
 from __future__ import annotations
 
@@ -7,128 +10,160 @@ from typing import Final
 import msgspec
 
 from smp.fleet._coverage import covers, keeps
-from smp.fleet._objects import SPLIT, annotations_of, bare, decode, without_annotation
-from smp.last_applied import LAST_APPLIED
+from smp.fleet._memory import Memory
+from smp.fleet._objects import Text, decode
 from smp.raw import RawJSON
 from smp.schema.model import Schema
 from smp.update import as_stored
 from smp.values import JSON, JSONObject
 
 _PROFILE: Final = "kep1027"
-# Answers that are remembered, and the bytes of the longest member of one.
-_MOST: Final = 4096
-_LONGEST: Final = 1 << 15
-
-_Parts = dict[str, RawJSON]
+_NULL: Final = b"null"
+_EMPTY: Final = b"{}"
+# The bytes of the members whose comparison is remembered.
+_MOST: Final = 8 << 20
 
 
 class Equality:
     """The fast comparison of many pairs.
 
-    A fleet has the same spec in many clusters, under other names. So what is found out
-    of two members of objects is remembered by their bytes; metadata is compared each
-    time.
+    Objects of other names have the same spec, and objects with the same labels another
+    one. So what is found out of two members of objects is remembered by their bytes.
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, str, str, bytes, bytes], bool] = {}
+        self._known: Memory[bool] = Memory(_MOST)
 
     def is_equal(
-        self,
-        manifest: _Parts,
-        live: _Parts,
-        last_applied: bytes | None,
-        schema: Schema,
+        self, manifest: Text, live: Text, base: Text | None, schema: Schema
     ) -> bool:
         """Tell whether live has all that the manifest asks for; see covers.
 
         What cannot be decoded is not equal. Raises RecursionError.
         """
         try:
-            return self._is_equal(manifest, live, last_applied, schema)
+            return self._is_equal(manifest, live, base, schema)
         except (msgspec.MsgspecError, UnicodeError):
             return False
 
     def _is_equal(
-        self,
-        manifest: _Parts,
-        live: _Parts,
-        last_applied: bytes | None,
-        schema: Schema,
+        self, manifest: Text, live: Text, base: Text | None, schema: Schema
     ) -> bool:
-        for name in manifest:
+        if not manifest.is_usual or not live.is_usual:
+            return False
+        for name, part in manifest.members.items():
+            other = live.members.get(name)
             # Live lacks all of what the manifest has there.
-            if name not in live:
+            if other is None:
                 return False
-            if name == "metadata":
-                continue
-            if not self._answer("covers", name, manifest[name], live[name], schema):
+            if name != "metadata" and not self._covers("", name, part, other, schema):
                 return False
-        wanted: JSONObject = {}
-        there: JSONObject = {}
-        if "metadata" in manifest:
-            metadata = decode(manifest["metadata"])
-            if not isinstance(metadata, dict):
+        ours, theirs = manifest.metadata, live.metadata
+        if ours is not None:
+            if theirs is None:
                 return False
-            found: JSONObject = {}
-            # managedFields are often most of the metadata, and no manifest has them.
-            for name, part in SPLIT.decode(live["metadata"]).items():
-                if name in metadata or name == "annotations":
-                    found[name] = decode(part)
-            wanted = without_annotation({"metadata": metadata})
-            there = {"metadata": found}
-            if not covers(there, wanted, schema.type):
-                return False
-        text: JSON | bytes = last_applied
-        if text is None:
-            text = annotations_of(there).get(LAST_APPLIED)
-        if not isinstance(text, (str, bytes)):
-            return True
-        return self._keeps_all(manifest, wanted, text, schema)
-
-    def _keeps_all(
-        self, manifest: _Parts, wanted: JSONObject, text: str | bytes, schema: Schema
-    ) -> bool:
-        """Tell whether the manifest has all of a last-applied configuration."""
-        # What was applied last and is no longer in the manifest is pruned.
-        for name, part in SPLIT.decode(text).items():
-            if name == "metadata":
-                base = bare({"metadata": decode(part)})
-                if not keeps(wanted, base, in_order=False):
+            for name, part in ours.items():
+                other = theirs.get(name)
+                if other is None:
                     return False
+                if name == "annotations":
+                    if not _has_annotations(manifest, live):
+                        return False
+                elif not self._covers("metadata", name, part, other, schema):
+                    return False
+        return base is None or self._keeps_all(manifest, base)
+
+    def _keeps_all(self, manifest: Text, base: Text) -> bool:
+        """Tell whether the manifest has all of a last-applied configuration."""
+        if not base.is_usual:
+            return False
+        # What was applied last and is no longer in the manifest is pruned.
+        for name, part in base.members.items():
+            other = manifest.members.get(name)
+            if name == "metadata":
                 continue
-            if name not in manifest:
+            if other is None or not self._keeps(other, part):
                 return False
-            if not self._answer("keeps", name, manifest[name], part, schema):
+        for name, part in (base.metadata or {}).items():
+            # kubectl adds the namespace of the context, and empty annotations.
+            if name == "namespace":
+                continue
+            if name == "annotations" and not _annotations_of(base):
+                continue
+            other = (manifest.metadata or {}).get(name)
+            if other is None:
+                return False
+            if name == "annotations":
+                kept = _annotations_of(manifest)
+                if not keeps(kept, _annotations_of(base), in_order=False):
+                    return False
+            elif not self._keeps(other, part):
                 return False
         return True
 
-    def _answer(
-        self, asked: str, name: str, part: RawJSON, other: RawJSON, schema: Schema
+    def _covers(
+        self, above: str, name: str, part: RawJSON, other: RawJSON, schema: Schema
     ) -> bool:
-        """Compare a member of the manifest with one of another object."""
-        desired, value = bytes(part), bytes(other)
+        """Tell whether an apply leaves a member of live as it is."""
         # A null deletes what live has.
-        if desired == value:
-            return desired != b"null"
-        key = (asked, schema.api_version, schema.kind, name, desired, value)
-        known = self._known.get(key)
+        if part == other:
+            return bytes(part) != _NULL
+        desired, value = bytes(part), bytes(other)
+        key = (schema.api_version, schema.kind, above, name, desired, value)
+        size = len(desired) + len(value)
+        known = self._known.get(key, size)
         if known is not None:
             return known
-        if asked == "covers":
-            answer = _covers_member(name, decode(desired), decode(value), schema)
+        wanted: JSONObject = {name: decode(desired)}
+        there: JSONObject = {name: decode(value)}
+        if above:
+            wanted, there = {above: wanted}, {above: there}
+            answer = covers(there, wanted, schema.type)
         else:
-            answer = keeps(decode(desired), decode(value), in_order=False)
-        if max(len(desired), len(value)) <= _LONGEST:
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[key] = answer
+            answer = _covers_member(name, wanted, there, schema)
+        self._known.keep(key, answer, size)
+        return answer
+
+    def _keeps(self, part: RawJSON, former: RawJSON) -> bool:
+        """Tell whether a member of the manifest has all that was applied last."""
+        if part == former:
+            return True
+        desired, value = bytes(part), bytes(former)
+        key = (desired, value)
+        size = len(desired) + len(value)
+        known = self._known.get(key, size)
+        if known is not None:
+            return known
+        answer = keeps(decode(desired), decode(value), in_order=False)
+        self._known.keep(key, answer, size)
         return answer
 
 
-def _covers_member(name: str, desired: JSON, live: JSON, schema: Schema) -> bool:
-    wanted: JSONObject = {name: desired}
-    there: JSONObject = {name: live}
+def _annotations_of(text: Text) -> JSON:
+    """Return the annotations of an object, but for the one of kubectl."""
+    annotations = text.annotations
+    if annotations is None:
+        return None
+    if isinstance(annotations, dict):
+        return {**annotations}
+    decoded: JSON = decode(annotations)
+    return decoded
+
+
+def _has_annotations(manifest: Text, live: Text) -> bool:
+    wanted, there = _annotations_of(manifest), _annotations_of(live)
+    if not isinstance(wanted, dict) or not isinstance(there, dict):
+        return False
+    for name, value in wanted.items():
+        # A null deletes what live has; all others are texts.
+        if not isinstance(value, str) or there.get(name) != value:
+            return False
+    return True
+
+
+def _covers_member(
+    name: str, wanted: JSONObject, there: JSONObject, schema: Schema
+) -> bool:
     if covers(there, wanted, schema.type):
         return True
     # In lists that are replaced as a whole, a server adds defaults as well. A null or a

@@ -2,34 +2,97 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import msgspec
+
 from smp.errors import SmpError
-from smp.managed_fields import Owner, owned_path, owners
+from smp.fleet._memory import Memory
+from smp.fleet._objects import Text, decode
+from smp.managed_fields import FieldSet, Owner, owned_path, owners
 from smp.paths import Path, index_of, value_at
+from smp.raw import RawJSON
 from smp.schema.model import Schema
 from smp.values import ABSENT, JSON, JSONObject, as_list, as_object
 
-
-def owners_of(live: JSONObject) -> tuple[Owner, ...]:
-    """Return the owners of fields; none where managed fields cannot be read."""
-    try:
-        return owners(live)
-    except SmpError:
-        # A server repairs broken managed fields with the next write.
-        return ()
+# A set takes many times as much memory as its text.
+_MOST: Final = 1 << 20
 
 
-def managers_at(
-    known: tuple[Owner, ...], live: JSONObject, schema: Schema, path: Path
-) -> str:
-    """Return who owns what live has at a path, or anything in it."""
-    if not known or value_at(live, path) is ABSENT:
+class _Entry(msgspec.Struct):
+    """An entry of managedFields in its usual form."""
+
+    fieldsType: str  # noqa: N815  # as in JSON
+    fieldsV1: RawJSON  # noqa: N815  # as above
+    manager: str = ""
+    operation: str = ""
+    subresource: str = ""
+    time: str = ""
+
+
+_decode_entries: Final = msgspec.json.Decoder(list[_Entry]).decode
+
+
+class Managers:
+    """Reads who owns what, and remembers sets of fields by their text."""
+
+    def __init__(self) -> None:
+        self._known: Memory[FieldSet] = Memory(_MOST)
+
+    def of(self, live: Text) -> tuple[Owner, ...]:
+        """Return the owners of fields; none where managed fields cannot be read."""
+        if live.metadata is not None and "managedFields" not in live.metadata:
+            return ()
+        try:
+            if live.metadata is not None:
+                entries = _decode_entries(live.metadata["managedFields"])
+                if all(entry.fieldsType == "FieldsV1" for entry in entries):
+                    return tuple([self._owner(entry) for entry in entries])
+        except (msgspec.MsgspecError, UnicodeError):
+            # They may be readable all the same: null is the same as nothing.
+            pass
+        except SmpError:
+            return ()
+        try:
+            return owners(live.decoded("live"))
+        except SmpError:
+            # A server repairs broken managed fields with the next write.
+            return ()
+
+    def _owner(self, entry: _Entry) -> Owner:
+        text = bytes(entry.fieldsV1)
+        fields = self._known.get(text, len(text))
+        if fields is None:
+            fields = FieldSet.from_v1(as_object(decode(text)))
+            self._known.keep(text, fields, len(text))
+        return Owner(
+            entry.manager,
+            entry.operation,
+            # Of which version a field is does not matter here.
+            "",
+            entry.subresource,
+            entry.time,
+            fields,
+        )
+
+
+def owned_at(live: JSONObject, schema: Schema, path: Path) -> Path | None:
+    """Return the path by which a field is owned; None where live has nothing."""
+    if value_at(live, path) is ABSENT:
+        return None
+    return owned_path(live, schema, by_index(live, path))
+
+
+def managers_at(known: tuple[Owner, ...], owned: Path | None) -> str:
+    """Return who owns a field, or anything in it."""
+    if owned is None:
         return ""
-    owned = owned_path(live, schema, by_index(live, path))
-    return ", ".join(
+    found = [
         named(owner)
         for owner in known
         if owner.fields.has(owned) or owner.fields.at(owned)
-    )
+    ]
+    return ", ".join(found)
 
 
 def by_index(live: JSONObject, path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 import msgspec
@@ -11,28 +12,98 @@ from smp.last_applied import LAST_APPLIED
 from smp.raw import RawJSON
 from smp.values import JSONObject, as_object
 
-SPLIT: Final = msgspec.json.Decoder(dict[str, RawJSON])
+Members = dict[str, RawJSON]
+
+_SPLIT: Final = msgspec.json.Decoder(dict[str, RawJSON])
+_LAST_APPLIED: Final = LAST_APPLIED.encode()
+_HEAD: Final = frozenset({"apiVersion", "kind"})
 decode: Final = msgspec.json.Decoder().decode
 
 
-def split(data: bytes, what: str) -> dict[str, RawJSON]:
-    """Split the JSON of an object into its members. Raises ObjectError."""
-    try:
-        return SPLIT.decode(data)
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise ObjectError(
-            f"{what} is not the JSON of an object: {error}", code="invalid-json"
-        ) from None
+class Text:
+    """An object whose members, and those of its metadata, are not decoded.
+
+    ``metadata`` is None where the object has none; its annotations are in
+    ``annotations``, but for the one of kubectl, which is ``last_applied``. Where
+    ``is_usual`` is false, they have another form, and only ``decoded`` says what the
+    object has.
+    """
+
+    __slots__ = ("annotations", "is_usual", "last_applied", "members", "metadata")
+
+    def __init__(self, data: bytes | str, what: str) -> None:
+        """Split the JSON of an object. Raises ObjectError."""
+        self.members: Members = {}
+        self.metadata: Members | None = None
+        self.annotations: JSONObject | RawJSON | None = None
+        self.last_applied: str | None = None
+        self.is_usual = True
+        try:
+            self.members = _SPLIT.decode(data)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise not_an_object(what, error) from None
+        metadata = self.members.get("metadata")
+        if metadata is None:
+            return
+        try:
+            split = _SPLIT.decode(metadata)
+            annotations = split.get("annotations")
+            if annotations is not None:
+                self.annotations = annotations
+                if _LAST_APPLIED in bytes(annotations):
+                    texts = as_object(decode(annotations))
+                    applied = texts.pop(LAST_APPLIED, None)
+                    self.last_applied = applied if isinstance(applied, str) else None
+                    self.annotations = texts
+            self.metadata = split
+        except (msgspec.MsgspecError, UnicodeError):
+            self.is_usual = False
+
+    def member(self, name: str) -> bytes:
+        """Return the JSON of a member; b"" where there is none."""
+        part = self.members.get(name)
+        return b"" if part is None else bytes(part)
+
+    def head(self, what: str) -> JSONObject:
+        """Decode apiVersion and kind. Raises ObjectError."""
+        return self.decoded(what, self.members.keys() - _HEAD)
+
+    def decoded(self, what: str, leaves_out: Container[str] = ()) -> JSONObject:
+        """Decode the object, but for the annotation of kubectl.
+
+        ``leaves_out`` are members of the object, and of its metadata, that are not
+        needed. Raises ObjectError.
+        """
+        try:
+            obj: JSONObject = {}
+            for name, part in self.members.items():
+                if name in leaves_out:
+                    continue
+                if name == "metadata" and self.metadata is not None:
+                    obj[name] = self._decoded_metadata(self.metadata, leaves_out)
+                else:
+                    obj[name] = decode(part)
+        except (msgspec.MsgspecError, UnicodeError) as error:
+            raise not_an_object(what, error) from None
+        return obj if self.is_usual else without_annotation(obj)
+
+    def _decoded_metadata(
+        self, parts: Members, leaves_out: Container[str]
+    ) -> JSONObject:
+        metadata: JSONObject = {}
+        for name, part in parts.items():
+            texts = self.annotations
+            if name == "annotations" and isinstance(texts, dict):
+                metadata[name] = {**texts}
+            elif name not in leaves_out:
+                metadata[name] = decode(part)
+        return metadata
 
 
-def decoded(parts: dict[str, RawJSON], what: str) -> JSONObject:
-    """Decode the members of an object. Raises ObjectError."""
-    try:
-        return {name: decode(part) for name, part in parts.items()}
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise ObjectError(
-            f"{what} is not the JSON of an object: {error}", code="invalid-json"
-        ) from None
+def not_an_object(what: str, error: Exception) -> ObjectError:
+    return ObjectError(
+        f"{what} is not the JSON of an object: {error}", code="invalid-json"
+    )
 
 
 def annotations_of(obj: JSONObject) -> JSONObject:

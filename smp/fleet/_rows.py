@@ -8,13 +8,15 @@ The first of these that holds decides:
 1. There is no live object ("missing"), or no manifest ("extra").
 2. Both have the same bytes ("same"): nothing is decoded.
 3. One of them cannot be read, or they cannot be compared ("unreadable").
-4. Live has all that the manifest asks for, as it is written or as a server stores it,
+4. A pair with the same content was judged before (_memory.py): the answer is the same,
+   but for the managers, which have times.
+5. Live has all that the manifest asks for, as it is written or as a server stores it,
    and nothing is to be pruned ("same"). Of the live object only the members that the
-   manifest has are decoded; status and managed fields are not.
-5. The apply is computed. Where its result and the live object differ only in what rules
-   and normalizers set aside (smp.comparison), and the result has all that the manifest
-   asks for, it is "same" as well.
-6. All else is "drift"; a "hazard" where the apply would do harm beside what it is asked
+   manifest has are decoded.
+6. The apply is computed, without status and managed fields. Where its result and the
+   live object differ only in what rules and normalizers set aside (smp.comparison), and
+   the result has all that the manifest asks for, it is "same" as well.
+7. All else is "drift"; a "hazard" where the apply would do harm beside what it is asked
    for (smp.hazards).
 """
 
@@ -29,22 +31,16 @@ from smp.comparison import NO_RULES, Rules, compared, is_stored
 from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
 from smp.fleet._equality import Equality
-from smp.fleet._managers import by_index, managers_at, named, owners_of
-from smp.fleet._objects import (
-    annotations_of,
-    bare,
-    decoded,
-    split,
-    without_annotation,
-)
+from smp.fleet._managers import Managers, by_index, managers_at, named, owned_at
+from smp.fleet._memory import Memory, content_of, size_of
+from smp.fleet._objects import Text, bare
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
-from smp.last_applied import LAST_APPLIED
 from smp.paths import Path
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.three_way import three_way_apply
-from smp.values import JSON, JSONObject, as_text
+from smp.values import JSON, JSONObject, as_object, as_text
 
 Verdict: TypeAlias = Literal[
     "same", "drift", "missing", "extra", "hazard", "unreadable"
@@ -63,6 +59,11 @@ _NO_HARM: Final = frozenset(
     }
 )
 _MASK: Final = "***"
+# The bytes of the pairs whose answers are remembered.
+_MOST: Final = 16 << 20
+# What only matters where a manifest, or a rule, is about it.
+_UNNEEDED: Final = frozenset({"status", "managedFields"})
+_NOTHING: Final[frozenset[str]] = frozenset()
 _WITHOUT_SCHEMA: Final = Schema.inline("any").with_unknown_fields("merge")
 
 
@@ -90,6 +91,16 @@ class Outcome(msgspec.Struct, frozen=True):
 SAME: Final = Outcome("same")
 
 
+class _Judged(msgspec.Struct, frozen=True):
+    """An outcome without its managers, and by which paths they own what live has."""
+
+    outcome: Outcome
+    owned: tuple[Path | None, ...] = ()
+
+
+_JUDGED_SAME: Final = _Judged(SAME)
+
+
 class Rows:
     """Judges pairs of objects by the schemas of a catalog, and by rules.
 
@@ -108,7 +119,9 @@ class Rows:
         self._rules = rules
         self._show_secrets = show_secrets
         self._equality = Equality()
-        self._schemas: dict[tuple[str, str], Schema] = {}
+        self._managers = Managers()
+        self._judged: Memory[_Judged] = Memory(_MOST)
+        self._schemas: dict[tuple[bytes, bytes], Schema] = {}
 
     def is_for(self, catalog: Catalog, rules: Rules, *, show_secrets: bool) -> bool:
         """Tell whether this judges by a catalog and rules."""
@@ -140,59 +153,85 @@ class Rows:
     def one_sided(self, desired: bytes | None, live: bytes | None) -> Outcome:
         """Judge a manifest, or a live object, alone. Raises ObjectError."""
         if live is not None:
-            obj = decoded(split(live, "live"), "live")
-            managers = tuple([named(owner) for owner in owners_of(obj)])
+            owners = self._managers.of(Text(live, "live"))
+            managers = tuple([named(owner) for owner in owners])
             return Outcome("extra", managers=managers)
         if desired is None:
             raise ObjectError("neither desired nor live", code="no-object")
-        manifest = decoded(split(desired, "desired"), "desired")
-        schema = self._schema_of(manifest)
-        # A new object is its own patch. The annotation of an exported one would show
-        # the values of a Secret.
-        patch = self._patch_text(without_annotation(manifest), schema)
+        text = Text(desired, "desired")
+        schema = self._schema_of(text, "desired")
+        # A new object is its own patch. The annotation of an exported one, which would
+        # show the values of a Secret, is left out.
+        patch = self._patch_text(text.decoded("desired"), schema)
         return Outcome("missing", patch=patch, heals=True)
 
     def pair(self, desired: bytes, live: bytes, last_applied: bytes | None) -> Outcome:
         """Judge two texts that differ. Raises SmpError and RecursionError."""
-        parts = split(live, "live")
-        wanted = split(desired, "desired")
-        names = {"apiVersion", "kind"}
-        head = {name: part for name, part in wanted.items() if name in names}
-        schema = self._schema_of(decoded(head, "desired"))
-        if self._equality.is_equal(wanted, parts, last_applied, schema):
-            return SAME
-        manifest = decoded(wanted, "desired")
-        obj = decoded(parts, "live")
-        base: JSONObject | None = None
+        there = Text(live, "live")
+        wanted = Text(desired, "desired")
+        base: Text | None = None
         if last_applied is not None:
-            base = decoded(split(last_applied, "last_applied"), "last_applied")
-        else:
-            text = annotations_of(obj).get(LAST_APPLIED)
-            if isinstance(text, str):
-                base = decoded(split(text.encode(), "last-applied"), "last-applied")
-        obj = self._in_version_of(manifest, obj, schema)
-        return self.applied(
-            without_annotation(manifest),
-            obj,
-            None if base is None else bare(base),
-            schema,
-        )
+            base = Text(last_applied, "last_applied")
+        elif there.last_applied is not None:
+            base = Text(there.last_applied, "last-applied")
+        content = None
+        # A rule may be about anything, such as names and managers.
+        if not self._rules.all:
+            content = content_of(wanted, there, base)
+        judged: _Judged | None = None
+        size = 0
+        if content is not None:
+            size = size_of(content)
+            judged = self._judged.get(content, size)
+        if judged is None:
+            judged = self._judge(wanted, there, base)
+            if content is not None:
+                self._judged.keep(content, judged, size)
+        outcome = judged.outcome
+        if not judged.owned:
+            return outcome
+        owners = self._managers.of(there)
+        managers = [managers_at(owners, path) for path in judged.owned]
+        return msgspec.structs.replace(outcome, managers=tuple(managers))
 
-    def _schema_of(self, obj: JSONObject) -> Schema:
-        api_version, kind = obj.get("apiVersion"), obj.get("kind")
-        if not isinstance(api_version, str) or not isinstance(kind, str):
-            raise ObjectError("an object has apiVersion and kind", code="missing-kind")
+    def _judge(self, wanted: Text, there: Text, base: Text | None) -> _Judged:
+        schema = self._schema_of(wanted, "desired")
+        if self._equality.is_equal(wanted, there, base, schema):
+            return _JUDGED_SAME
+        manifest = wanted.decoded("desired")
+        last_applied = None if base is None else bare(base.decoded("last-applied"))
+        # Most of an object is often what servers and controllers write.
+        unneeded = _NOTHING
+        if not self._rules.all:
+            unneeded = _UNNEEDED.difference(
+                manifest,
+                as_object(manifest.get("metadata")),
+                last_applied or (),
+                as_object((last_applied or {}).get("metadata")),
+            )
+        obj = there.decoded("live", unneeded)
+        obj = self._in_version_of(manifest, obj, schema)
+        return self._applied(manifest, obj, last_applied, schema)
+
+    def _schema_of(self, text: Text, what: str) -> Schema:
+        api_version, kind = text.member("apiVersion"), text.member("kind")
         # To make a schema takes longer than to compare an object by it.
         schema = self._schemas.get((api_version, kind))
         if schema is None:
-            try:
-                # An unknown field is no reason to leave an object out of a report.
-                schema = self._catalog.schema(api_version, kind)
-                schema = schema.with_unknown_fields("merge")
-            except UnknownKindError:
-                schema = _WITHOUT_SCHEMA
+            head = text.head(what)
+            schema = self._schema_named(head.get("apiVersion"), head.get("kind"))
             self._schemas[api_version, kind] = schema
         return schema
+
+    def _schema_named(self, api_version: JSON, kind: JSON) -> Schema:
+        if not isinstance(api_version, str) or not isinstance(kind, str):
+            raise ObjectError("an object has apiVersion and kind", code="missing-kind")
+        try:
+            # An unknown field is no reason to leave an object out of a report.
+            schema = self._catalog.schema(api_version, kind)
+            return schema.with_unknown_fields("merge")
+        except UnknownKindError:
+            return _WITHOUT_SCHEMA
 
     def _in_version_of(
         self, manifest: JSONObject, live: JSONObject, schema: Schema
@@ -210,7 +249,7 @@ class Rows:
         )
         # A server converts between the versions of a group, and never between groups.
         if kind == live.get("kind") and group == other_group:
-            found = self._schema_of(live)
+            found = self._schema_named(other, kind)
             if are_alike(schema, found, self._catalog):
                 return {**live, "apiVersion": version}
         raise ObjectError(
@@ -220,13 +259,13 @@ class Rows:
             hint="read the live object in the version of the manifest",
         )
 
-    def applied(
+    def _applied(
         self,
         desired: JSONObject,
         live: JSONObject,
         last_applied: JSONObject | None,
         schema: Schema,
-    ) -> Outcome:
+    ) -> _Judged:
         """Compute the apply, and compare what it leads to with what is there."""
         # What a rule sets aside is in neither the patch nor the paths, as in smp diff.
         if self._rules.all:
@@ -251,22 +290,21 @@ class Rows:
             patch = self._patch_text(result.kubectl_patch, schema)
         # What is only written differently the patch sends, and it changes nothing.
         if not paths:
-            return SAME
+            return _JUDGED_SAME
         # A server would refuse the whole patch.
         refused = [each for each in result.violations if not each.warning]
         codes = codes_at(last_applied, desired, live, result, schema, paths)
-        known_owners = owners_of(live)
         verdict: Verdict = "drift"
         if do_harm(result.hazards, [by_index(live, path) for path in paths]):
             verdict = "hazard"
-        return Outcome(
+        outcome = Outcome(
             verdict,
             tuple([str(path) for path in paths]),
             tuple(codes),
             patch,
             result.converged and not refused,
-            tuple([managers_at(known_owners, live, schema, path) for path in paths]),
         )
+        return _Judged(outcome, tuple([owned_at(live, schema, path) for path in paths]))
 
     def _ruled(
         self,

@@ -222,9 +222,11 @@ def test_a_join_on_disk_finds_the_same_pairs(
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    monkeypatch.setattr("smp.cli.drift.Parts", partial(Parts, 10_000))
-    found = rows_of(drift(*files, "-o", "ndjson"))
-    assert sorted(found, key=str) == sorted(expected, key=str)
+    # A part that is too large is divided, and those of it are in turn.
+    for largest in (100_000, 10_000, 100):
+        monkeypatch.setattr("smp.cli.drift.Parts", partial(Parts, 10_000, largest))
+        found = rows_of(drift(*files, "-o", "ndjson"))
+        assert sorted(found, key=str) == sorted(expected, key=str)
     # Nothing is left of the files.
     assert [*folder.iterdir()] == []
 
@@ -294,6 +296,7 @@ def test_sides_that_cannot_be_read_are_errors() -> None:
         (("--desired", "-", "--live", "-"), "only one of"),
         (("--desired", "missing", "--live", "a.json"), "cannot read the file"),
         (("--desired", "a.json", "--live", "a.json", "--git", "/"), "git: "),
+        (("--desired", "a.json", "--live", "a.json", "--extra"), "'--live cluster'"),
     ):
         ran = drift(*options)
         assert (ran.exit_code, message in ran.stderr) == (2, True), ran.stderr
@@ -369,6 +372,58 @@ def test_live_objects_may_be_those_of_a_cluster(
     assert verdicts(ran) == expected
     assert ran.exit_code == 3
     assert "Odd" in ran.stderr
+
+
+def test_extra_objects_of_a_cluster_are_found_where_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    owner: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "a",
+        "uid": "1",
+        "controller": True,
+    }
+    made = config_map("made", "1")
+    made["metadata"]["ownerReferences"] = [owner]
+    with KubernetesApi() as api:
+        cluster = Cluster(api.client("kubernetes"))
+        names: JSONObject = {"apiVersion": "v1", "kind": "Namespace"}
+        spaces = [{**names, "metadata": {"name": name}} for name in ("one", "two")]
+        cluster.apply(spaces).raise_for_errors()
+        there = [
+            config_map("a", "1"),
+            config_map("left", "1"),
+            config_map("b", "1", namespace="one"),
+            config_map("b", "1", namespace="two"),
+            made,
+        ]
+        cluster.apply(there).raise_for_errors()
+        monkeypatch.setattr(Cluster, "connect", lambda _context: cluster)
+        manifests = [
+            config_map("a", "1"),
+            config_map("c", "1", namespace="one"),
+            {**names, "metadata": {"name": "one"}},
+        ]
+        Path("want.yaml").write_text(dump_yaml([*manifests]))
+        sides = ("--desired", "want.yaml", "--live", "cluster")
+        without = drift(*sides, "-o", "ndjson", "--all")
+        ran = drift(*sides, "--extra", "-o", "ndjson", "--all")
+    assert verdicts(without) == {"a": "same", "c": "missing", "one": "same"}
+    found = {
+        (row["kind"], row["namespace"], row["name"]): row["verdict"]
+        for row in rows_of(ran)
+        if row["name"] != "kube-root-ca.crt"
+    }
+    assert found.pop(("Namespace", "", "two")) == "extra"
+    # Those of a namespace that no manifest names are not looked for.
+    assert {key: value for key, value in found.items() if key[0] == "ConfigMap"} == {
+        ("ConfigMap", "default", "a"): "same",
+        ("ConfigMap", "default", "left"): "extra",
+        ("ConfigMap", "one", "b"): "extra",
+        ("ConfigMap", "one", "c"): "missing",
+    }
+    assert "v1 ConfigMap default/made: a controller made it" in ran.stderr
 
 
 def interrupted(*options: str) -> tuple[int, bytes]:

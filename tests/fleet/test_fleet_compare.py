@@ -376,11 +376,22 @@ def texts_of_pairs() -> list[tuple[bytes | None, bytes | None, bytes | None]]:
     return found
 
 
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    """Return rows that remember nothing of a pair."""
+    monkeypatch.setattr("smp.fleet._rows.content_of", lambda *_: None)
+    return Rows(CATALOG)
+
+
 def test_the_fast_comparison_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Never:
+        def is_equal(self, *_: object) -> bool:
+            return False
+
     rows = Rows(CATALOG)
     sides = texts_of_pairs()
     fast = [rows.outcome(*texts) for texts in sides]
-    monkeypatch.setattr("smp.fleet._equality.Equality.is_equal", lambda *_: False)
+    monkeypatch.setattr("smp.fleet._rows.Equality", Never)
+    rows = forgetful(monkeypatch)
     slow = [rows.outcome(*texts) for texts in sides]
     verdicts = {outcome.verdict for outcome in slow}
     assert verdicts >= {"same", "drift", "missing", "extra"}
@@ -391,6 +402,71 @@ def test_the_fast_comparison_changes_no_answer(monkeypatch: pytest.MonkeyPatch) 
             assert other.paths == ()
         else:
             assert one == other
+
+
+def test_what_is_remembered_of_another_object_changes_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def renamed(side: bytes | None) -> bytes | None:
+        if side is None:
+            return None
+        obj = json.loads(side)
+        metadata = obj.get("metadata")
+        if isinstance(metadata, dict):
+            metadata["name"] = "another"
+            metadata["namespace"] = "elsewhere"
+            if "uid" in metadata:
+                metadata["uid"] = "other"
+            for entry in metadata.get("managedFields") or []:
+                entry["time"] = "2026-05-05T05:05:05Z"
+        return text(obj)
+
+    sides = texts_of_pairs()
+    sides += [(renamed(one), renamed(two), renamed(last)) for one, two, last in sides]
+    rows = Rows(CATALOG)
+    remembered = [rows.outcome(*texts) for texts in sides]
+    rows = forgetful(monkeypatch)
+    assert remembered == [rows.outcome(*texts) for texts in sides]
+
+
+@pytest.mark.parametrize(
+    ("side", "member", "value"),
+    [
+        ("live", "labels", {"team": "b"}),
+        ("live", "annotations", {}),
+        ("live", "annotations", {"a": "2"}),
+        ("live", "ownerReferences", []),
+        ("desired", "annotations", {"a": "1"}),
+        ("desired", "annotations", None),
+        ("desired", "uid", "7"),
+        ("desired", "namespace", "other"),
+        ("last_applied", "labels", {"team": "a", "old": ""}),
+        ("last_applied", "finalizers", ["x"]),
+    ],
+)
+def test_all_that_an_answer_depends_on_is_part_of_what_is_remembered(
+    side: str, member: str, value: object
+) -> None:
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "namespace": "shop", "labels": {"team": "a"}},
+        "data": {"key": "1"},
+    }
+    sides: dict[str, dict[str, Any]] = {
+        "desired": manifest,
+        "live": live_of({**manifest, "data": {"key": "2"}}),
+        "last_applied": manifest,
+    }
+    rows = Rows(CATALOG)
+    first = rows.outcome(*map(text, sides.values()))
+    changed = {**sides[side], "metadata": {**sides[side]["metadata"], member: value}}
+    sides[side] = changed
+    texts = [*map(text, sides.values())]
+    found = rows.outcome(*texts)
+    assert found == Rows(CATALOG).outcome(*texts)
+    if (side, member) in {("live", "labels"), ("desired", "uid")}:
+        assert found != first
 
 
 def test_the_causes_are_those_of_an_explanation() -> None:

@@ -1,0 +1,173 @@
+"""What is remembered of pairs: answers by all that they depend on.
+
+A fleet has the same objects in many clusters, under other names and with other times.
+So what was found out of one pair holds for all with the same content: all of both
+objects and of the last-applied configuration but for what tells them from the others
+(name, namespace, uid) and what a server counts (resourceVersion, generation).
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Generic, TypeVar
+
+from smp.fleet._objects import Members, Text
+from smp.raw import RawJSON
+
+Answer = TypeVar("Answer")
+# A sequence of texts that has no other reading.
+Content = tuple[str | bytes | bool | None, ...]
+
+_NAMES: Final = frozenset({"name", "namespace"})
+# What a server sets, and what no answer depends on.
+_SERVER: Final = frozenset(
+    {
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+        "generation",
+        "selfLink",
+        "managedFields",
+    }
+)
+# What only a stored object has; see smp.comparison.
+_STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
+_NULL: Final = b"null"
+# To keep longer ones takes more memory than they are worth.
+_LONGEST: Final = 1 << 16
+
+
+class Memory(Generic[Answer]):
+    """Answers by keys, as many as fit into some bytes of keys.
+
+    When they are full, a second half of the memory begins, and those of the former
+    half that are asked for again are taken over.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most // 2
+        self._size = 0
+        self._recent: dict[object, Answer] = {}
+        self._former: dict[object, Answer] = {}
+
+    def get(self, key: object, size: int) -> Answer | None:
+        """Return the answer for a key of a size, or None."""
+        answer = self._recent.get(key)
+        if answer is None:
+            answer = self._former.get(key)
+            if answer is not None:
+                self.keep(key, answer, size)
+        return answer
+
+    def keep(self, key: object, answer: Answer, size: int) -> None:
+        """Remember an answer."""
+        if size > _LONGEST:
+            return
+        if self._size + size > self._most:
+            self._former = self._recent
+            self._recent = {}
+            self._size = 0
+        self._recent[key] = answer
+        self._size += size
+
+
+def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
+    """Return all that an answer about a pair depends on.
+
+    None where it may depend on more: objects of different names, a manifest that sets
+    what servers set, a Namespace (a server sets a label to its name).
+    """
+    if not desired.is_usual or not live.is_usual:
+        return None
+    if base is not None and not base.is_usual:
+        return None
+    ours, theirs = desired.metadata, live.metadata
+    if ours is None or theirs is None or desired.member("kind") == b'"Namespace"':
+        return None
+    name, namespace = theirs.get("name"), theirs.get("namespace")
+    if ours.get("name") != name:
+        return None
+    is_named = "namespace" in ours
+    if is_named and ours["namespace"] != namespace:
+        return None
+    content: list[str | bytes | bool | None] = [is_named, namespace is None]
+    if not _add_configuration(content, desired):
+        return None
+    if base is not None:
+        of_base = base.metadata
+        if of_base is None or of_base.get("name") != name:
+            return None
+        if not _add_configuration(content, base):
+            return None
+    has_status = "status" in desired.members
+    has_status = has_status or (base is not None and "status" in base.members)
+    # Between objects, None.
+    content.append(None)
+    for member, value in live.members.items():
+        if member == "metadata" or (member == "status" and not has_status):
+            continue
+        content.append(member)
+        content.append(bytes(value))
+    content.append(None)
+    for member, value in theirs.items():
+        if member in _NAMES or member in _SERVER or member == "annotations":
+            continue
+        content.append(member)
+        content.append(bytes(value))
+    _add_annotations(content, live)
+    content.append(_is_stored(theirs))
+    return tuple(content)
+
+
+def _add_configuration(content: list[str | bytes | bool | None], text: Text) -> bool:
+    """Add a manifest, or a last-applied configuration, if it is a usual one."""
+    content.append(None)
+    for member, value in text.members.items():
+        if member != "metadata":
+            content.append(member)
+            content.append(bytes(value))
+    content.append(None)
+    metadata = text.metadata
+    if metadata is None:
+        return False
+    for member, value in metadata.items():
+        if member in _SERVER:
+            return False
+        if member not in _NAMES and member != "annotations":
+            content.append(member)
+            content.append(bytes(value))
+    _add_annotations(content, text)
+    return True
+
+
+def _add_annotations(content: list[str | bytes | bool | None], text: Text) -> None:
+    content.append(None)
+    annotations = text.annotations
+    # No annotations are not the same as an object without any.
+    content.append(annotations is not None)
+    if isinstance(annotations, dict):
+        for name, value in annotations.items():
+            content.append(name)
+            # A value of another type than text is not valid, and rare.
+            content.append(value if isinstance(value, str) else repr(value).encode())
+    elif annotations is not None:
+        content.append(bytes(annotations))
+
+
+def _is_stored(metadata: Members) -> bool:
+    for name in _STORED:
+        value: RawJSON | None = metadata.get(name)
+        if value is not None and bytes(value) != _NULL:
+            return True
+    return False
+
+
+def size_of(content: Content) -> int:
+    """Return about how many bytes a key takes."""
+    size = 0
+    for part in content:
+        size += 50
+        if isinstance(part, (str, bytes)):
+            size += len(part)
+    return size
