@@ -33,6 +33,7 @@ _SERVER: Final = frozenset(
 )
 # What only a stored object has; see smp.comparison.
 _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
+_NAME_LABEL: Final = b"kubernetes.io/metadata.name"
 _NULL: Final = b"null"
 # To keep longer ones takes more memory than they are worth.
 _LONGEST: Final = 1 << 16
@@ -76,14 +77,13 @@ def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
     """Return all that an answer about a pair depends on.
 
     None where it may depend on more: objects of different names, a manifest that sets
-    what servers set, a Namespace (a server sets a label to its name).
+    what servers set.
     """
-    if not desired.is_usual or not live.is_usual:
-        return None
-    if base is not None and not base.is_usual:
+    sides = [desired, live] if base is None else [desired, live, base]
+    if not all(side.is_usual for side in sides):
         return None
     ours, theirs = desired.metadata, live.metadata
-    if ours is None or theirs is None or desired.member("kind") == b'"Namespace"':
+    if ours is None or theirs is None:
         return None
     name, namespace = theirs.get("name"), theirs.get("namespace")
     if ours.get("name") != name:
@@ -113,11 +113,34 @@ def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
     for member, value in theirs.items():
         if member in _NAMES or member in _SERVER or member == "annotations":
             continue
+        if member == "labels":
+            if not _add_labels(content, bytes(value), name):
+                return None
+            continue
         content.append(member)
         content.append(bytes(value))
     _add_annotations(content, live)
     content.append(_is_stored(theirs))
     return tuple(content)
+
+
+def _add_labels(
+    content: list[str | bytes | bool | None], labels: bytes, name: RawJSON | None
+) -> bool:
+    """Add labels, but for the name of a Namespace, which a server sets as a label.
+
+    Return False where that label has another value, or another spelling.
+    """
+    if _NAME_LABEL not in labels:
+        content.append(labels)
+        return True
+    # Go: SetDefaults_Namespace.
+    label = b'"%b":%b' % (_NAME_LABEL, b"" if name is None else bytes(name))
+    before, _, after = labels.partition(label)
+    content.append(before)
+    content.append(True)
+    content.append(after)
+    return _NAME_LABEL not in before and _NAME_LABEL not in after
 
 
 def _add_configuration(content: list[str | bytes | bool | None], text: Text) -> bool:
@@ -133,6 +156,8 @@ def _add_configuration(content: list[str | bytes | bool | None], text: Text) -> 
         return False
     for member, value in metadata.items():
         if member in _SERVER:
+            return False
+        if member == "labels" and _NAME_LABEL in bytes(value):
             return False
         if member not in _NAMES and member != "annotations":
             content.append(member)

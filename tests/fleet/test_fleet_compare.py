@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -467,6 +468,31 @@ def test_all_that_an_answer_depends_on_is_part_of_what_is_remembered(
     assert found == Rows(CATALOG).outcome(*texts)
     if (side, member) in {("live", "labels"), ("desired", "uid")}:
         assert found != first
+
+
+def test_the_label_with_the_name_of_a_namespace_is_part_of_what_is_remembered() -> None:
+    label = "kubernetes.io/metadata.name"
+
+    def pair(name: str, wanted: JSONObject, there: JSONObject) -> list[bytes]:
+        namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace"}
+        ours: JSONObject = {"name": name, "labels": {"team": "a", **wanted}}
+        theirs: JSONObject = {"name": name, "uid": name, "labels": there}
+        sides = ({**namespace, "metadata": own} for own in (ours, theirs))
+        return [msgspec.json.encode(side) for side in sides]
+
+    rows = Rows(CATALOG)
+    texts = [
+        pair("one", {}, {label: "one"}),
+        pair("two", {}, {label: "two"}),
+        pair("one", {}, {label: "two"}),
+        pair("one", {}, {label: "two", "a": "one"}),
+        pair("one", {label: "one"}, {label: "one"}),
+        pair("two", {label: "one"}, {label: "two"}),
+        pair("two", {}, {}),
+    ]
+    found = [rows.outcome(*sides) for sides in texts]
+    assert found == [Rows(CATALOG).outcome(*sides) for sides in texts]
+    assert found[0] == found[1]
 
 
 def test_the_causes_are_those_of_an_explanation() -> None:
