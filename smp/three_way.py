@@ -29,6 +29,7 @@ from smp.hazards import (
     Repair,
     all_directive_hazards,
     change_hazards,
+    custom_resource_hazards,
     input_hazards,
     is_serious,
 )
@@ -99,6 +100,18 @@ class _Applied(msgspec.Struct, frozen=True):
     unmet: tuple[Path, ...]
     leftovers: list[Path]
     replaced: list[Path]
+
+
+class _Merged(msgspec.Struct, frozen=True):
+    """A custom resource that was merged here, before and after the update.
+
+    ``whole`` are the lists that were set as a whole for their keys.
+    """
+
+    kubectl_patch: JSONObject
+    object: JSONObject
+    whole: tuple[Path, ...]
+    update: Update
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -196,7 +209,7 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
         raise HazardError(tuple(found))
     patch = applied.patch
     if hazards == "repair" and is_serious(found):
-        repair = Repair(last_applied, modified, live)
+        repair = Repair(last_applied, modified, live, lenient)
         # An object that is kept, as {}, may have lists that are dropped in turn.
         for _ in range(MOST_ROUNDS):
             is_edited = repair.edit(remaining)
@@ -323,52 +336,64 @@ def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
 
     require_objects(last_applied=last_applied or {}, modified=modified, live=live)
     lenient = schema.with_unknown_fields(unknown_fields)
-    base = last_applied or {}
-    kubectl_patch = three_way_json_merge_patch(base, modified, live)
-    # Go: k8s.io/kubectl, apply/patcher.go, buildMergePatch.
-    strategic.check_preconditions(kubectl_patch, KUBECTL_PRECONDITIONS)
-    merge = local_merge(base, modified, live, lenient)
-    if not overwrite and merge.conflicts:
-        raise ConflictError(merge.conflicts)
-    merged = merge.object
-    is_defined = lenient.is_custom
-    if not is_defined:
-        # There is no list type to merge by, and no null that would be a value.
-        merged = as_object(merge_patch.apply(live, kubectl_patch))
-    update = updated(
-        live,
-        merged,
-        lenient,
-        profile=profile,
-        ratchet=bool(ratchet),
-        patch=changed_members(live, merged, lenient),
-        configuration=modified,
-    )
+
+    def merge(base: JSONObject | None, manifest: JSONObject) -> _Merged:
+        return _merged(
+            base or {},
+            manifest,
+            live,
+            lenient,
+            profile=profile,
+            overwrite=overwrite,
+            ratchet=bool(ratchet),
+        )
+
+    def found_in(
+        merged: _Merged, base: JSONObject | None, manifest: JSONObject
+    ) -> list[Hazard]:
+        cleared = [change.path for change in merged.update.changes]
+        result = merged.update.object
+        return custom_resource_hazards(base, manifest, live, result, lenient, cleared)
+
+    merged = merge(last_applied, modified)
+    kubectl_patch = merged.kubectl_patch
+    warnings: list[ApplyWarning] = []
+    found: list[Hazard] = []
+    if hazards != "ignore":
+        found = found_in(merged, last_applied, modified)
+    if hazards == "error" and is_serious(found):
+        raise HazardError(tuple(found))
+    wanted, base = modified, last_applied
+    repair = Repair(last_applied, modified, live, lenient)
+    if hazards == "repair" and not lenient.is_custom:
+        # A merge by list types keeps what others have put into lists and objects; RFC
+        # 7396 removes it with them. An object that is kept may have others in turn.
+        for _ in range(MOST_ROUNDS):
+            if not repair.edit([each for each in found if each.code == _WITH_OBJECT]):
+                break
+            wanted, base = repair.modified, repair.last_applied
+            merged = merge(base, wanted)
+            found = found_in(merged, base, wanted)
+        warnings += repair.warnings
+    update = merged.update
     result = update.object
     # What the normalization of unions changed is in the patch as all else.
     form = form_of(live, result, lenient)
     reason = form.reason
-    if not is_defined:
+    if not lenient.is_custom:
         reason = f"merged by RFC 7396, as the kind has no schema; {reason}"
     unmet: tuple[Path, ...] = ()
-    if is_defined and update.changes:
+    if lenient.is_custom and update.changes:
         # Only the normalization of unions does what the configuration did not ask for.
-        again = local_merge(base, modified, result, lenient)
+        again = local_merge(base or {}, wanted, result, lenient)
         difference = changed_members(result, again.object, lenient)
         unmet = tuple(strategic.leaf_paths(difference, result, lenient))
     if defaults:
         result = as_stored(result, live, schema, profile=profile)
-    # Lists are merged by all keys, so only the inputs themselves can have hazards.
-    found: list[Hazard] = []
-    if hazards != "ignore":
-        found = input_hazards(last_applied, modified, live, lenient)
-    if hazards == "error" and is_serious(found):
-        raise HazardError(tuple(found))
-    warnings: list[ApplyWarning] = []
     if unknown_fields == "merge":
-        changed = changed_members(live, merged, schema)
+        changed = changed_members(live, merged.object, schema)
         warnings.extend(unknown_field_warnings(changed, schema))
-    warnings += [ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merge.whole]
+    warnings += [ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merged.whole]
     warnings.extend(stock_server_warnings(update.changes, lenient))
     return ApplyResult(
         result,
@@ -383,6 +408,41 @@ def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
         form.guard,
         tuple(found),
     )
+
+
+def _merged(
+    base: JSONObject,
+    modified: JSONObject,
+    live: JSONObject,
+    schema: Schema,
+    *,
+    profile: str,
+    overwrite: bool,
+    ratchet: bool,
+) -> _Merged:
+    """Merge a custom resource, and normalize its unions."""
+    from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
+
+    kubectl_patch = three_way_json_merge_patch(base, modified, live)
+    # Go: k8s.io/kubectl, apply/patcher.go, buildMergePatch.
+    strategic.check_preconditions(kubectl_patch, KUBECTL_PRECONDITIONS)
+    merge = local_merge(base, modified, live, schema)
+    if not overwrite and merge.conflicts:
+        raise ConflictError(merge.conflicts)
+    merged = merge.object
+    if not schema.is_custom:
+        # There is no list type to merge by, and no null that would be a value.
+        merged = as_object(merge_patch.apply(live, kubectl_patch))
+    update = updated(
+        live,
+        merged,
+        schema,
+        profile=profile,
+        ratchet=ratchet,
+        patch=changed_members(live, merged, schema),
+        configuration=modified,
+    )
+    return _Merged(kubectl_patch, merged, merge.whole, update)
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -413,6 +473,8 @@ def find_hazards(
     return tuple(found)
 
 
+# What an object that is there, and empty, keeps.
+_WITH_OBJECT: Final = "lost-with-object"
 _WHOLE: Final = "list-as-a-whole"
 _NO_IDENTITY: Final = (
     "two elements have the same keys, or one has none, so the list is set as a whole"

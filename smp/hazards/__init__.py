@@ -7,11 +7,13 @@ stable ``code``; the table of all of them is in _hazard.py.
 The modules: _hazard.py (codes, sentences, sources), _pairs.py (fields that a server
 takes for one another), _objects.py (what one object has), _last_applied.py (the
 last-applied configuration), _leaves.py and _changes.py (what an apply takes away or
-leaves behind), _find.py (all of it), _repair.py (inputs without hazards).
+leaves behind), _find.py (all of it), _custom_resources.py (the same for kinds that are
+merged by list types), _repair.py (inputs without hazards).
 """
 
 from __future__ import annotations
 
+from smp.hazards._custom_resources import custom_resource_hazards
 from smp.hazards._find import (
     all_directive_hazards,
     change_hazards,
@@ -44,6 +46,7 @@ __all__ = [
     "Severity",
     "all_directive_hazards",
     "change_hazards",
+    "custom_resource_hazards",
     "input_hazards",
     "is_serious",
     "patch_hazards",

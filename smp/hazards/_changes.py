@@ -19,12 +19,18 @@ from smp.hazards._leaves import Leaves
 from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
 from smp.paths import Element, Path, Step, value_at
 from smp.schema.model import ANY_FIELD, Field, ObjectType, Type
-from smp.strategic import is_directive, keys_of_identity, lists_by_identity
+from smp.strategic import (
+    identities_of,
+    is_directive,
+    keys_of_identity,
+    lists_by_identity,
+)
 from smp.values import (
     ABSENT,
     JSON,
     MAX_LEVELS,
     Absent,
+    JSONArray,
     JSONObject,
     as_list,
     as_object,
@@ -94,11 +100,19 @@ class ChangeSearch:
     """The walk; ``hazards`` are those that it found.
 
     ``cleared`` are the paths that the normalization of unions changed, and ``filled``
-    returns what a server makes of the last-applied configuration.
+    returns what a server makes of the last-applied configuration. ``by_list_types``
+    says that a list with equal keys was set as a whole (managed_fields.local_merge).
     """
 
-    def __init__(self, cleared: set[str], filled: Callable[[], JSONObject]) -> None:
+    def __init__(
+        self,
+        cleared: set[str],
+        filled: Callable[[], JSONObject],
+        *,
+        by_list_types: bool,
+    ) -> None:
         self.hazards: list[Hazard] = []
+        self._by_list_types = by_list_types
         self._cleared = cleared
         self._filled = filled
 
@@ -166,7 +180,11 @@ class ChangeSearch:
                 retained = field.retain_keys and modified is not ABSENT
                 self.object(sides, field.type, at, levels, retains=retained)
         elif isinstance(live, list) and isinstance(sides.result, list):
-            if field.merges and field.merge_key:
+            is_merged = field.merges and bool(field.merge_key)
+            if is_merged and self._by_list_types:
+                lists = (live, as_list(base), as_list(modified))
+                is_merged = all(_are_unique(elements, field) for elements in lists)
+            if is_merged:
                 self.merge_list(sides, field, at, levels)
             else:
                 self.atomic_list(sides, at)
@@ -434,6 +452,10 @@ class ChangeSearch:
                     gone=f"stringData.{name}",
                     stays=f"data.{name}",
                 )
+
+
+def _are_unique(elements: JSONArray, field: Field) -> bool:
+    return len({*identities_of(elements, field)}) == len(elements)
 
 
 def _or_absent(element: JSONObject | None) -> JSON | Absent:

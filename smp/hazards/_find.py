@@ -108,11 +108,13 @@ def change_hazards(  # what went into an apply, and what came of it
     result: JSONObject,
     schema: Schema,
     cleared: Iterable[Path],
+    *,
+    by_list_types: bool = False,
 ) -> list[Hazard]:
     """Return the hazards of what an apply changes, in the order of live.
 
-    ``cleared`` are the paths that the normalization of unions changed. Raises
-    DepthError.
+    ``cleared`` are the paths that the normalization of unions changed, and
+    ``by_list_types`` says that lists were merged by list types. Raises DepthError.
     """
     base = last_applied or {}
     # Defaults take longer than all else here, and most applies lose nothing.
@@ -123,7 +125,8 @@ def change_hazards(  # what went into an apply, and what came of it
             filled.append(as_object(with_defaults(stored(base, schema), schema)))
         return filled[0]
 
-    search = ChangeSearch({str(path) for path in cleared}, filled_in)
+    places = {str(path) for path in cleared}
+    search = ChangeSearch(places, filled_in, by_list_types=by_list_types)
     search.root(Sides(live, base, modified, result), schema.type)
     return search.hazards
 

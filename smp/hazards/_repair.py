@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import ApplyWarning
+from smp.errors import ApplyWarning, SmpError
 from smp.hazards._hazard import Hazard
 from smp.hazards._pairs import PAIRS
 from smp.paths import Element, Path, edited, value_at
+from smp.schema.model import ANY_FIELD, Schema
 from smp.values import ABSENT, JSONObject, as_list, as_object, same, shown
 
 # An apply of edited inputs may have hazards further down.
@@ -55,6 +56,7 @@ class Repair:
         last_applied: JSONObject | None,
         modified: JSONObject,
         live: JSONObject,
+        schema: Schema,
     ) -> None:
         # A configuration may have had a version once; to remove it would remove the
         # guard of the patch.
@@ -67,6 +69,7 @@ class Repair:
         self.refused: set[str] = set()
         self._edited: list[Path] = []
         self._live = live
+        self._schema = schema
         self._replaced: list[Path] = []
         self._before = (self.last_applied, modified, 0)
 
@@ -81,6 +84,8 @@ class Repair:
                 continue
             done = len(self.warnings)
             if each.code in _EMPTY and each.severity != "note":
+                if not self.is_merged(path):
+                    continue
                 # Of what is there and empty, only what was applied is removed.
                 is_list = each.code == "lost-with-list"
                 self.modified = edited(self.modified, path, [] if is_list else {})
@@ -162,6 +167,17 @@ class Repair:
                 key = as_object(element).get(step.merge_key)
                 count += same(key, step.value)
         return count == 1
+
+    def is_merged(self, path: Path) -> bool:
+        """Tell whether an empty list or object leaves there what others have."""
+        names = [step for step in path.steps if isinstance(step, str)]
+        try:
+            field = self._schema.descend(*names)
+        except SmpError:
+            # RFC 7396 merges objects only.
+            field = ANY_FIELD
+        is_list = isinstance(value_at(self._live, path), list)
+        return field.merges if is_list else not field.replaces
 
     def _did(self, path: Path, what: str) -> None:
         self.warnings.append(ApplyWarning("repaired", path, what))

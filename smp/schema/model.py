@@ -520,6 +520,15 @@ class Types:
             return ScalarType(str(document["type"]), self.unknown, enum, or_any)
         return ObjectType(name, document, self)
 
+    def rewritten(self, change: Callable[[TypeDocument], TypeDocument]) -> Types:
+        """Return the same types, each with another document when it is asked for."""
+
+        def load(name: str) -> TypeDocument | None:
+            document = self._load(name)
+            return None if document is None else change(document)
+
+        return Types(load, self.unknown_fields, self.version)
+
     def with_policy(self, unknown_fields: UnknownFields) -> Types:
         """Return the same types under another policy for unknown fields."""
         if unknown_fields == self.unknown_fields:

@@ -34,6 +34,7 @@ from smp.strategic._operations import (
 )
 from smp.strategic._ordering import (
     elements_by_identity,
+    identities_of,
     identity_of,
     keys_of_identity,
     lists_by_identity,
@@ -66,6 +67,7 @@ __all__ = [
     "compute_patch",
     "elements_by_identity",
     "find_conflicts",
+    "identities_of",
     "identity_of",
     "is_directive",
     "keys_of_identity",

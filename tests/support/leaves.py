@@ -30,6 +30,7 @@ class Place(NamedTuple):
     steps: tuple[str | int, ...]
     keys: tuple[str, ...]
     is_null: bool = False
+    is_empty: bool = False
     is_vague: bool = False
     is_open: bool = False
 
@@ -47,7 +48,9 @@ ROOT: Final = Place((), (), ())
 
 def leaves(value: JSON, field: Field, at: Place = ROOT) -> Iterator[Place]:
     """Yield the place of each scalar, and of each element of an atomic list."""
-    if isinstance(value, dict):
+    if not value and isinstance(value, dict | list):
+        yield at._replace(is_empty=True)
+    elif isinstance(value, dict):
         yield from leaves_of_object(value, field.type, at)
     elif isinstance(value, list) and field.merges and field.merge_key:
         by_identity = elements_by_identity(value, field)
@@ -91,11 +94,15 @@ def lost_leaves(
     result: JSONObject,
     type_: Type,
 ) -> list[Place]:
-    """Return the leaves that only live has, and that the result does not have."""
+    """Return the leaves that only live has, and that the result does not have.
+
+    What a configuration has in another form is replaced, and no such leaf.
+    """
     known: set[tuple[str, ...]] = set()
     for obj in (*configurations, result):
-        if obj is not None:
-            known |= {place.identity for place in leaves_of_object(obj, type_)}
+        for place in leaves_of_object(obj or {}, type_):
+            steps = place.identity
+            known |= {steps[:n] for n in range(len(steps) + 1)}
     places = leaves_of_object(live, type_)
     return [
         place for place in places if place.identity not in known and not place.is_null

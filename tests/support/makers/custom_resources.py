@@ -157,8 +157,8 @@ SHAPES: Final[dict[str, JSONObject]] = {
 }
 
 
-def definition(kind: str) -> JSONObject:
-    """Return the CustomResourceDefinition of a shape."""
+def definition(kind: str, spec: JSONObject | None = None) -> JSONObject:
+    """Return the CustomResourceDefinition of a shape, or of the schema of a spec."""
     plural = f"{kind.lower()}s"
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -173,7 +173,7 @@ def definition(kind: str) -> JSONObject:
                     "name": "v1",
                     "served": True,
                     "storage": True,
-                    "schema": {"openAPIV3Schema": _object(spec=SHAPES[kind])},
+                    "schema": {"openAPIV3Schema": _object(spec=spec or SHAPES[kind])},
                 }
             ],
         },
