@@ -1,0 +1,550 @@
+"""Every block of code on a page runs, or a table has why not, or the test that runs it.
+
+A block is known by its page and its first line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+
+import smp
+from smp import documents
+from smp.documents import dump_yaml
+from smp.schema.overlay import Overlay
+from smp.testing import KubernetesApi
+from smp.values import JSON, JSONObject, as_list, as_object
+from tests.support.command import Ran, run, smp_command
+from tests.support.examples import python_examples, run_example
+from tests.support.kubectl import kubectl_path, needs_kubectl
+from tests.support.paths import DOCS, ROOT, SPEC_CASES
+
+PAGES: Final = {
+    **{str(path.relative_to(DOCS)): path for path in sorted(DOCS.rglob("*.md"))},
+    **{name: ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")},
+    "spec_cases/README.md": SPEC_CASES / "README.md",
+}
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A block of code that is no Python."""
+
+    page: str
+    language: str
+    text: str
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """What the tables below have."""
+        return self.page, self.text.partition("\n")[0]
+
+
+def blocks() -> dict[tuple[str, str], Block]:
+    """Return the blocks of all pages but that of the command, which is generated."""
+    found = {}
+    for page, path in PAGES.items():
+        if page == "cli.md":
+            continue
+        for language, text in re.findall(
+            r"^ *```(\w*)[^\n]*\n(.*?)^ *```",
+            path.read_text(),
+            re.MULTILINE | re.DOTALL,
+        ):
+            if language not in ("python", "mermaid"):
+                block = Block(page, language, text)
+                found[block.name] = block
+    return found
+
+
+# The pages whose Python a test beside this one runs.
+PYTHON_ELSEWHERE: Final = {
+    "README.md": "project/test_readme.py",
+    "architecture.md": "project/test_architecture.py",
+    "causes.md": "explain/test_explain_situations.py",
+    "comparison.md": "comparison/test_comparison_docs.py",
+    "fleet.md": "fleet/test_fleet_docs.py",
+    "howto/ansible.md": "project/test_howto.py",
+    "howto/operator.md": "project/test_howto.py",
+    "howto/pipeline.md": "project/test_howto.py",
+    "howto/server.md": "project/test_howto.py",
+    "howto/tests.md": "project/test_howto.py",
+    "reports.md": "project/test_readme.py",
+    "server_side_apply.md": "managed_fields/test_docs.py",
+    "server_side_apply_unions.md": "managed_fields/test_docs.py",
+    "testing.md": "testing/test_testing_examples.py",
+    "tutorial.md": "project/test_readme.py",
+    "unions.md": "unions/test_overlay_docs.py",
+}
+# One after the other, in the same names.
+PYTHON_HERE: Final = (
+    "cluster.md",
+    "concepts.md",
+    "custom_resources.md",
+    "handler.md",
+    "hazards.md",
+    "lint.md",
+    "server.md",
+)
+
+_SHOWN: Final = "project/test_readme.py"
+ELSEWHERE: Final = {
+    ("README.md", "$ smp apply -f docs/examples/new.yaml --live"): _SHOWN,
+    ("README.md", "$ smp explain -f docs/examples/new.yaml"): _SHOWN,
+    ("README.md", "pip install '.[server]'"): _SHOWN,
+    ("README.md", "python3 -m venv .venv && .venv/bin/pip install -q ."): _SHOWN,
+    ("README.md", "python3 -m venv .venv && .venv/bin/pip install -q -e"): _SHOWN,
+    ("command.md", "$ smp apply --server-side"): _SHOWN,
+    ("command.md", "$ smp blame"): _SHOWN,
+    ("installation.md", "$ smp doctor"): "cli/test_cli_doctor.py",
+    (
+        "installation.md",
+        "smp: error: the package smp that is imported",
+    ): "project/test_command_names.py",
+    ("lint.md", "$ smp lint"): "cli/test_cli_lint.py",
+    ("reports.md", "$ smp apply"): _SHOWN,
+    ("server.md", "smp serve --host"): "server/test_server_cli.py",
+    ("server.md", "smp serve --processes"): "server/test_server_processes.py",
+    ("testing.md", "package operator"): "testing/test_testing_examples.py",
+    ("testing.md", "smp serve --background"): "testing/test_testing_examples.py",
+    ("tutorial.md", "$ smp apply"): _SHOWN,
+    ("tutorial.md", "$ smp explain"): _SHOWN,
+}
+_INSTALLS: Final = "it installs; the jobs of CI do (nox -s wheel)"
+_MEASURES: Final = "it takes minutes; test_benchmarks.py runs the programs on little"
+NOT_RUN: Final = {
+    ("CONTRIBUTING.md", "python3 -m venv"): _INSTALLS,
+    ("command.md", "smp: 126 objects"): "the last line of a run over many objects",
+    ("howto/tests.md", "pip install"): _INSTALLS,
+    ("installation.md", "pip install"): _INSTALLS,
+    ("performance.md", "SMP_KUBE_APISERVER=PATH python"): _MEASURES,
+    ("performance.md", "pip install"): _MEASURES,
+    ("server.md", "SMP_KUBE_APISERVER=PATH python"): _MEASURES,
+    ("server.md", "python benchmarks/attacks.py"): _MEASURES,
+    ("server.md", "python benchmarks/server.py"): _MEASURES,
+    ("testing.md", "pip install"): _INSTALLS,
+    ("testing.md", "python benchmarks/fixtures.py"): _MEASURES,
+    ("tutorial.md", "python3 -m venv"): _INSTALLS,
+}
+
+
+def test_a_page_with_python_has_a_test_that_runs_it() -> None:
+    pages = {page for page, path in PAGES.items() if python_examples(path)}
+    assert pages == {*PYTHON_ELSEWHERE, *PYTHON_HERE}
+
+
+@pytest.mark.parametrize("page", PYTHON_HERE)
+# The clients leave connections to the garbage collector.
+@pytest.mark.filterwarnings("default")
+def test_the_python_of_a_page_runs(page: str) -> None:
+    assert run_example("\n".join(python_examples(PAGES[page])), page)
+
+
+def test_each_block_is_in_one_of_the_tables() -> None:
+    rows = [*ELSEWHERE, *NOT_RUN, *RUN]
+    unused = set(rows)
+    for page, first in blocks():
+        found = [row for row in rows if row[0] == page and first.startswith(row[1])]
+        assert len(found) == 1, (page, first)
+        unused -= {*found}
+    assert not unused
+
+
+@pytest.mark.parametrize(
+    ("page", "test"),
+    sorted({(page, test) for (page, _), test in ELSEWHERE.items()})
+    + sorted(PYTHON_ELSEWHERE.items()),
+)
+def test_the_test_of_another_file_is_there(page: str, test: str) -> None:
+    text = (ROOT / "tests" / test).read_text()
+    folder, _, name = page.rpartition("/")
+    by_hand = ("installation.md", "server.md")
+    assert name in text or (folder and folder in text) or page in by_hand
+
+
+@pytest.mark.parametrize("block", blocks().values(), ids=lambda block: str(block.name))
+def test_a_command_has_the_options_that_the_page_gives_it(block: Block) -> None:
+    """Also where nothing runs the line."""
+    if block.language not in ("sh", "console"):
+        return
+    for line in block.text.splitlines():
+        called = re.search(r"\bsmp ([a-z]+(?: [a-z]+)?)\b(.*)", line)
+        if called is None or (block.language == "console" and line[0] != "$"):
+            continue
+        names = called[1].split()
+        name = names[0] if names[0] != "cluster" else " ".join(names)
+        usage = documented(name)
+        for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", called[2].partition("|")[0]):
+            assert f" {option}" in usage, line
+
+
+def documented(command: str) -> str:
+    """Return the section of a command on the page of the command."""
+    page = (DOCS / "cli.md").read_text()
+    _, found, rest = page.partition(f"Usage: smp {command} ")
+    assert found, command
+    return rest.partition("\nUsage: ")[0]
+
+
+def run_script(
+    script: str, folder: Path, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run lines of a shell with the installed command and the real kubectl."""
+    scripts = [Path(smp_command()).parent]
+    kubectl = kubectl_path()
+    if kubectl is not None:
+        scripts.append(kubectl.parent)
+    path = os.pathsep.join([*map(str, scripts), os.environ["PATH"]])
+    environment = {**os.environ, "HOME": str(folder), "PATH": path, **variables}
+    return subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def run_here(line: str, folder: Path, **variables: str) -> Ran:
+    """Run a line in this process, with what is piped to it and its output redirected.
+
+    That saves the start of a process.
+    """
+    line, _, target = line.removeprefix("$ ").partition(" > ")
+    source, _, command = line.rpartition(" | ")
+    stdin = run_script(source, folder, **variables).stdout if source else None
+    name, *arguments = shlex.split(command)
+    assert name == "smp"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        for variable, value in variables.items():
+            patched.setenv(variable, value)
+        ran = run(*arguments, stdin=stdin)
+    if target:
+        (folder / target).write_bytes(ran.stdout_bytes)
+    return ran
+
+
+def console(block: Block, folder: Path, **variables: str) -> None:
+    """Run each command of a session, and compare what it prints with the page.
+
+    Three dots stand for more lines, and an age for any. A page may leave out what a
+    command prints.
+    """
+    exported = ""
+    for command, shown in re.findall(
+        r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block.text, re.MULTILINE
+    ):
+        if command.startswith("export "):
+            exported += f"{command}; "
+            continue
+        ran = run_script(exported + command, folder, **variables)
+        if not shown:
+            assert ran.returncode == 0, (command, ran.stderr)
+            continue
+        pattern = re.escape(shown)
+        pattern = pattern.replace(re.escape("...\n"), "(?s:.*)")
+        pattern = re.sub(r"(?<=\\ )\d+s", r"\\d+s *", pattern)
+        output = f"{ran.stdout}{ran.stderr}"
+        if not output.endswith("\n"):
+            output += "\n"
+        assert re.fullmatch(pattern, output), (command, output)
+
+
+def examples(folder: Path) -> None:
+    """Put the example objects where a page has them."""
+    for name in ("new.yaml", "live.yaml"):
+        shutil.copy(DOCS / "examples" / name, folder / name)
+
+
+def explained(block: Block, folder: Path) -> None:
+    examples(folder)
+    ran = run_here(block.text, folder)
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert "[allocated]" in ran.stdout
+
+
+def records(block: Block, folder: Path) -> None:
+    """What ``smp diff -o json`` prints of one ConfigMap."""
+    obj: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap"}
+    metadata: JSONObject = {"name": "a", "namespace": "shop"}
+    for name, value in (("old.yaml", "1"), ("new.yaml", "2")):
+        whole: JSONObject = {**obj, "metadata": metadata, "data": {"x": value}}
+        (folder / name).write_text(dump_yaml([whole]))
+    ran = run_here("smp diff old.yaml new.yaml -o json", folder)
+    assert ran.exit_code == 1
+    assert json.loads(ran.stdout) == json.loads(block.text)
+
+
+def rules(block: Block, folder: Path) -> None:
+    examples(folder)
+    (folder / "rules.yaml").write_text(block.text)
+    ran = run_here("smp diff --rules rules.yaml new.yaml new.yaml", folder)
+    assert (ran.exit_code, ran.stderr) == (0, "")
+
+
+def cluster_of(api: KubernetesApi, folder: Path) -> str:
+    """Write a configuration of kubectl whose context is ``prod``."""
+    text = Path(api.kubeconfig).read_text()
+    value = as_object(documents.read_one(text).value)
+    (context,) = as_list(value["contexts"])
+    contexts: list[JSON] = [{**as_object(context), "name": "prod"}]
+    path = folder / "kubeconfig.yaml"
+    changed: JSONObject = {**value, "contexts": contexts, "current-context": "prod"}
+    path.write_text(dump_yaml([changed]))
+    return str(path)
+
+
+def drift(block: Block, folder: Path) -> None:
+    """Each line finds the one object that is not as it should be."""
+    manifests = folder / "manifests"
+    for target in (manifests, folder / "clusters" / "eu"):
+        target.mkdir(parents=True)
+        shutil.copy(DOCS / "examples" / "new.yaml", target / "new.yaml")
+    (folder / "dumps" / "eu").mkdir(parents=True)
+    shutil.copy(DOCS / "examples" / "live.yaml", folder / "dumps" / "eu")
+    live = documents.read_one((DOCS / "examples" / "live.yaml").read_bytes()).value
+    (folder / "live.ndjson").write_text(json.dumps(live) + "\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "manifests")
+    git(folder, "commit", "-q", "-m", "manifests")
+    with KubernetesApi() as api:
+        namespace = (DOCS / "examples" / "namespace.yaml").read_text()
+        wanted = (DOCS / "examples" / "new.yaml").read_text()
+        api.apply(namespace)
+        api.apply(wanted.replace("nginx:1.27", "nginx:1.26"))
+        configuration = cluster_of(api, folder)
+        for line in block.text.splitlines():
+            ran = run_here(line, folder, KUBECONFIG=configuration)
+            assert ran.exit_code == 1, (line, ran.stderr)
+            assert "read 1 desired, " in ran.stderr, line
+    (row,) = pq.read_table(folder / "drift.parquet").to_pylist()
+    assert row["verdict"] == "drift"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    command = ("git", *identity, *arguments)
+    return subprocess.check_output(command, cwd=folder, text=True).strip()
+
+
+def compared_in_pipeline(block: Block, folder: Path) -> None:
+    git(folder, "init", "-q")
+    (folder / "deploy").mkdir()
+    target = folder / "deploy" / "web.yaml"
+    text = (DOCS / "examples" / "new.yaml").read_text()
+    target.write_text(text)
+    git(folder, "add", "deploy")
+    git(folder, "commit", "-q", "-m", "before")
+    base = git(folder, "rev-parse", "HEAD")
+    target.write_text(text.replace("nginx:1.27", "nginx:1.28"))
+    ran = run_script(block.text, folder, BASE=base)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "nginx:1.28" in (folder / "comment.md").read_text()
+
+
+def applied_in_pipeline(block: Block, folder: Path) -> None:
+    (folder / "deploy").mkdir()
+    shutil.copy(DOCS / "examples" / "new.yaml", folder / "deploy")
+    wanted = (DOCS / "examples" / "new.yaml").read_text()
+    with KubernetesApi() as api:
+        api.apply((DOCS / "examples" / "namespace.yaml").read_text())
+        api.apply(wanted.replace("nginx:1.27", "nginx:1.26"))
+        ran = run_script(block.text, folder, KUBECONFIG=str(api.kubeconfig))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "nginx:1.27" in (folder / "report.html").read_text()
+
+
+def value_of(block: Block) -> Any:
+    return documents.read_one(block.text).value
+
+
+def hooks(block: Block, _folder: Path) -> None:
+    (repository,) = value_of(block)["repos"]
+    offered = documents.read_one((ROOT / ".pre-commit-hooks.yaml").read_bytes()).value
+    ids = {str(as_object(hook)["id"]) for hook in as_list(offered)}
+    assert {hook["id"] for hook in repository["hooks"]} == ids
+
+
+def workflow(block: Block, _folder: Path) -> None:
+    action = as_object(documents.read_one((ROOT / "action.yml").read_bytes()).value)
+    step = value_of(block)["jobs"]["manifests"]["steps"][-1]
+    assert step["with"].keys() <= as_object(action["inputs"]).keys()
+
+
+def gitlab(block: Block, folder: Path) -> None:
+    (folder / "deploy").mkdir()
+    text = (DOCS / "examples" / "new.yaml").read_text()
+    (folder / "deploy" / "web.yaml").write_text(text.replace("  template", "  templat"))
+    job = value_of(block)["manifests"]
+    assert run_here(job["script"], folder).exit_code == 1
+    report = folder / job["artifacts"]["reports"]["codequality"]
+    paths = {issue["location"]["path"] for issue in json.loads(report.read_text())}
+    assert paths == {"deploy/web.yaml"}
+
+
+def task(block: Block, _folder: Path) -> None:
+    """The condition, as Ansible evaluates it: with Jinja and its test ``match``."""
+    (code,) = python_examples(PAGES["howto/ansible.md"])
+    names = run_example(code, "howto/ansible.md")
+    filters: Any = names["FilterModule"]
+    environment = jinja2.Environment(autoescape=True)
+    environment.filters.update(filters().filters())
+    environment.tests["match"] = lambda text, pattern: bool(re.match(pattern, text))
+    condition = value_of(block)[1]["ansible.builtin.assert"]["that"]
+    holds = environment.compile_expression(condition)
+    manifest: Any = names["manifest"]
+    for spec, expected in (({}, True), ({"selector": {"app": "web"}}, False)):
+        wanted = {**manifest, "kind": "Service", "data": None, "spec": spec}
+        live = {**wanted, "spec": {}}
+        found = {"resources": [live]}
+        assert holds(manifest=wanted, found=found) is expected
+
+
+def ignored(block: Block, folder: Path) -> None:
+    """The comment takes back what is found without it."""
+    head = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n"
+    fields = "".join(f"  {line}\n" for line in block.text.splitlines())
+    (folder / "service.yaml").write_text(head + fields)
+    assert run_here("smp lint service.yaml", folder).exit_code == 0
+    without = re.sub(r"#.*\n", "\n", head + fields)
+    (folder / "service.yaml").write_text(without)
+    ran = run_here("smp lint service.yaml", folder)
+    assert ran.exit_code == 1
+    assert ran.stdout.count("\n") == ran.stdout.count(" ambiguous-key: ") == 1
+
+
+def union_of_definition(block: Block, _folder: Path) -> None:
+    validation = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", **value_of(block)}},
+    }
+    version = {"name": "v1", "served": True, "storage": True}
+    spec = {
+        "group": "example.com",
+        "names": {"kind": "Widget", "plural": "widgets"},
+        "scope": "Namespaced",
+        "versions": [{**version, "schema": {"openAPIV3Schema": validation}}],
+    }
+    crd: Any = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "spec": spec,
+    }
+    schema = smp.Catalog.from_crd(crd).schema("example.com/v1", "Widget")
+    obj: JSONObject = {"spec": {"type": "A", "a": {}, "b": {}}}
+    found = smp.validate_unions(None, obj, schema)
+    assert [str(violation.path) for violation in found] == ["spec.b"]
+
+
+def union_of_overlay(block: Block, _folder: Path) -> None:
+    fields: JSONObject = {"type": "string", "a": {"fields": {}}, "b": {"fields": {}}}
+    type_: JSONObject = {"fields": {"spec": {"fields": fields}}}
+    overlay = Overlay.read(value_of(block))
+    corrected = overlay.load(lambda _name: type_, "com.example.v1.Widget")
+    assert corrected is not None
+    obj: JSONObject = {"spec": {"type": "A", "a": {}, "b": {}}}
+    found = smp.validate_unions(None, obj, smp.Schema.inline(corrected))
+    assert [str(violation.path) for violation in found] == ["spec.b"]
+
+
+STATEFUL_SET: Final = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 1
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: "db:1"}]}
+"""
+
+
+def session(block: Block, folder: Path) -> None:
+    """A session with kubectl on the page of the server."""
+    text = STATEFUL_SET
+    if "has replicas: 3" in block.text:
+        text = text.replace("replicas: 1", "replicas: 3")
+    (folder / "db.yaml").write_text(text)
+    with KubernetesApi() as api:
+        shutil.copy(api.kubeconfig, folder / "kubeconfig.yaml")
+        console(block, folder, KUBECONFIG="kubeconfig.yaml")
+
+
+def served(block: Block, folder: Path) -> None:
+    """Start the server as the page does, in its own port, and stop it."""
+    install, start = block.text.splitlines()
+    assert install.startswith("pip install '.[server]'")
+    stop = "smp serve --stop --kubeconfig kubeconfig.yaml"
+    ran = run_script(f"{start} --port 0 && {stop}", folder)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (folder / "objects.db").exists()
+
+
+def applied_to_cluster(block: Block, folder: Path) -> None:
+    """The lines of ``smp cluster``, one after the other."""
+    (folder / "manifests").mkdir()
+    # No controller makes other kinds ready.
+    metadata: JSONObject = {"name": "settings", "namespace": "shop"}
+    settings: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap"}
+    settings = {**settings, "metadata": metadata, "data": {"mode": "production"}}
+    (folder / "manifests" / "settings.yaml").write_text(dump_yaml([settings]))
+    codes = []
+    with KubernetesApi() as api:
+        api.apply((DOCS / "examples" / "namespace.yaml").read_text())
+        for line in block.text.splitlines():
+            ran = run_here(line, folder, KUBECONFIG=str(api.kubeconfig))
+            codes.append(ran.exit_code)
+    # Before the first apply something differs.
+    assert codes == [1, 0, 0, 0]
+
+
+RUN: Final[dict[tuple[str, str], Callable[[Block, Path], None]]] = {
+    ("causes.md", "$ smp explain"): explained,
+    ("cluster.md", "smp cluster diff"): applied_to_cluster,
+    ("command.md", "["): records,
+    ("comparison.md", "# yaml-language-server"): rules,
+    ("fleet.md", "$ smp drift"): drift,
+    ("howto/ansible.md", "- kubernetes.core.k8s_info"): task,
+    ("howto/pipeline.md", "# .github/workflows/manifests.yml"): workflow,
+    ("howto/pipeline.md", "# .gitlab-ci.yml"): gitlab,
+    ("howto/pipeline.md", "# .pre-commit-config.yaml"): hooks,
+    ("howto/pipeline.md", "git worktree"): compared_in_pipeline,
+    ("howto/pipeline.md", "kubectl get"): applied_in_pipeline,
+    ("lint.md", "ports:"): ignored,
+    ("server.md", "$ export KUBECONFIG"): session,
+    ("server.md", "$ kubectl apply --server-side"): session,
+    ("server.md", "pip install '.[server]'"): served,
+    ("server.md", "properties:"): union_of_definition,
+    ("server.md", "types:"): union_of_overlay,
+}
+
+
+@pytest.mark.parametrize("row", RUN, ids=str)
+@needs_kubectl
+@pytest.mark.filterwarnings("default")  # as above
+@pytest.mark.skipif(sys.platform == "win32", reason="the pages show a POSIX shell")
+def test_a_block_runs(row: tuple[str, str], tmp_path: Path) -> None:
+    (block,) = [
+        block
+        for (page, first), block in blocks().items()
+        if page == row[0] and first.startswith(row[1])
+    ]
+    RUN[row](block, tmp_path)
