@@ -74,6 +74,7 @@ MODULES = (
     "smp/managed_fields/_typed.py",
     "smp/managed_fields/_merge.py",
     "smp/managed_fields/_prune.py",
+    "smp/managed_fields/_ownership.py",
     "smp/hazards/_objects.py",
     "smp/hazards/_last_applied.py",
     "smp/hazards/_changes.py",

@@ -311,6 +311,22 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004
 
 
+def without_nulls(value: JSON) -> JSON:
+    """Return a value without members that are null, at any depth; elements stay.
+
+    Go: k8s.io/kubectl, pkg/cmd/apply, pruneNulls; jsonpatch.pruneNulls.
+    """
+    if isinstance(value, dict):
+        return {
+            name: without_nulls(content)
+            for name, content in value.items()
+            if content is not None
+        }
+    if isinstance(value, list):
+        return [without_nulls(element) for element in value]
+    return value
+
+
 def number_text(value: int) -> str:
     """Print an integer of any size, in hexadecimal where Python limits decimals.
 

@@ -15,11 +15,10 @@ from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import DocumentError
 from smp.hazards import HazardError, Policy, is_serious
 from smp.schema.model import Schema
-from smp.strategic import apply_patch
 from smp.three_way import find_hazards, three_way_apply
 from smp.unions import Change
 from smp.update import as_stored, updated
-from smp.values import JSONObject, as_object, same
+from smp.values import JSONObject, as_object, same, without_nulls
 from smp.violations import Violation
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def created_outcome(
     lenient = schema.with_unknown_fields(settings.unknown_fields)
     created = updated(
         None,
-        with_defaults(apply_patch({}, new, lenient)),
+        with_defaults(as_object(without_nulls(new))),
         lenient,
         profile=settings.profile,
         ratchet=True,

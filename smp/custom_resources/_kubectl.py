@@ -16,6 +16,7 @@ from smp.values import (
     JSONObject,
     check_depth,
     same,
+    without_nulls,
 )
 
 # Go's encoding/json prints a float without an exponent below this number.
@@ -116,18 +117,5 @@ def _merged(deletions: JSONObject, changes: JSONObject) -> JSONObject:
         if isinstance(existing, dict) and isinstance(value, dict):
             patch[name] = _merged(existing, value)
         else:
-            patch[name] = _without_nulls(value)
+            patch[name] = without_nulls(value)
     return patch
-
-
-def _without_nulls(value: JSON) -> JSON:
-    """Return a value without null members, also in lists. Go: jsonpatch.pruneNulls."""
-    if isinstance(value, dict):
-        return {
-            name: _without_nulls(content)
-            for name, content in value.items()
-            if content is not None
-        }
-    if isinstance(value, list):
-        return [_without_nulls(element) for element in value]
-    return value

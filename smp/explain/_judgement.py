@@ -11,7 +11,7 @@ from typing import Final
 from smp.api_objects import SERVER_METADATA
 from smp.explain._sides import Sides
 from smp.last_applied import LAST_APPLIED
-from smp.values import ABSENT, JSON, Absent, as_list, as_object, same
+from smp.values import ABSENT, JSON, Absent, as_list, as_object, same, without_nulls
 
 # What else sets a field of an object that a user writes. By kind ("" for all of them)
 # and path.
@@ -132,19 +132,6 @@ def _other_than_asked(sides: Sides) -> str:
         is_deleted = sides.result is ABSENT and sides.live is not ABSENT
         return "deleted-by-repeated-key" if is_deleted else "repeated-key"
     return "not-as-asked"
-
-
-def without_nulls(value: JSON) -> JSON:
-    """Return a value without the members of objects that are null."""
-    if isinstance(value, dict):
-        return {
-            name: without_nulls(member)
-            for name, member in value.items()
-            if member is not None
-        }
-    if isinstance(value, list):
-        return [without_nulls(element) for element in value]
-    return value
 
 
 def _unchanged(sides: Sides, kind: str) -> str:

@@ -3,6 +3,8 @@
 Go: merge.Updater. A write takes over what it adds or modifies, and what it removes is
 lost to all managers. An apply that would take over what another manager owns is a
 conflict, unless it is forced.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

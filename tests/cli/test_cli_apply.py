@@ -39,6 +39,18 @@ def test_the_object_is_printed_as_a_server_would_store_it() -> None:
     assert summary == "smp: 2 objects: 2 changed"
 
 
+def test_a_directive_in_a_new_object_is_an_unknown_field() -> None:
+    manifest = config_map(x="1")
+    directive = manifest.replace('"data"', '"$patch": "delete", "data"')
+    ran = run("apply", "-f", "-", stdin=directive)
+    assert values(ran.stdout) == values(manifest)
+    assert 'unknown field "$patch"' in ran.stderr
+    ran = run("apply", "-f", "-", "--validate=strict", stdin=directive)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    # In the words of a kube-apiserver 1.36.3.
+    assert 'strict decoding error: unknown field "$patch"' in ran.stderr
+
+
 def test_the_report_lists_what_changes_and_why() -> None:
     ran = run(*APPLY, "-o", "report")
     assert (ran.exit_code, ran.stderr) == (0, "")

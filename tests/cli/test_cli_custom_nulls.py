@@ -49,7 +49,9 @@ def test_the_patch_is_that_of_kubectl(
     [record] = json.loads(ran.stdout)
     computed = record["kubectlPatch"]
     assert without_last_applied(computed) == without_last_applied(sent or {})
-    assert record["warnings"] == []
+    # What a list that is replaced loses is a hazard, and no matter of nulls.
+    warnings = [each for each in record["warnings"] if "[lost-in-list]" not in each]
+    assert warnings == []
     ran = run("diff", "last.json", "new.json", "--live", "live.json", "-o", "json")
     [record] = json.loads(ran.stdout)
     assert record["kubectlPatch"] == without_last_applied(sent or {})

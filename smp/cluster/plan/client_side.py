@@ -33,7 +33,7 @@ from smp.last_applied import (
 from smp.paths import Path
 from smp.schema.model import Type
 from smp.three_way import ApplyResult, three_way_apply
-from smp.values import JSON, JSONObject, as_object, as_text
+from smp.values import JSON, JSONObject, as_object, as_text, without_nulls
 
 MERGE: Final = "application/merge-patch+json"
 # Go: maxPatchRetry, triesBeforeBackOff and patchRetryBackOffPeriod.
@@ -245,7 +245,7 @@ def _create(target: Target, options: ApplyOptions) -> Plan[Applied]:
     modified = with_last_applied(target.item.object)
     # An update drops nulls, so a create does as well (Go: pruneNullsFromMap, after
     # the annotation was made).
-    body = _for_create(without_nulls(modified))
+    body = _for_create(as_object(without_nulls(modified)))
     created = body
     warnings: tuple[ApplyWarning, ...] = ()
     # A dry run of the client is the object as it would be sent.
@@ -285,21 +285,6 @@ def _for_create(obj: JSONObject) -> JSONObject:
         name: value for name, value in metadata.items() if name != "resourceVersion"
     }
     return {**obj, "metadata": kept}
-
-
-def without_nulls(obj: JSONObject) -> JSONObject:
-    """Return the object without the members that are null, at any depth."""
-    return {
-        name: _without_nulls(value) for name, value in obj.items() if value is not None
-    }
-
-
-def _without_nulls(value: JSON) -> JSON:
-    if isinstance(value, dict):
-        return without_nulls(value)
-    if isinstance(value, list):
-        return [_without_nulls(element) for element in value]
-    return value
 
 
 def _replace(target: Target, live: JSONObject, options: ApplyOptions) -> Plan[Applied]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from smp.cluster.plan.client_side import Computed, Target, computed, without_nulls
+from smp.cluster.plan.client_side import Computed, Target, computed
 from smp.cluster.plan.options import ApplyOptions
 from smp.errors import ObjectError, SmpError
 from smp.hazards import Hazard, HazardError, input_hazards, is_serious
@@ -20,7 +20,7 @@ from smp.managed_fields import server_side_apply
 from smp.paths import Path
 from smp.schema.model import AnyType
 from smp.update import updated
-from smp.values import JSONObject
+from smp.values import JSONObject, as_object, without_nulls
 from smp.violations import Violation
 
 # API servers of today validate unions, and normalize none.
@@ -93,7 +93,7 @@ def predicted(
 def predicted_create(target: Target, options: ApplyOptions) -> Prediction:
     """Predict a create: the manifest without its nulls, with unions normalized."""
     schema = target.kind_schema.schema.with_unknown_fields("merge")
-    body = without_nulls(with_last_applied(target.item.object))
+    body = as_object(without_nulls(with_last_applied(target.item.object)))
     hazards: tuple[Hazard, ...] = ()
     if options.hazards != "ignore":
         hazards = tuple(input_hazards(None, target.item.object, None, schema))
