@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,9 @@ from smp.values import (
     number_text,
     same,
 )
+
+# What makes a name hard to tell from the rest of a path.
+_SPECIAL: Final = frozenset(".[]/= ")
 
 
 class Element(msgspec.Struct, frozen=True):
@@ -198,6 +201,9 @@ def _edited(current: JSON, steps: tuple[Step, ...], value: JSON | Absent) -> JSO
 
 
 def _readable(step: Step) -> str:
+    # Almost all steps are plain names.
+    if type(step) is str and step and _SPECIAL.isdisjoint(step):
+        return f".{step}"
     if isinstance(step, (Element, KeyedElement, SetElement)):
         return str(step)
     if isinstance(step, int):
@@ -205,12 +211,8 @@ def _readable(step: Step) -> str:
     if isinstance(step, Key):
         return f"[{step}]"
     # A name with dots or brackets (an annotation) is bracketed, so that the path stays
-    # readable.
-    # So is a name that is no string, of an object that is no JSON.
-    name = str(step)
-    if not name or name != step or any(char in ".[]/= " for char in name):
-        return f"[{name}]"
-    return f".{name}"
+    # readable. So is a name that is no string, of an object that is no JSON.
+    return f"[{step}]"
 
 
 def _key_text(value: JSON) -> str:

@@ -271,7 +271,8 @@ def _parquet_file(file: str) -> Any:
     import pyarrow.parquet as pq  # noqa: PLC0415  # see above
 
     try:
-        return pq.ParquetFile(file)
+        # It would keep what was read until the file is closed.
+        return pq.ParquetFile(file, pre_buffer=False)
     except (OSError, pa.ArrowException) as error:
         raise DocumentError(
             f"cannot read the file: {error}", code="unreadable", source=name_of(file)

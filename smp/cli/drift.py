@@ -135,7 +135,8 @@ def run_drift(  # noqa: PLR0913  # its options
             if kept is not None:
                 kept.close()
         if interruption.is_requested:
-            report(f"smp: interrupted: {totals.line}")
+            left = f"{run.left:,} of the objects that were read were not compared"
+            report(f"smp: interrupted: {totals.line}; {left}")
         # Where it was interrupted, the process ends here.
         return run.end()
 
@@ -212,8 +213,15 @@ class _Run:
         self._counts: dict[str, int] = {}
         self._failed = 0
         self._skipped = 0
+        # The objects of both sides that were compared, or take no part.
+        self._done = 0
         self.size = 0
         self.progress = Progress(is_wanted=not settings.quiet)
+
+    @property
+    def left(self) -> int:
+        """How many of the objects that were read are not compared yet."""
+        return sum(self._counts.values()) - self._done
 
     def read(
         self,
@@ -274,17 +282,15 @@ class _Run:
     ) -> None:
         """Write the rows as they are found, and keep them."""
         self.progress.restart()
-        done = 0
-        read = sum(self._counts.values())
         for some in found:
             # Kept before it is printed: what is printed again costs nothing.
             if state is not None:
                 state.add(some.digests, some.kept)
             self._name(some.skipped)
             self._totals.reused += some.reused
-            done += len(some.skipped)
+            self._done += len(some.skipped)
             for row, part in zip(some.rows, some.parts, strict=True):
-                done += 2 - (not row.desired_place or not row.live_place)
+                self._done += 2 - (not row.desired_place or not row.live_place)
                 self._totals.add(row)
                 if row.verdict == "same" and not self._all_rows:
                     continue
@@ -292,7 +298,7 @@ class _Run:
                     commits = self._history.commits(part, row.paths)
                     row = msgspec.structs.replace(row, commits=commits)  # noqa: PLW2901  # the same row
                 output.add(row)
-            self.progress.show("compared", done, read)
+            self.progress.show("compared", self._done, self._done + self.left)
             if interruption.is_requested:
                 return
         if state is not None:

@@ -8,9 +8,10 @@ or a rule (_rules.py), which a user writes. Nothing is set aside without being c
 A comparison decides a verdict. No patch is ever computed from what a normalizer takes
 for equal.
 
-The modules: _compare.py (the walk), _meanings.py (which normalizer a type asks for),
-_reach.py (what rules say about a place), _comparison.py (what is found), _rules_file.py
-(rules from YAML; rules.schema.json is the JSON Schema of such a file).
+The modules: _compare.py and _walk.py (theory of operation), _meanings.py (which
+normalizer a type asks for), _reach.py (what rules say about a place), _comparison.py
+(what is found), _rules_file.py (rules from YAML; rules.schema.json is the JSON Schema
+of such a file).
 """
 
 from __future__ import annotations

@@ -94,15 +94,14 @@ class _Place:
 
     def below(self, step: Step) -> _Place | None:
         """Return the path of a member or an element; None where there is none."""
-        text = str(Path((step,)))
-        if text in self._below:
-            return self._below[text]
         if isinstance(step, str) and self.sides.is_merge_object:
-            self._below[text] = _Place(self.sides.member(step))
-        elif not self._is_complete:
+            if step not in self._below:
+                self._below[step] = _Place(self.sides.member(step))
+            return self._below[step]
+        if not self._is_complete:
             # Elements are found together, so all of them are kept.
             for each in self.sides.below():
                 own = str(Path(each.path.steps[-1:]))
                 self._below.setdefault(own, _Place(each))
             self._is_complete = True
-        return self._below.get(text)
+        return self._below.get(str(Path((step,))))

@@ -282,9 +282,14 @@ class Rows:
             live_is_stored=is_stored(live),
         )
         paths = [difference.path for difference in comparison.differences]
-        known = {str(path) for path in paths}
+        names = [str(path) for path in paths]
+        known = {*names}
         # The apply itself may fall short: an element with a repeated key, for example.
-        paths += [path for path in result.unmet if str(path) not in known]
+        for path in result.unmet:
+            name = str(path)
+            if name not in known:
+                paths.append(path)
+                names.append(name)
         patch = None
         if result.kubectl_patch:
             patch = self._patch_text(result.kubectl_patch, schema)
@@ -299,7 +304,7 @@ class Rows:
             verdict = "hazard"
         outcome = Outcome(
             verdict,
-            tuple([str(path) for path in paths]),
+            tuple(names),
             tuple(codes),
             patch,
             result.converged and not refused,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +24,7 @@ import smp
 from benchmarks.fleets import Rates, pairs
 from smp.cli._drift_history import path_of
 from smp.cli._drift_pairs import Parts
+from smp.cli._drift_run import Found, found_by
 from smp.cluster import Cluster
 from smp.documents import dump_yaml
 from smp.testing import KubernetesApi
@@ -451,3 +454,86 @@ def test_an_interrupt_leaves_a_complete_file() -> None:
     code, out = interrupted("-o", "parquet")
     assert code == -signal.SIGINT
     assert pq.read_table(BytesIO(out)).num_rows == 0
+
+
+class Requested:
+    """An interrupt that comes when the first rows were found."""
+
+    is_requested = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Leave the process to the test."""
+
+
+@pytest.mark.parametrize("format_", ["ndjson", "parquet", "junit", "sarif", "summary"])
+def test_an_interrupt_after_some_rows_leaves_a_complete_output(
+    files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    requested = Requested()
+
+    def found(*arguments: Any) -> Iterator[Found]:
+        for some in found_by(*arguments):
+            requested.is_requested = True
+            yield some
+
+    monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 50_000)
+    monkeypatch.setattr("smp.cli.drift.Interruption", lambda: requested)
+    monkeypatch.setattr("smp.cli.drift.found_by", found)
+    broken = Path(LIVE).read_text() + "{broken\n"
+    Path(LIVE).write_text(broken)
+    ran = drift(*files, "-o", format_, "--all")
+    [line] = re.findall(r"interrupted: .*", ran.stderr)
+    total = re.search(r"(\d+) objects?: ", line)
+    left = re.search(r"; (\d+) of the objects that were read were not", line)
+    assert total is not None
+    assert left is not None
+    count = int(total[1])
+    assert 0 < count < 60
+    # All that was read is counted, and what could not be read is named.
+    sides = re.search(r"read (\d+) desired, (\d+) live; 0 skipped, 1 could", ran.stderr)
+    assert sides is not None
+    alone = re.findall(r"(\d+) (?:missing|extra)", line)
+    compared = 2 * count - sum(map(int, alone))
+    assert int(sides[1]) + int(sides[2]) == compared + int(left[1])
+    assert f"{LIVE}:" in ran.stderr
+    if format_ == "ndjson":
+        assert len(rows_of(ran)) == count
+    elif format_ == "parquet":
+        assert pq.read_table(BytesIO(ran.stdout_bytes)).num_rows == count
+    elif format_ == "junit":
+        assert len([*JUnitXml.fromstring(ran.stdout_bytes)]) == count
+    elif format_ == "sarif":
+        assert json.loads(ran.stdout)["runs"]
+    else:
+        assert ran.stdout.startswith(f"{count} objects: ")
+
+
+def test_a_run_that_was_killed_goes_on_with_the_same_output() -> None:
+    rates = Rates(drifted=20, missing=20, extra=20, identical=900)
+    with Path(WANT).open("wb") as wanted, Path(LIVE).open("wb") as there:
+        for pair in pairs(500, rates=rates):
+            for file, text in ((wanted, pair.desired), (there, pair.live)):
+                if text is not None:
+                    file.write(text + b"\n")
+    options = ("--desired", WANT, "--live", LIVE, "-o", "ndjson", "--all")
+    with_state = (*options, "--state", "state.db")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "smp", "drift", "--jobs", "1", *with_state],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    # The rows do not fit into the pipe, so the process waits among them.
+    assert process.stdout.readline()
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    resumed = drift(*with_state)
+    kept = re.search(r"; (\d+) as before", resumed.stderr)
+    assert kept is not None
+    assert 0 < int(kept[1]) < 500
+    assert resumed.stdout == drift(*options).stdout
