@@ -73,12 +73,15 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
 
     require_objects(last_applied=last_applied or {}, modified=modified, live=live)
     # What is equal becomes the same object, so that each proof of a remedy looks at
-    # what differs only. (Not of live: what is the same there did not change, and is not
-    # judged.)
+    # what differs only. What is shown keeps the order of its keys.
     if last_applied is not None:
         last_applied = share_object(last_applied, modified)
     result = apply(last_applied, modified, hazards)
-    ways = Ways(last_applied, modified, live, schema, proof)
+    proved_modified = share_object(modified, live)
+    proved_base = last_applied
+    if last_applied is not None:
+        proved_base = share_object(last_applied, proved_modified)
+    ways = Ways(proved_base, proved_modified, live, schema, proof)
     explanation = _Explanation(last_applied, modified, live, schema, result, ways)
     return tuple(explanation.causes())
 
@@ -126,14 +129,13 @@ class _Explanation:
             values["former"] = with_defaults(decoded, self._schema)
         sides = Sides(values, self._schema.type, None, Path(), Path())
         sides.by_list_types = self._schema.is_custom
-        yield from self._below(sides)
+        if not sides.is_unremarkable:
+            yield from self._below(sides)
 
     def _below(self, sides: Sides) -> Iterator[Cause]:
-        """Yield the cause of a path, or those of the paths below it."""
-        if sides.is_unremarkable:
-            return
+        """Yield the cause of a path at which objects differ, or those below it."""
         # What the normalization of unions did has a reason of its own.
-        change = self._changes.get(str(sides.path))
+        change = self._changes.get(str(sides.path)) if self._changes else None
         if change is not None:
             yield self._cause(sides, "union", why=change.why, rule=change.rule)
             return
@@ -146,7 +148,7 @@ class _Explanation:
             yield self._cause(sides, "element-order")
         if sides.key and _judgement.is_merged_by_key(sides):
             yield self._cause(sides, "matched-by-key")
-        for below in sides.below():
+        for below in sides.differing():
             yield from self._below(below)
 
     def _leaf(self, sides: Sides) -> Iterator[Cause]:
@@ -180,10 +182,13 @@ class _Explanation:
         elif code == "live-only" and there:
             code = "owned-by-others"
         reason = reason_for(code, self._schema)
+        controller = ""
+        if code in ("allocated", "overwrites-controller"):
+            controller = _judgement.controller_of(self._schema.kind, sides)
         owners_text = ", ".join(_named(owner) for owner in there)
         sentence = reason.sentence.format(
             why=why,
-            controller=_judgement.controller_of(self._schema.kind, sides),
+            controller=controller,
             owners=owners_text,
             by=f" by {owners_text}" if owners_text else "",
             unknown=unknown,

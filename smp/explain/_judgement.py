@@ -13,46 +13,49 @@ from smp.explain._sides import Sides
 from smp.last_applied import LAST_APPLIED
 from smp.values import ABSENT, JSON, Absent, as_list, as_object, same, without_nulls
 
-# What else sets a field of an object that a user writes. By kind ("" for all of them)
-# and path.
-CONTROLLERS: Final[dict[tuple[str, str], str]] = {
-    ("Deployment", "spec.replicas"): "a HorizontalPodAutoscaler or kubectl scale",
-    ("ReplicaSet", "spec.replicas"): "a HorizontalPodAutoscaler or kubectl scale",
-    ("StatefulSet", "spec.replicas"): "a HorizontalPodAutoscaler or kubectl scale",
-    ("ReplicationController", "spec.replicas"): (
-        "a HorizontalPodAutoscaler or kubectl scale"
-    ),
-    ("Deployment", "metadata.annotations[deployment.kubernetes.io/revision]"): (
+_SCALED: Final = "a HorizontalPodAutoscaler or kubectl scale"
+_ALLOCATED: Final = "the allocator of the API server"
+_INJECTED: Final = "the certificate injector"
+_CA_BUNDLE: Final = ("clientConfig", "caBundle")
+# What else sets a field of an object that a user writes: by kind, and by the names of
+# the fields on the way.
+CONTROLLERS: Final[dict[tuple[str, tuple[str, ...]], str]] = {
+    ("Deployment", ("spec", "replicas")): _SCALED,
+    ("ReplicaSet", ("spec", "replicas")): _SCALED,
+    ("StatefulSet", ("spec", "replicas")): _SCALED,
+    ("ReplicationController", ("spec", "replicas")): _SCALED,
+    ("Deployment", ("metadata", "annotations", "deployment.kubernetes.io/revision")): (
         "the deployment controller"
     ),
-    ("Service", "spec.clusterIP"): "the allocator of the API server",
-    ("Service", "spec.clusterIPs"): "the allocator of the API server",
-    ("Service", "spec.ipFamilies"): "the allocator of the API server",
-    ("Service", "spec.ipFamilyPolicy"): "the allocator of the API server",
-    ("Service", "spec.healthCheckNodePort"): "the allocator of the API server",
-    ("Service", "spec.ports.nodePort"): "the allocator of the API server",
-    ("PersistentVolumeClaim", "spec.volumeName"): "the volume binder",
-    ("PersistentVolume", "spec.claimRef"): "the volume binder",
-    ("Pod", "spec.nodeName"): "the scheduler",
-    ("Namespace", "spec.finalizers"): "the API server",
-    ("Namespace", "metadata.labels[kubernetes.io/metadata.name]"): "the API server",
-    ("MutatingWebhookConfiguration", "webhooks.clientConfig.caBundle"): (
-        "the certificate injector"
+    ("Service", ("spec", "clusterIP")): _ALLOCATED,
+    ("Service", ("spec", "clusterIPs")): _ALLOCATED,
+    ("Service", ("spec", "ipFamilies")): _ALLOCATED,
+    ("Service", ("spec", "ipFamilyPolicy")): _ALLOCATED,
+    ("Service", ("spec", "healthCheckNodePort")): _ALLOCATED,
+    ("Service", ("spec", "ports", "nodePort")): _ALLOCATED,
+    ("PersistentVolumeClaim", ("spec", "volumeName")): "the volume binder",
+    ("PersistentVolume", ("spec", "claimRef")): "the volume binder",
+    ("Pod", ("spec", "nodeName")): "the scheduler",
+    ("Namespace", ("spec", "finalizers")): "the API server",
+    ("Namespace", ("metadata", "labels", "kubernetes.io/metadata.name")): (
+        "the API server"
     ),
-    ("ValidatingWebhookConfiguration", "webhooks.clientConfig.caBundle"): (
-        "the certificate injector"
-    ),
-    ("CustomResourceDefinition", "spec.conversion.webhook.clientConfig.caBundle"): (
-        "the certificate injector"
-    ),
+    ("MutatingWebhookConfiguration", ("webhooks", *_CA_BUNDLE)): _INJECTED,
+    ("ValidatingWebhookConfiguration", ("webhooks", *_CA_BUNDLE)): _INJECTED,
+    (
+        "CustomResourceDefinition",
+        ("spec", "conversion", "webhook", *_CA_BUNDLE),
+    ): _INJECTED,
 }
+_KINDS: Final = {kind for kind, _names in CONTROLLERS}
 
 
 def controller_of(kind: str, sides: Sides) -> str:
     """Return what is known to set a field beside the user; the empty string if none."""
-    names = [step for step in sides.path.steps if isinstance(step, str)]
-    readable = str(type(sides.path)(tuple(names)))
-    return CONTROLLERS.get((kind, readable), "")
+    if kind not in _KINDS:
+        return ""
+    names = tuple([step for step in sides.path.steps if isinstance(step, str)])
+    return CONTROLLERS.get((kind, names), "")
 
 
 def code_of(sides: Sides, kind: str) -> str:

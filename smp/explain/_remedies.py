@@ -56,9 +56,10 @@ def remedy_for(
     """
     # Elements of one patch merge key that differ in other map keys are what only
     # another way can tell from each other.
-    is_indexed = any(isinstance(step, int) for step in sides.path.steps)
-    if code == "repeated-key" and not is_indexed:
-        return _by_way(code, sides, ways) or _by_edit(code, sides, ways, element)
+    if code == "repeated-key":
+        is_indexed = any(isinstance(step, int) for step in sides.path.steps)
+        if not is_indexed:
+            return _by_way(code, sides, ways) or _by_edit(code, sides, ways, element)
     return _by_edit(code, sides, ways, element) or _by_way(code, sides, ways)
 
 

@@ -69,6 +69,7 @@ class Sides:
         "retains",
         "type",
         "unknown",
+        "values",
     )
 
     def __init__(
@@ -79,6 +80,8 @@ class Sides:
         path: Path,
         live_path: Path,
     ) -> None:
+        # What each object has, by its name.
+        self.values = values
         self.last_applied = values["last-applied"]
         self.manifest = values["manifest"]
         self.live = values["live"]
@@ -95,18 +98,6 @@ class Sides:
         self.repeated = False
         self.unknown = False
         self.by_list_types = False
-
-    @property
-    def values(self) -> dict[str, JSON | Absent]:
-        """What each object has, by its name."""
-        return {
-            "result": self.result,
-            "live": self.live,
-            "manifest": self.manifest,
-            "last-applied": self.last_applied,
-            "default": self.default,
-            "former": self.former,
-        }
 
     @property
     def key(self) -> str:
@@ -176,19 +167,47 @@ class Sides:
         elif self.is_merge_list:
             yield from self._elements()
 
+    def differing(self) -> Iterator[Sides]:
+        """Yield those below at which the objects differ: ``below`` without the rest."""
+        if not self.is_merge_object:
+            for child in self.below():
+                if not child.is_unremarkable:
+                    yield child
+            return
+        # Most members are alike: this is what most of the time goes to.
+        live, result = as_object(self.live), as_object(self.result)
+        manifest, base = as_object(self.manifest), as_object(self.last_applied)
+        for name in self._names():
+            value = result.get(name, ABSENT)
+            if (
+                same(live.get(name, ABSENT), value)
+                and same(manifest.get(name, ABSENT), value)
+                and same(base.get(name, ABSENT), value)
+            ):
+                continue
+            yield self.member(name)
+
+    def _names(self) -> dict[str, None]:
+        names: dict[str, None] = {}
+        for side in NAMES:
+            value = self.values[side]
+            if isinstance(value, dict):
+                names.update(dict.fromkeys(value))
+        return names
+
     def _members(self) -> Iterator[Sides]:
-        objects = [as_object(value) for value in self.values.values()]
-        for name in dict.fromkeys(name for obj in objects for name in obj):
+        for name in self._names():
             yield self.member(name)
 
     def member(self, name: str) -> Sides:
         """Return the member of a name of all objects."""
         declared = self.type.field(name)
         field = ANY_FIELD if declared is None else declared
-        values = {
-            side: as_object(value).get(name, ABSENT)
-            for side, value in self.values.items()
-        }
+        values: dict[str, JSON | Absent] = {}
+        for side, value in self.values.items():
+            values[side] = (
+                value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+            )
         child = self._child(name, name, values, field.type, field)
         child.unknown = declared is None
         return child
