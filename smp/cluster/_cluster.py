@@ -25,7 +25,14 @@ from smp.cluster.plan.deleting import deleted
 from smp.cluster.plan.differences import differences, drifts, drifts_of_applied
 from smp.cluster.plan.exchange import Plan, Progress, in_turn, together
 from smp.cluster.plan.objects import Applied, Item
-from smp.cluster.plan.options import ApplyOptions
+from smp.cluster.plan.options import (
+    ApplyOptions,
+    Cascade,
+    DryRun,
+    Order,
+    Unions,
+    Validation,
+)
 from smp.cluster.plan.pruning import listed
 from smp.cluster.plan.reading import Difference
 from smp.cluster.plan.rollback import rollback
@@ -47,20 +54,20 @@ class ApplyKeywords(TypedDict, total=False):
     server_side: bool
     force_conflicts: bool
     force: bool
-    dry_run: Literal["none", "client", "server"]
+    dry_run: DryRun
     overwrite: bool
-    validate: Literal["strict", "warn", "ignore"]
-    order: Literal["kind", "given"]
-    unions: Literal["clear", "kubectl"]
+    validate: Validation
+    order: Order
+    unions: Unions
     hazards: Policy
     strict: bool
-    cascade: Literal["Background", "Foreground", "Orphan"]
+    cascade: Cascade
     grace_period: int | None
     timeout: float | None
     wait: float | None
-    applyset: str
+    applyset: str | None
     tooling: str
-    prune: str
+    prune: str | None
     prune_allowlist: tuple[tuple[str, str], ...]
 
 
@@ -73,9 +80,9 @@ class DiffKeywords(TypedDict, total=False):
     overwrite: bool
     unions: Literal["clear", "kubectl"]
     hazards: Policy
-    applyset: str
+    applyset: str | None
     tooling: str
-    prune: str
+    prune: str | None
     prune_allowlist: tuple[tuple[str, str], ...]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from smp.cluster import Cluster
+from smp.errors import ObjectError
 from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
 from smp.testing import KubernetesApi
@@ -158,3 +159,41 @@ def test_a_patch_that_is_predicted_is_not_computed_again(
     run = cluster.apply([changed, service()])
     assert [result.action for result in run.results] == ["configured", "unchanged"]
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        # What would write where no write is wanted.
+        ("dry_run", True),
+        ("dry_run", "Server"),
+        ("strict", "no"),
+        ("order", "name"),
+        ("hazards", "no"),
+        ("validate", False),
+        ("unions", ""),
+        ("cascade", "background"),
+        ("force", 1),
+        ("wait", "1"),
+        ("wait", True),
+        ("grace_period", 1.5),
+        ("applyset", 5),
+        ("prune", {"app": "web"}),
+        ("prune_allowlist", "Deployment"),
+        ("field_manager", b"me"),
+    ],
+)
+def test_another_value_of_an_option_is_an_error(
+    api: KubernetesApi, cluster: Cluster, name: str, value: object
+) -> None:
+    options: dict[str, Any] = {name: value}
+    before = len(api.requests)
+    with pytest.raises(ObjectError, match=f"^{name} is ") as caught:
+        cluster.apply(service(udp=1), **options)
+    assert caught.value.code == "invalid-options"
+    assert len(api.requests) == before
+
+
+def test_none_is_no_applyset_and_no_prune(cluster: Cluster) -> None:
+    run = cluster.apply(service(udp=1), applyset=None, prune=None)
+    assert [result.action for result in run.results] == ["created"]

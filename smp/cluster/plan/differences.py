@@ -40,7 +40,7 @@ def differences(
     options.require_consistent()
     # Where there may be something to prune: what the ApplySet names, or an allowlist.
     where: list[tuple[Resource, str]] = []
-    selector = options.prune
+    selector = options.prune or ""
     if options.applyset:
         tooling = options.tooling or default_tooling()
         owner = yield from parent(

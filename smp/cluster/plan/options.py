@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
 from smp.errors import ObjectError
 from smp.hazards import Policy
+from smp.values import shown
 
 DryRun: TypeAlias = Literal["none", "client", "server"]
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
 Order: TypeAlias = Literal["kind", "given"]
 Cascade: TypeAlias = Literal["Background", "Foreground", "Orphan"]
+Unions: TypeAlias = Literal["clear", "kubectl"]
 
 # Go: k8s.io/kubectl/pkg/cmd/apply, FieldManagerClientSideApply and
 # fieldManagerServerSideApply.
@@ -47,17 +50,35 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     overwrite: bool = True
     validate: Validation = "strict"
     order: Order = "kind"
-    unions: Literal["clear", "kubectl"] = "clear"
+    unions: Unions = "clear"
     hazards: Policy = "warn"
     strict: bool = False
     cascade: Cascade = "Background"
     grace_period: int | None = None
     timeout: float | None = None
     wait: float | None = None
-    applyset: str = ""
+    applyset: str | None = None
     tooling: str = ""
-    prune: str = ""
+    prune: str | None = None
     prune_allowlist: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raise ObjectError (code invalid-options) for another value of an option.
+
+        A dry run that is misspelled would write.
+        """
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                listed = ", ".join(map(repr, choices))
+                raise _invalid(f"{name} is one of {listed}, not {shown(value)}")
+        for name, types in _TYPES.items():
+            value = getattr(self, name)
+            # True is an int to Python.
+            is_boolean = isinstance(value, bool)
+            if not isinstance(value, types) or (is_boolean and bool not in types):
+                wanted = " or ".join(each.__name__ for each in types)
+                raise _invalid(f"{name} is {wanted}, not {shown(value)}")
 
     def require_consistent(self) -> None:
         """Raise ObjectError for options that exclude each other.
@@ -65,26 +86,26 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         Go: ApplyOptions.Validate.
         """
         if self.force_conflicts and not self.server_side:
-            raise _excluded("force_conflicts only works with server_side")
+            raise _invalid("force_conflicts only works with server_side")
         if self.dry_run == "client" and self.server_side:
-            raise _excluded(
+            raise _invalid(
                 'dry_run="client" does not work with server_side, did you mean'
                 ' dry_run="server"?'
             )
         if self.force and self.server_side:
-            raise _excluded("force cannot be used with server_side")
+            raise _invalid("force cannot be used with server_side")
         if self.force and self.dry_run == "server":
-            raise _excluded('dry_run="server" cannot be used with force')
+            raise _invalid('dry_run="server" cannot be used with force')
         # Go: ApplyOptions.Validate and ApplySet.
         if self.prune and self.applyset:
-            raise _excluded("prune is incompatible with applyset")
+            raise _invalid("prune is incompatible with applyset")
         if self.prune and self.server_side:
-            raise _excluded(
+            raise _invalid(
                 "prune is in alpha and doesn't currently work on objects"
                 " created by server-side apply"
             )
         if self.prune and self.force:
-            raise _excluded("force cannot be used with prune")
+            raise _invalid("force cannot be used with prune")
 
     @property
     def manager(self) -> str:
@@ -109,5 +130,31 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         return (*query, ("fieldValidation", self.validate.capitalize()))
 
 
-def _excluded(problem: str) -> ObjectError:
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "dry_run": get_args(DryRun),
+    "validate": get_args(Validation),
+    "order": get_args(Order),
+    "unions": get_args(Unions),
+    "hazards": get_args(Policy),
+    "cascade": get_args(Cascade),
+}
+_NONE: Final = type(None)
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "field_manager": (str, _NONE),
+    "server_side": (bool,),
+    "force_conflicts": (bool,),
+    "force": (bool,),
+    "overwrite": (bool,),
+    "strict": (bool,),
+    "grace_period": (int, _NONE),
+    "timeout": (int, float, _NONE),
+    "wait": (int, float, _NONE),
+    "applyset": (str, _NONE),
+    "tooling": (str,),
+    "prune": (str, _NONE),
+    "prune_allowlist": (tuple, list),
+}
+
+
+def _invalid(problem: str) -> ObjectError:
     return ObjectError(problem, code="invalid-options")
