@@ -14,6 +14,7 @@ from smp.handler._field_managers import manager_problems
 from smp.handler._status import InvalidOptionsError, UnsupportedMediaTypeError
 from smp.json_patch import MAX_OPERATIONS
 from smp.managed_fields import SERVING, Serving
+from smp.options import require_options
 from smp.paths import Path
 from smp.unions import OnConflict
 from smp.values import JSONObject
@@ -60,19 +61,24 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "on_conflict": ("error", "clear"),
 }
 
-_SWITCHES: Final = (
-    "ratchet",
-    "immutable_fields",
-    "validation",
-    "dry_run",
-    "prune",
-    "custom",
-    "typed",
-)
-
-
-def _invalid_option(name: str, expected: str) -> SmpError:
-    return SmpError(f"the option {name} is {expected}", code="invalid-option")
+_NONE: Final = type(None)
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "profile": (str,),
+    "resource": (str,),
+    "subresource": (str,),
+    "ratchet": (bool,),
+    "immutable_fields": (bool,),
+    "validation": (bool,),
+    "dry_run": (bool,),
+    "prune": (bool,),
+    "custom": (bool,),
+    "typed": (bool,),
+    "unconditional": (bool,),
+    "strategic": (bool, _NONE),
+    "serving": (Serving,),
+    "manager": (str, _NONE),
+    "force": (bool, _NONE),
+}
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -138,25 +144,13 @@ class Options(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Raise SmpError (code invalid-option) for a value of a wrong type."""
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise _invalid_option(name, " or ".join(choices))
-        for name in ("profile", "resource", "subresource"):
-            if not isinstance(getattr(self, name), str):
-                raise _invalid_option(name, "a string")
-        for name in _SWITCHES:
-            if not isinstance(getattr(self, name), bool):
-                raise _invalid_option(name, "true or false")
-        if not isinstance(self.serving, Serving):
-            raise _invalid_option("serving", "a Serving")
-        if not isinstance(self.manager, str | None):
-            raise _invalid_option("manager", "a string or None")
-        if not isinstance(self.force, bool | None):
-            raise _invalid_option("force", "true, false or None")
+        require_options(self, _CHOICES, _TYPES)
         for name in ("default", "admit", "prepare"):
             hook = getattr(self, name)
             if hook is not None and not callable(hook):
-                raise _invalid_option(name, "a function")
+                raise SmpError(
+                    f"the option {name} is a function", code="invalid-option"
+                )
 
     def media_types(self, *, has_schema: bool) -> tuple[str, ...]:
         """Return the media types of the patches that are accepted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -11,8 +12,9 @@ import msgspec
 
 from smp.errors import SmpError
 from smp.handler import Limits
+from smp.options import require_options
 from smp.schema.catalog import Catalog, kubernetes
-from smp.unions import OnConflict
+from smp.unions import PROFILES, OnConflict
 from smp.values import JSONObject
 
 # Addresses that mean every address of the machine, and the one to reach them from here.
@@ -127,6 +129,30 @@ class RuntimeConfig(msgspec.Struct, frozen=True):
         return cls(switches)
 
 
+_CHOICES: Final[Mapping[str, Collection[str]]] = {
+    "profile": PROFILES,
+    "on_conflict": ("clear", "error"),
+}
+_NUMBER: Final = (int, float)
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "token": (str,),
+    "catalog": (Catalog,),
+    "overlay": (dict,),
+    "feature_gates": (FeatureGates,),
+    "runtime_config": (RuntimeConfig,),
+    "ratchet": (bool,),
+    "limits": (Limits,),
+    "max_in_flight": (int,),
+    "max_watches": (int,),
+    "body_timeout": _NUMBER,
+    "request_timeout": _NUMBER,
+    "watch_timeout": _NUMBER,
+    "send_timeout": _NUMBER,
+    "max_unsent": (int,),
+    "seed": (int, type(None)),
+}
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a server behaves; times are in seconds.
 
@@ -159,6 +185,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     send_timeout: float = 30
     max_unsent: int = 128 << 20
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise SmpError (code invalid-option) for another value of a setting."""
+        require_options(self, _CHOICES, _TYPES)
 
     @property
     def union_profile(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from smp.cluster import Cluster
-from smp.errors import ObjectError
+from smp.errors import SmpError
 from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
 from smp.testing import KubernetesApi
@@ -188,9 +188,9 @@ def test_another_value_of_an_option_is_an_error(
 ) -> None:
     options: dict[str, Any] = {name: value}
     before = len(api.requests)
-    with pytest.raises(ObjectError, match=f"^{name} is ") as caught:
+    with pytest.raises(SmpError, match=f"^the option {name} is ") as caught:
         cluster.apply(service(udp=1), **options)
-    assert caught.value.code == "invalid-options"
+    assert caught.value.code == "invalid-option"
     assert len(api.requests) == before
 
 

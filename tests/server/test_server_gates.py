@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from smp import kubernetes, validate_enums
-from smp.errors import SchemaError
+from smp.errors import SchemaError, SmpError
 from smp.server.settings import FeatureGates, Settings, SettingsError
 from smp.values import JSONObject
 from tests.record.enum_answers import answers
@@ -290,3 +290,23 @@ def test_an_overlay_that_does_not_fit_a_built_in_type_is_refused_at_the_start() 
         serving(Settings(overlay=overlay)),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("profile", "kep1028"),
+        ("on_conflict", "refuse"),
+        ("seed", "1"),
+        ("token", None),
+        ("ratchet", "no"),
+        ("max_watches", True),
+        ("request_timeout", "60"),
+        ("catalog", "1.37"),
+    ],
+)
+def test_another_value_of_a_setting_is_an_error(name: str, value: object) -> None:
+    settings: dict[str, Any] = {name: value}
+    with pytest.raises(SmpError, match=f"^the option {name} is ") as caught:
+        Settings(**settings)
+    assert caught.value.code == "invalid-option"

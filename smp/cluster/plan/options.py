@@ -9,7 +9,7 @@ import msgspec
 
 from smp.errors import ObjectError
 from smp.hazards import Policy
-from smp.values import shown
+from smp.options import require_options
 
 DryRun: TypeAlias = Literal["none", "client", "server"]
 Validation: TypeAlias = Literal["strict", "warn", "ignore"]
@@ -63,22 +63,11 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     prune_allowlist: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ObjectError (code invalid-options) for another value of an option.
+        """Raise SmpError (code invalid-option) for another value of an option.
 
         A dry run that is misspelled would write.
         """
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                listed = ", ".join(map(repr, choices))
-                raise _invalid(f"{name} is one of {listed}, not {shown(value)}")
-        for name, types in _TYPES.items():
-            value = getattr(self, name)
-            # True is an int to Python.
-            is_boolean = isinstance(value, bool)
-            if not isinstance(value, types) or (is_boolean and bool not in types):
-                wanted = " or ".join(each.__name__ for each in types)
-                raise _invalid(f"{name} is {wanted}, not {shown(value)}")
+        require_options(self, _CHOICES, _TYPES)
 
     def require_consistent(self) -> None:
         """Raise ObjectError for options that exclude each other.
