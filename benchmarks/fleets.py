@@ -25,6 +25,7 @@ from benchmarks.manifests import (
     service_spec,
 )
 from smp.last_applied import with_last_applied
+from smp.paths import Path, edited, value_at
 from smp.update import as_stored
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
@@ -44,6 +45,19 @@ SHARES: Final = {
     "HorizontalPodAutoscaler": 10,
 }
 VARIANTS: Final = 12
+# A text that is another one in each object where no spec repeats. That of a Deployment
+# has its name.
+_OWN: Final = {
+    "NetworkPolicy": Path(("spec", "podSelector", "matchLabels", "app")),
+    "RoleBinding": Path(("subjects", 0, "name")),
+    "ConfigMap": Path(("data", "file-0.conf")),
+    "Service": Path(("spec", "selector", "app")),
+    "Ingress": Path(("spec", "rules", 0, "host")),
+    "Secret": Path(("data", "token")),
+    "CronJob": Path(("spec", "schedule")),
+    "PrometheusRule": Path(("spec", "groups", 0, "name")),
+    "HorizontalPodAutoscaler": Path(("spec", "scaleTargetRef", "name")),
+}
 _NAME: Final = "NAME-OF-IT"
 _UID: Final = "UID-OF-IT"
 # Most objects were applied by kubectl or by a tool that keeps the same annotation.
@@ -88,13 +102,23 @@ class _Template(msgspec.Struct, frozen=True):
 USUAL: Final = Rates()
 
 
-def pairs(count: int, *, seed: int = 18, rates: Rates = USUAL) -> Iterator[Pair]:
-    """Yield the pairs of a fleet of so many objects; the same ones for a seed."""
+def pairs(
+    count: int, *, seed: int = 18, rates: Rates = USUAL, repeats: bool = True
+) -> Iterator[Pair]:
+    """Yield the pairs of a fleet of so many objects; the same ones for a seed.
+
+    Where specs do not repeat, each pair has one of its own, with its number in it.
+    """
     random = Random(seed)
-    templates = {kind: _templates(kind, random) for kind in SHARES}
+    templates: dict[str, list[_Template]] = {}
+    for kind in SHARES if repeats else ():
+        templates[kind] = [_template(kind, random) for _ in range(VARIANTS)]
     drawn = random.choices([*SHARES], [*SHARES.values()], k=count)
     for number, kind in enumerate(drawn):
-        template = random.choice(templates[kind])
+        if repeats:
+            template = random.choice(templates[kind])
+        else:
+            template = _template(kind, random, number)
         chance = random.randrange(1000)
         live: bytes | None = template.live
         desired: bytes | None = template.desired
@@ -127,27 +151,30 @@ def _filled(text: bytes | None, name: str, uid: str) -> bytes | None:
     return filled.replace(_UID.encode(), uid.encode())
 
 
-def _templates(kind: str, random: Random) -> list[_Template]:
-    found = []
-    for _ in range(VARIANTS):
-        obj = _MAKERS[kind](random)
-        if kind == "Namespace":
-            del as_object(obj["metadata"])["namespace"]
-        live = _live(obj, is_annotated=random.random() < _ANNOTATED)
-        drifted = [_drifted(live, random) for _ in range(4)]
-        group, _, version = as_text(obj["apiVersion"]).rpartition("/")
-        found.append(
-            _Template(
-                group,
-                version,
-                kind,
-                kind != "Namespace",
-                compact(obj).encode(),
-                _printed(live),
-                tuple(_printed(each) for each in drifted),
-            )
-        )
-    return found
+def _template(kind: str, random: Random, number: int | None = None) -> _Template:
+    """Make an object; one with a number is like no other."""
+    obj = _MAKERS[kind](random)
+    metadata = as_object(obj["metadata"])
+    if kind == "Namespace":
+        del metadata["namespace"]
+    if number is not None:
+        as_object(metadata["labels"])["release"] = f"release-{number}"
+        path = _OWN.get(kind)
+        if path is not None:
+            text = as_text(value_at(obj, path))
+            obj = edited(obj, path, f"{text}-{number}")
+    live = _live(obj, is_annotated=random.random() < _ANNOTATED)
+    drifted = [_drifted(live, random) for _ in range(4)]
+    group, _, version = as_text(obj["apiVersion"]).rpartition("/")
+    return _Template(
+        group,
+        version,
+        kind,
+        kind != "Namespace",
+        compact(obj).encode(),
+        _printed(live),
+        tuple(_printed(each) for each in drifted),
+    )
 
 
 def _printed(live: JSONObject) -> bytes:

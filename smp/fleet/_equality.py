@@ -33,6 +33,8 @@ class Equality:
 
     def __init__(self) -> None:
         self._known: Memory[bool] = Memory(_MOST)
+        # What was decoded last, as the same member is compared twice.
+        self._last: tuple[bytes, JSON] = (b"", None)
 
     def is_equal(
         self, manifest: Text, live: Text, base: Text | None, schema: Schema
@@ -114,7 +116,9 @@ class Equality:
         known = self._known.get(key, size)
         if known is not None:
             return known
-        wanted: JSONObject = {name: decode(desired)}
+        decoded: JSON = decode(desired)
+        self._last = (desired, decoded)
+        wanted: JSONObject = {name: decoded}
         there: JSONObject = {name: decode(value)}
         if above:
             wanted, there = {above: wanted}, {above: there}
@@ -134,7 +138,11 @@ class Equality:
         known = self._known.get(key, size)
         if known is not None:
             return known
-        answer = keeps(decode(desired), decode(value), in_order=False)
+        # Another thread may replace it meanwhile.
+        text, kept = self._last
+        if text != desired:
+            kept = decode(desired)
+        answer = keeps(kept, decode(value), in_order=False)
         self._known.keep(key, answer, size)
         return answer
 

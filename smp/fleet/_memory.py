@@ -17,9 +17,8 @@ from smp.raw import RawJSON
 
 Answer = TypeVar("Answer")
 # A sequence of texts that has no other reading.
-Content = tuple[str | bytes | bool | None, ...]
+Content = tuple[object, ...]
 
-_NAMES: Final = frozenset({"name", "namespace"})
 # What a server sets, and what no answer depends on.
 _SERVER: Final = frozenset(
     {
@@ -31,6 +30,11 @@ _SERVER: Final = frozenset(
         "managedFields",
     }
 )
+_METADATA: Final = frozenset({"metadata"})
+_OF_METADATA: Final = frozenset({"name", "namespace", "annotations"})
+_OF_LIVE: Final = frozenset({"metadata", "status"})
+_OF_LIVE_METADATA: Final = _SERVER | _OF_METADATA | {"labels"}
+_ZERO: Final = b"\0"
 # What only a stored object has; see smp.comparison.
 _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 _NAME_LABEL: Final = b"kubernetes.io/metadata.name"
@@ -91,7 +95,7 @@ def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
     is_named = "namespace" in ours
     if is_named and ours["namespace"] != namespace:
         return None
-    content: list[str | bytes | bool | None] = [is_named, namespace is None]
+    content: list[object] = [is_named, namespace is None]
     if not _add_configuration(content, desired):
         return None
     if base is not None:
@@ -102,31 +106,32 @@ def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
             return None
     has_status = "status" in desired.members
     has_status = has_status or (base is not None and "status" in base.members)
-    # Between objects, None.
-    content.append(None)
-    for member, value in live.members.items():
-        if member == "metadata" or (member == "status" and not has_status):
-            continue
-        content.append(member)
-        content.append(bytes(value))
-    content.append(None)
-    for member, value in theirs.items():
-        if member in _NAMES or member in _SERVER or member == "annotations":
-            continue
-        if member == "labels":
-            if not _add_labels(content, bytes(value), name):
-                return None
-            continue
-        content.append(member)
-        content.append(bytes(value))
+    _add(content, live.members, _METADATA if has_status else _OF_LIVE)
+    _add(content, theirs, _OF_LIVE_METADATA)
+    labels = theirs.get("labels")
+    if labels is not None and not _add_labels(content, bytes(labels), name):
+        return None
     _add_annotations(content, live)
     content.append(_is_stored(theirs))
     return tuple(content)
 
 
-def _add_labels(
-    content: list[str | bytes | bool | None], labels: bytes, name: RawJSON | None
-) -> bool:
+def _add(content: list[object], members: Members, leaves_out: frozenset[str]) -> None:
+    """Add the names of members, and their JSON as one text.
+
+    No JSON has a byte that is zero, so the text can be read in one way only.
+    """
+    names: list[str] = []
+    values: list[RawJSON] = []
+    for name, value in members.items():
+        if name not in leaves_out:
+            names.append(name)
+            values.append(value)
+    content.append(tuple(names))
+    content.append(_ZERO.join(values))
+
+
+def _add_labels(content: list[object], labels: bytes, name: RawJSON | None) -> bool:
     """Add labels, but for the name of a Namespace, which a server sets as a label.
 
     Return False where that label has another value, or another spelling.
@@ -137,47 +142,35 @@ def _add_labels(
     # Go: SetDefaults_Namespace.
     label = b'"%b":%b' % (_NAME_LABEL, b"" if name is None else bytes(name))
     before, _, after = labels.partition(label)
-    content.append(before)
-    content.append(True)
-    content.append(after)
+    content.append((before, after))
     return _NAME_LABEL not in before and _NAME_LABEL not in after
 
 
-def _add_configuration(content: list[str | bytes | bool | None], text: Text) -> bool:
+def _add_configuration(content: list[object], text: Text) -> bool:
     """Add a manifest, or a last-applied configuration, if it is a usual one."""
-    content.append(None)
-    for member, value in text.members.items():
-        if member != "metadata":
-            content.append(member)
-            content.append(bytes(value))
-    content.append(None)
     metadata = text.metadata
-    if metadata is None:
+    if metadata is None or not _SERVER.isdisjoint(metadata):
         return False
-    for member, value in metadata.items():
-        if member in _SERVER:
-            return False
-        if member == "labels" and _NAME_LABEL in bytes(value):
-            return False
-        if member not in _NAMES and member != "annotations":
-            content.append(member)
-            content.append(bytes(value))
+    labels = metadata.get("labels")
+    if labels is not None and _NAME_LABEL in bytes(labels):
+        return False
+    _add(content, text.members, _METADATA)
+    _add(content, metadata, _OF_METADATA)
     _add_annotations(content, text)
     return True
 
 
-def _add_annotations(content: list[str | bytes | bool | None], text: Text) -> None:
-    content.append(None)
+def _add_annotations(content: list[object], text: Text) -> None:
     annotations = text.annotations
-    # No annotations are not the same as an object without any.
-    content.append(annotations is not None)
     if isinstance(annotations, dict):
         for name, value in annotations.items():
             content.append(name)
             # A value of another type than text is not valid, and rare.
             content.append(value if isinstance(value, str) else repr(value).encode())
-    elif annotations is not None:
-        content.append(bytes(annotations))
+        # No annotations are not the same as an object without any.
+        content.append(True)
+    else:
+        content.append(None if annotations is None else bytes(annotations))
 
 
 def _is_stored(metadata: Members) -> bool:
@@ -193,6 +186,6 @@ def size_of(content: Content) -> int:
     size = 0
     for part in content:
         size += 50
-        if isinstance(part, (str, bytes)):
+        if isinstance(part, (str, bytes, tuple)):
             size += len(part)
     return size
