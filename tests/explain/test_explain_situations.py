@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import smp
 from smp.errors import SmpError
 from smp.explain import Cause, explain_apply
 from smp.explain._causes import CAUSES
+from smp.hazards import HAZARDS
 from smp.values import ABSENT, JSON, JSONObject
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS
@@ -364,3 +366,19 @@ def test_a_repaired_apply_is_explained_as_what_it_is() -> None:
     assert [cause.before for cause in repaired if cause.after is ABSENT] == [tcp]
     with pytest.raises(smp.HazardError):
         explain_apply(*inputs, hazards="error")
+
+
+def test_each_report_of_users_is_answered() -> None:
+    """By codes that there are, or by a page."""
+    section = PAGE.read_text().split("## What users have reported")[1].split("## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 16
+    for row in rows:
+        _, _report, causes, hazards, _ = row.split("|")
+        for code in re.findall(r"`([a-z-]+)`", causes):
+            assert code in CAUSES, row
+        codes = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", hazards)
+        assert {*codes} <= {*HAZARDS}, row
+        pages = re.findall(r"\]\(([a-z_]+\.md)\)", hazards)
+        assert codes or pages, row
+        assert all((DOCS / page).exists() for page in pages), row
