@@ -33,11 +33,13 @@ from smp.cli._outcomes import Versions, applied_outcome, created_outcome
 from smp.cli._run import Row, Work, load_row, rows_of, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
+from smp.errors import did_you_mean, listing
 from smp.last_applied import (
     LAST_APPLIED,
     last_applied_configuration,
     with_last_applied,
 )
+from smp.schema.model import ListType, ObjectType, Type
 from smp.values import JSONObject, as_object
 
 if TYPE_CHECKING:
@@ -165,7 +167,28 @@ def _explained(
     if outcome is None:
         return None
     causes = tuple(cause for cause in outcome.causes if explained.shows(cause))
+    if outcome.causes and explained.path and not causes:
+        # A report of an object without causes has its patch, which is no answer here.
+        notes = (*outcome.notes, _absence_of(explained.path, outcome.type_))
+        return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
     return msgspec.structs.replace(outcome, causes=causes)
+
+
+def _absence_of(path: str, type_: Type) -> str:
+    """Say why there is nothing to explain at a path."""
+    current = type_
+    for name in [] if "[" in path else path.split("."):
+        if isinstance(current, ListType):
+            current = current.items
+        if not isinstance(current, ObjectType):
+            break
+        field = current.field(name)
+        if field is None:
+            names = [sibling.name for sibling in current]
+            hint = did_you_mean(name, names) or listing("fields", names)
+            return f"{path}: the schema does not know the field {name}; {hint}"
+        current = field.type
+    return f"{path}: neither the live object nor the new one has it"
 
 
 COMMAND: Final[Command] = declared(

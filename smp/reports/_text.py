@@ -43,7 +43,8 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     for finding in report.findings:
         if finding.origin not in ("cause", "failure"):
             yield from _finding_lines(finding)
-    if not report.causes and report.verdict in ("new", "changed", "renamed"):
+    has_news = report.verdict in ("new", "changed", "renamed")
+    if has_news and report.patch and not report.causes:
         yield from (f"  {line}" for line in yaml_text(report.patch).splitlines())
     for cause in report.causes:
         mark = "! " if (cause.path, cause.code) in in_causes else ""

@@ -71,6 +71,28 @@ def test_an_apply_is_explained_at_a_path(
 
 
 @pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        (
+            "data.missing",
+            "data.missing: neither the live object nor the new one has it",
+        ),
+        ("data[x.y]", "data[x.y]: neither the live object nor the new one has it"),
+        ("metadata.lables.app", "does not know the field lables; did you mean labels?"),
+    ],
+)
+def test_a_path_that_no_object_has_is_said_and_no_patch_is_shown(
+    applied: list[str], path: str, answer: str
+) -> None:
+    shown = run("explain", *applied, path).stdout
+    first, _, second = shown.partition("\n\n")
+    assert answer in first
+    assert answer in second
+    assert "data:" not in shown
+    assert "{}" not in shown
+
+
+@pytest.mark.parametrize(
     "arguments", [[], ["-o", "table", "-f", "x"], ["a", "b", "-f", "x"]]
 )
 def test_what_cannot_be_explained_is_a_usage_error(arguments: list[str]) -> None:
