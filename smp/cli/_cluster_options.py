@@ -15,23 +15,16 @@ _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
-class Duration(click.ParamType[float]):
-    """A duration in the form of Go: ``30s``, ``1m30s``; a number alone is seconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the seconds."""
-        if isinstance(value, int | float):
-            return value
-        # time.ParseDuration refuses a number alone; here it is not mistaken.
-        text = f"{value}s" if str(value).isdecimal() else str(value)
-        parts = _DURATION.findall(text)
-        if not parts or "".join(number + unit for number, unit in parts) != text:
-            self.fail(f"{value!r} is not a duration such as 30s or 5m", param, ctx)
-        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+def duration(value: Any) -> float:
+    """Read a duration in the form of Go: ``30s``, ``1m30s``; a number is seconds."""
+    if isinstance(value, int | float):
+        return value
+    # time.ParseDuration refuses a number alone; here it is not mistaken.
+    text = f"{value}s" if str(value).isdecimal() else str(value)
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise click.BadParameter(f"{value!r} is not a duration such as 30s or 5m")
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 def joined(*decorators: Callable[[Any], Any]) -> Callable[[CommandT], CommandT]:

@@ -25,7 +25,7 @@ from smp.cli._cluster_options import (
     FILES,
     MERGE,
     SHOWN,
-    Duration,
+    duration,
     output_option,
 )
 from smp.cli._cluster_printing import (
@@ -129,7 +129,7 @@ def _exit_code_of_errors(code: int) -> Iterator[None]:
 @click.option("--wait", is_flag=True, help="Wait until the objects are ready.")
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=duration,
     default="5m",
     show_default=True,
     help="The longest time for --wait, and for a deletion of --force.",
@@ -329,7 +329,7 @@ def get(ctx: click.Context, /, **options: Any) -> None:
 @CONNECTION
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=duration,
     default="30s",
     show_default=True,
     help="The longest time to wait.",
@@ -380,7 +380,7 @@ def _ready_line(result: object) -> str:
 )
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=duration,
     default="5m",
     show_default=True,
     help="The longest time to wait for one object.",

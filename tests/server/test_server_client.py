@@ -72,7 +72,10 @@ def test_the_typed_client_reads_and_writes_deployments(
     assert patched.status.replicas == 7
     listed = apps.list_namespaced_deployment(namespace, limit=1)
     assert [item.metadata.name for item in listed.items] == ["web"]
-    assert apps.delete_namespaced_deployment("web", namespace)["status"] == "Success"
+    deleted = apps.delete_namespaced_deployment("web", namespace)
+    # Clients before 36 have a model of a Status.
+    status = deleted["status"] if isinstance(deleted, dict) else deleted.status
+    assert status == "Success"
     with pytest.raises(client.ApiException, match="NotFound"):
         apps.read_namespaced_deployment("web", namespace)
 
