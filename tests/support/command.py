@@ -7,10 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import msgspec
-from click.testing import CliRunner
+import pytest
 
 from smp import documents
 from smp.cli import main
@@ -40,10 +42,32 @@ class Ran(msgspec.Struct, frozen=True):
         return self.output_bytes.decode()
 
 
+class _Copied(BytesIO):
+    """A stream whose bytes go into another one as well."""
+
+    def __init__(self, copy: BytesIO) -> None:
+        super().__init__()
+        self._copy = copy
+
+    def write(self, data: Any, /) -> int:
+        self._copy.write(data)
+        return super().write(data)
+
+
 def run(*arguments: str, stdin: str | None = None) -> Ran:
     """Run the command in this process; an exception that it does not handle fails."""
-    runner = CliRunner()
-    with runner.isolation(stdin, env={"SMP_TRACEBACK": "1"}) as (out, err, both):
+    both = BytesIO()
+    out, err = _Copied(both), _Copied(both)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SMP_TRACEBACK", "1")
+        for name, stream in (
+            ("stdin", BytesIO((stdin or "").encode())),
+            ("stdout", out),
+            ("stderr", err),
+        ):
+            # What is written is in the bytes at once, in the order of both streams.
+            text = TextIOWrapper(stream, encoding="utf-8", write_through=True)
+            patched.setattr(sys, name, text)
         code = main([*arguments])
         sys.stdout.flush()
         sys.stderr.flush()
