@@ -66,7 +66,7 @@ class Commands(SuggestingGroup):
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["--help", "-h"]},
     epilog="\b\nShell completion:\n"
     '  bash  eval "$(_SMP_COMPLETE=bash_source smp)" in ~/.bashrc\n'
     '  zsh   eval "$(_SMP_COMPLETE=zsh_source smp)" in ~/.zshrc\n'
