@@ -39,8 +39,12 @@ def client_of_context(
             return _module("kubernetes.client").ApiClient(), _namespace_of_pod()
         client = config.new_client_from_config(kubeconfig, context)
         contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except (config.ConfigException, OSError, ValueError) as error:
-        raise ConfigurationError(str(error)) from error
+    except config.ConfigException as error:
+        hint = "" if kubeconfig else "name the file in $KUBECONFIG"
+        raise ConfigurationError(str(error), hint=hint) from error
+    # The clients raise what their parsers raise of a file that is no configuration.
+    except Exception as error:
+        raise _unreadable(error) from error
     return client, _namespace_of(context, contexts, current)
 
 
@@ -57,9 +61,18 @@ async def async_client_of_context(
             return client, _namespace_of_pod()
         client = await config.new_client_from_config(kubeconfig, context)
         contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except (config.ConfigException, OSError, ValueError) as error:
-        raise ConfigurationError(str(error)) from error
+    except config.ConfigException as error:
+        hint = "" if kubeconfig else "name the file in $KUBECONFIG"
+        raise ConfigurationError(str(error), hint=hint) from error
+    # The clients raise what their parsers raise of a file that is no configuration.
+    except Exception as error:
+        raise _unreadable(error) from error
     return client, _namespace_of(context, contexts, current)
+
+
+def _unreadable(error: Exception) -> ConfigurationError:
+    reason = str(error) or type(error).__name__
+    return ConfigurationError(f"cannot read the configuration of kubectl: {reason}")
 
 
 def _module(name: str) -> Any:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from smp.cluster import drive
 from smp.cluster.plan.exchange import Progress
+from smp.server.settings import Settings
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
 from tests.support.kubectl import kubectl_path, needs_kubectl
@@ -497,3 +501,56 @@ def test_lines_and_exit_codes_are_those_of_kubectl(
                 lines.append((verb, options, code, "" if verb == "diff" else text))
             said.append(lines)
     assert said[0] == said[1]
+
+
+def kubeconfig(server: str, **user: str) -> str:
+    return json.dumps(
+        {
+            "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+            "clusters": [{"name": "a", "cluster": {"server": server}}],
+            "users": [{"name": "a", "user": user}],
+            "current-context": "a",
+        }
+    )
+
+
+def test_a_token_that_is_not_accepted_is_said_as_kubectl_says_it(smp: Smp) -> None:
+    manifests = f"{CONFIG}---{WEB}"
+    with KubernetesApi(Settings(token="right")) as api:
+        Path("kubeconfig").write_text(kubeconfig(api.url, token="wrong"))
+        ran = smp("apply", "-f", "-", "--kubeconfig", "kubeconfig", stdin=manifests)
+    message = "You must be logged in to the server (Unauthorized)"
+    assert (ran.exit_code, ran.stderr.count(message)) == (1, 2)
+
+
+def test_a_server_that_cannot_be_reached_is_not_waited_for(
+    smp: Smp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+
+    def sleep(seconds: float) -> None:
+        pytest.fail(f"it waited for {seconds} s")
+
+    monkeypatch.setattr(drive, "run", partial(drive.run, sleep=sleep))
+    Path("kubeconfig").write_text(kubeconfig(url))
+    ran = smp("apply", "-f", "-", "--kubeconfig", "kubeconfig", stdin=CONFIG)
+    assert ran.exit_code == 1
+    assert "Connection refused; the request was not sent" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "cannot read the configuration of kubectl: while parsing"),
+        ("clusters: 5", "cannot read the configuration of kubectl: 'int'"),
+        ("", "kubeconfig file is empty"),
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_reported(
+    smp: Smp, text: str, message: str
+) -> None:
+    Path("kubeconfig").write_text(text)
+    ran = smp("get", "-f", "-", "--kubeconfig", "kubeconfig", stdin=CONFIG)
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert message in ran.stderr

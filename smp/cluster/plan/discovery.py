@@ -15,12 +15,11 @@ from smp.cluster.plan.exchange import Plan, Request
 from smp.cluster.plan.failures import NoKindMatchError
 from smp.cluster.plan.sending import (
     JSON_TYPE,
-    exchange,
-    is_not_found,
-    object_of,
+    exists_after,
     path_of,
     send_for_object,
 )
+from smp.errors import SmpError
 from smp.values import JSON, Absent, JSONObject, as_list, as_object, as_text
 
 _AGGREGATED: Final = (
@@ -69,6 +68,8 @@ class Discovery:
         self._is_complete = False
         # The kinds that the server was asked for, and does not serve.
         self._missing: set[tuple[str, str]] = set()
+        # Why the server does not say what it serves: it is not asked for each object.
+        self._failure: SmpError | None = None
 
     def resource(self, api_version: str, kind: str) -> Plan[Resource]:
         """Return the resource of a kind.
@@ -80,10 +81,16 @@ class Discovery:
         wanted = (api_version, kind)
         # A kind that is not served is asked for once in a run, not once an object.
         if wanted not in self._resources and wanted not in self._missing:
-            if self._aggregated is not False:
-                yield from self._ask_for_all()
-            if not self._aggregated:
-                yield from self._ask_for_group_version(api_version)
+            if self._failure is not None:
+                raise self._failure
+            try:
+                if self._aggregated is not False:
+                    yield from self._ask_for_all()
+                if not self._aggregated:
+                    yield from self._ask_for_group_version(api_version)
+            except SmpError as error:
+                self._failure = error
+                raise
         found = self._resources.get(wanted) or self._in_lower_case(wanted)
         if found is None:
             self._missing.add(wanted)
@@ -101,6 +108,7 @@ class Discovery:
     def forget_missing(self) -> None:
         """Ask again for kinds that were not served, as some were defined just now."""
         self._missing.clear()
+        self._failure = None
 
     def all(self) -> Plan[tuple[Resource, ...]]:
         """Return all resources of a server. Raises what ``send`` raises."""
@@ -159,11 +167,11 @@ class Discovery:
         found: dict[tuple[str, str], Resource] = {}
         for path in ("/api", "/apis"):
             request = Request("GET", path, headers=(_ACCEPT,))
-            answer = yield from exchange(request)
+            # It is the first request of a run: nothing is begun that must be ended.
+            document = yield from exists_after(request, waits=False)
             # A server may serve one of the two paths only.
-            if is_not_found(answer):
+            if document is None:
                 continue
-            document = object_of(answer)
             # A server that does not know the form answers with the older one.
             if document.get("kind") != "APIGroupDiscoveryList":
                 self._aggregated = False
@@ -177,11 +185,11 @@ class Discovery:
         root = "apis" if "/" in api_version else "api"
         path = path_of(root, *api_version.split("/"))
         request = Request("GET", path, headers=(("Accept", JSON_TYPE),))
-        answer = yield from exchange(request)
+        document = yield from exists_after(request)
         # The server does not serve the group version.
-        if is_not_found(answer):
+        if document is None:
             return
-        for resource in _listed_resources(object_of(answer), api_version):
+        for resource in _listed_resources(document, api_version):
             self._resources[resource.api_version, resource.kind] = resource
 
 

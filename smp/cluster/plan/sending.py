@@ -34,8 +34,10 @@ def body_of(value: JSON) -> bytes:
     return printed_by_go(value).encode()
 
 
-def exchange(request: Request) -> Plan[Response]:
+def exchange(request: Request, *, waits: bool = True) -> Plan[Response]:
     """Send a request and return the answer, whatever its status is.
+
+    Unless it ``waits``, a server that cannot be reached is an error at once.
 
     A request is sent again where the server says when (429 and 5xx with Retry-After),
     and a GET where the connection broke; a write is never, as it may have been done.
@@ -53,7 +55,11 @@ def exchange(request: Request) -> Plan[Response]:
             yield from pause(int(seconds))
         elif not isinstance(answer, BrokenConnection):
             raise TypeError("a request is answered with a Response")
-        elif request.method != "GET" or attempt == MAX_RETRIES:
+        elif (
+            request.method != "GET"
+            or attempt == MAX_RETRIES
+            or not (answer.sent or waits)
+        ):
             raise BrokenConnectionError(request.method, answer.reason, sent=answer.sent)
         else:
             # Go: retryAfterResponse, which asks for one second.
@@ -89,12 +95,12 @@ def object_of(answer: Response) -> JSONObject:
         raise UnreadableAnswerError(error) from error
 
 
-def exists_after(request: Request) -> Plan[JSONObject | None]:
+def exists_after(request: Request, *, waits: bool = True) -> Plan[JSONObject | None]:
     """Send a GET and return the object, or None where there is none.
 
     Raises what ``send_for_object`` raises for other answers.
     """
-    answer = yield from exchange(request)
+    answer = yield from exchange(request, waits=waits)
     if is_not_found(answer):
         return None
     if answer.status >= _ERRORS:
