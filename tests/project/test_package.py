@@ -92,6 +92,8 @@ def test_the_command_on_json_loads_only_what_it_needs(tmp_path: Path) -> None:
     arguments = ["apply", "-f", str(file), "--live", str(file), "-o", "json"]
     loaded = modules_after(f"import smp.cli; assert smp.cli.main({arguments}) == 0")
     assert "smp.cli.apply" in loaded
+    # The oldest msgspec that is allowed loads json.
+    loaded -= modules_after("import msgspec")
     assert loaded.isdisjoint(LATER.split())
 
 
