@@ -150,7 +150,6 @@ def message_of_failure(*options: str) -> str:
             ("--processes", "2", "--store", "sqlite:/tmp"),
             "cannot use the store /tmp: it is a directory",
         ),
-        (("--processes", "2", "--store", "etcd://127.0.0.1:1"), "etcd: "),
         (("--profile", "none"), "Invalid value"),
         (("--feature-gates", "Unions=false"), "known are APIUnions, OpenAPIEnums"),
     ],

@@ -103,15 +103,14 @@ def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:
         await_end_of(now | former)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_lets_requests_finish(tmp_path: Path, number: int) -> None:
+def test_an_interrupt_lets_requests_finish(tmp_path: Path) -> None:
     with serving_with_two(tmp_path) as server:
         server.post(CONFIG_MAPS, config_map("a"))
         url = f"{server.url}{CONFIG_MAPS}?watch=1&resourceVersion=0"
         with httpx.stream("GET", url, timeout=PATIENCE) as watch:
             lines = watch.iter_lines()
             assert json.loads(next(lines))["type"] == "ADDED"
-            assert server.stop(number) == 0
+            assert server.stop(signal.SIGINT) == 0
             # The end of the body: the watch was not cut off.
             assert list(lines) == []
 
