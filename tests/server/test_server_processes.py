@@ -15,7 +15,7 @@ from time import monotonic, sleep
 import httpx
 import pytest
 
-from tests.support.server_app import CONFIG_MAPS, config_map
+from tests.support.server_app import CONFIG_MAPS, MERGE, config_map
 from tests.support.server_process import ServerProcess, serving
 
 pytestmark = [
@@ -78,6 +78,20 @@ def test_each_process_has_what_the_other_one_wrote(tmp_path: Path) -> None:
             list(threads.map(increment, names))
         found = {item["data"]["count"] for item in server.get(CONFIG_MAPS)["items"]}
         assert found == {"5"}
+
+        # Writers of one object never give up to those of the other process.
+        def patch(writer: int) -> None:
+            with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
+                for number in range(20):
+                    body = {"data": {f"{writer}-{number}": ""}}
+                    answer = client.patch(
+                        f"{CONFIG_MAPS}/a", json=body, headers={"content-type": MERGE}
+                    )
+                    answer.raise_for_status()
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(patch, range(8)))
+        assert len(server.get(f"{CONFIG_MAPS}/a")["data"]) == 1 + 8 * 20
         assert server.stop() == 0
 
 

@@ -23,7 +23,7 @@ from smp.server.objects.metadata import metadata_of, timestamp
 from smp.server.objects.selectors import selector_text
 from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import unpack
-from smp.server.registry.objects import find, replace
+from smp.server.registry.objects import ATTEMPTS, find, replace
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.target import Target
 from smp.server.store import Stored
@@ -151,7 +151,7 @@ async def bind(call: Call) -> Response:
         return await replace(call.state, target, stored, pod)
 
     async with call.state.key_locks.lock(target.key):
-        await aretry(read, bound, write)
+        await aretry(read, bound, write, attempts=ATTEMPTS)
     return respond(codec.encode(_DONE), code=_CREATED)
 
 

@@ -43,7 +43,12 @@ from smp.server.objects import metadata, subresources
 from smp.server.registry.admission import admit_change
 from smp.server.registry.allocation import completed
 from smp.server.registry.envelope import unpack
-from smp.server.registry.objects import pack_within_limit, replace, require_parents
+from smp.server.registry.objects import (
+    ATTEMPTS,
+    pack_within_limit,
+    replace,
+    require_parents,
+)
 from smp.server.registry.target import Target
 from smp.server.store import Stored, StoreError
 from smp.values import JSONObject, as_object, as_text
@@ -132,7 +137,7 @@ async def _change(
     # The writers of one object wait for each other here, so that within this process
     # none has to compute again; ``aretry`` is for those of other processes.
     async with call.state.key_locks.lock(call.target.key):
-        return await aretry(read, compute, write)
+        return await aretry(read, compute, write, attempts=ATTEMPTS)
 
 
 async def _replaced(

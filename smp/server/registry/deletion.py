@@ -24,7 +24,14 @@ from smp.server.objects.metadata import metadata_of, timestamp, with_metadata
 from smp.server.registry.admission import admit_new
 from smp.server.registry.envelope import unpack
 from smp.server.registry.initial import INITIAL, PERMANENT_NAMESPACES
-from smp.server.registry.objects import contents, delete, find, insert, replace
+from smp.server.registry.objects import (
+    ATTEMPTS,
+    contents,
+    delete,
+    find,
+    insert,
+    replace,
+)
 from smp.server.registry.snapshots import snapshot
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import NAMESPACES, Target
@@ -93,7 +100,7 @@ async def remove(
         return Removal(written, is_deleted=False) if written else None
 
     async with state.key_locks.lock(target.key):
-        return await aretry(read, mark, write)
+        return await aretry(read, mark, write, attempts=ATTEMPTS)
 
 
 def _begin_termination(obj: JSONObject, now: datetime) -> JSONObject:

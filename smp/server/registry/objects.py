@@ -6,7 +6,9 @@ are created only where their parents exist, and are deleted with them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from typing import Final
 
 from smp.handler import ForbiddenError, NotFoundError, TooLargeError
 from smp.server.objects.deletion import is_deletion_finished
@@ -16,6 +18,10 @@ from smp.server.registry.state import ServerState
 from smp.server.registry.target import CRDS, NAMESPACES, Target
 from smp.server.store import Stored
 from smp.values import JSONObject
+
+# Where other processes write the same object, a request tries until its time is over
+# (Go: etcd3.store.GuaranteedUpdate).
+ATTEMPTS: Final = sys.maxsize
 
 
 class ParentNotFoundError(NotFoundError):
