@@ -201,6 +201,8 @@ def found_by(
     if not jobs and hasattr(os, "sched_getaffinity"):
         # The cores that this process may use.
         jobs = len(os.sched_getaffinity(0))
+    # Not every system tells that. Windows waits for 61 processes at most.
+    jobs = min(jobs or os.cpu_count() or 1, 61)
     if jobs == 1 or size < _LARGE:
         for part in parts:
             yield comparer.found(part)

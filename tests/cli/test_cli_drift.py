@@ -537,3 +537,14 @@ def test_a_run_that_was_killed_goes_on_with_the_same_output() -> None:
     assert kept is not None
     assert 0 < int(kept[1]) < 500
     assert resumed.stdout == drift(*options).stdout
+
+
+def test_a_large_fleet_is_compared_where_the_system_tells_no_affinity(
+    files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS and on Windows."""
+    monkeypatch.setattr("smp.cli._drift_run._LARGE", 0)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    ran = run("drift", *files, "-o", "ndjson")
+    assert (ran.exit_code, ran.stdout) == (1, drift(*files, "-o", "ndjson").stdout)
