@@ -20,7 +20,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkProcess
+from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Final, TypeAlias
 
@@ -61,7 +61,7 @@ class _Processes:
         self._context = multiprocessing.get_context("fork")
         # No process gets anything from this pipe but its end.
         self._alive, self._parent_end = self._context.Pipe(duplex=False)
-        self._running: list[ForkProcess] = []
+        self._running: list[BaseProcess] = []
 
     @contextmanager
     def ended_by_signals(self) -> Iterator[None]:
