@@ -14,6 +14,7 @@ from smp.cli._secrets import Masks
 from smp.conformance import ConformanceRule, Misfit, conforming
 from smp.errors import DocumentError
 from smp.hazards import HazardError, Policy, is_serious
+from smp.paths import Path
 from smp.schema.model import Schema
 from smp.three_way import find_hazards, three_way_apply
 from smp.unions import Change
@@ -86,7 +87,7 @@ def created_outcome(
     )
 
 
-def applied_outcome(
+def applied_outcome(  # noqa: PLR0913  # keyword arguments are options
     entry: Entry,
     versions: Versions,
     schema: Schema,
@@ -96,10 +97,12 @@ def applied_outcome(
     *,
     overwrite: bool = True,
     notes: Iterable[str] = (),
+    shows: Callable[[Path, str], bool] | None = None,
 ) -> ObjectOutcome:
     """Apply a new configuration to a live object.
 
-    ``with_defaults`` fills in what a server does. Raises what three_way_apply raises.
+    ``with_defaults`` fills in what a server does, and ``shows`` tells which causes are
+    wanted. Raises what three_way_apply raises.
     """
     # The annotation of a Secret is masked as a whole, so hazards are looked for in the
     # values; their sentences show none.
@@ -161,6 +164,7 @@ def applied_outcome(
             unknown_fields=settings.unknown_fields,
             defaults=settings.defaults,
             hazards="repair" if settings.hazards == "repair" else "warn",
+            shows=shows,
         )
     return ObjectOutcome(
         identity=entry.identity,

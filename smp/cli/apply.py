@@ -39,11 +39,11 @@ from smp.last_applied import (
     last_applied_configuration,
     with_last_applied,
 )
+from smp.paths import Path
 from smp.schema.model import ListType, ObjectType, Type
 from smp.values import JSONObject, as_object
 
 if TYPE_CHECKING:
-    from smp.explain import Cause
     from smp.hazards import Input
 
 # Of these fields nothing is to be explained, unless a user asks for them.
@@ -122,6 +122,10 @@ def run_apply(
         selection = Selection(settings, inputs, ())
         nothing = Pairing(Listing(), Listing())
         rows = rows_of(inputs.entries_as_read(new_paths), nothing, nothing)
+    shows = None
+    # Where a path has no cause, it counts whether the object has others.
+    if explained is not None and not explained.path:
+        shows = explained.shows
     compute = partial(
         _outcome,
         inputs=inputs,
@@ -129,6 +133,7 @@ def run_apply(
         settings=settings,
         overwrite=overwrite,
         has_file=bool(last_paths),
+        shows=shows,
     )
     if settings.server_side:
         compute = partial(
@@ -137,7 +142,7 @@ def run_apply(
     output = applied_format(settings)
     if settings.explains:
         output = report_format(settings, inputs, "smp apply")
-    if explained is not None:
+    if explained is not None and explained.path:
         compute = partial(_explained, compute=compute, explained=explained)
     totals = run(rows, Work(compute, output), inputs, settings)
     return totals.exit_code(found=totals.is_failed_by(settings))
@@ -148,11 +153,11 @@ class Explained(msgspec.Struct, frozen=True):
 
     path: str = ""
 
-    def shows(self, cause: Cause) -> bool:
-        """Tell whether a cause is shown."""
+    def shows(self, path: Path, code: str) -> bool:
+        """Tell whether the cause of a path is shown."""
         if not self.path:
-            return cause.code not in _AS_EXPECTED
-        text = str(cause.path)
+            return code not in _AS_EXPECTED
+        text = str(path)
         if "[" not in self.path:
             text = _INDEX.sub("", text)
         # The cause of a whole value is that of each path below it.
@@ -166,8 +171,10 @@ def _explained(
     outcome = compute(row)
     if outcome is None:
         return None
-    causes = tuple(cause for cause in outcome.causes if explained.shows(cause))
-    if outcome.causes and explained.path and not causes:
+    causes = tuple(
+        cause for cause in outcome.causes if explained.shows(cause.path, cause.code)
+    )
+    if outcome.causes and not causes:
         # A report of an object without causes has its patch, which is no answer here.
         notes = (*outcome.notes, _absence_of(explained.path, outcome.type_))
         return msgspec.structs.replace(outcome, causes=(), patch={}, notes=notes)
@@ -276,6 +283,7 @@ def _outcome(
     settings: Settings,
     overwrite: bool,
     has_file: bool,
+    shows: Callable[[Path, str], bool] | None,
 ) -> ObjectOutcome | None:
     row = row.in_namespace_of(row.partners[0])
     new, live, last = load_row(row, inputs)
@@ -320,6 +328,7 @@ def _outcome(
                 with_defaults,
                 overwrite=overwrite,
                 notes=[source],
+                shows=shows,
             )
     outcome = msgspec.structs.replace(
         outcome.with_notes_of(row),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -42,6 +42,7 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     unknown_fields: UnknownFields = "error",
     defaults: bool = False,
     hazards: Policy = "warn",
+    shows: Callable[[Path, str], bool] | None = None,
 ) -> tuple[Cause, ...]:
     """Explain what a three-way apply does to each field, and what it does not.
 
@@ -49,8 +50,9 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     repaired apply that is explained, and remedies are those of one. There is one cause
     for each path at which the last-applied configuration, the manifest (``modified``),
     the live object and the result differ, in the order of the result; where only one of
-    them has a value, the path is that of the whole value. Raises what three_way_apply
-    raises.
+    them has a value, the path is that of the whole value. ``shows`` tells of a path and
+    a code whether the cause is wanted: what is not takes no time. Raises what
+    three_way_apply raises.
     """
 
     def apply(
@@ -73,16 +75,15 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
 
     require_objects(last_applied=last_applied or {}, modified=modified, live=live)
     # What is equal becomes the same object, so that each proof of a remedy looks at
-    # what differs only. What is shown keeps the order of its keys.
+    # what differs only. (Not of live: what is the same there did not change, and is not
+    # judged.)
     if last_applied is not None:
         last_applied = share_object(last_applied, modified)
     result = apply(last_applied, modified, hazards)
-    proved_modified = share_object(modified, live)
-    proved_base = last_applied
-    if last_applied is not None:
-        proved_base = share_object(last_applied, proved_modified)
-    ways = Ways(proved_base, proved_modified, live, schema, proof)
-    explanation = _Explanation(last_applied, modified, live, schema, result, ways)
+    ways = Ways(last_applied, modified, live, schema, proof)
+    explanation = _Explanation(
+        last_applied, modified, live, schema, result, ways, shows
+    )
     return tuple(explanation.causes())
 
 
@@ -97,6 +98,7 @@ class _Explanation:
         schema: Schema,
         result: ApplyResult,
         ways: Ways,
+        shows: Callable[[Path, str], bool] | None,
     ) -> None:
         self._last_applied = last_applied
         self._modified = modified
@@ -104,6 +106,7 @@ class _Explanation:
         self._schema = schema
         self._result = result
         self._ways = ways
+        self._shows = shows
         self._hazards, self._hazards_below = _losses(result.hazards)
         self._changes = {str(change.path): change for change in result.changes}
         # Broken entries own nothing: an apply that is not server-side goes on.
@@ -137,7 +140,7 @@ class _Explanation:
         # What the normalization of unions did has a reason of its own.
         change = self._changes.get(str(sides.path)) if self._changes else None
         if change is not None:
-            yield self._cause(sides, "union", why=change.why, rule=change.rule)
+            yield from self._cause(sides, "union", why=change.why, rule=change.rule)
             return
         is_merged = sides.is_merge_list or sides.is_merge_object
         if sides.is_one or not is_merged:
@@ -145,24 +148,29 @@ class _Explanation:
             return
         # Of a list whose elements are merged, the order is a matter of its own.
         if sides.is_merge_list and not _judgement.keeps_order(sides):
-            yield self._cause(sides, "element-order")
+            yield from self._cause(sides, "element-order")
         if sides.key and _judgement.is_merged_by_key(sides):
-            yield self._cause(sides, "matched-by-key")
+            yield from self._cause(sides, "matched-by-key")
         for below in sides.differing():
             yield from self._below(below)
 
     def _leaf(self, sides: Sides) -> Iterator[Cause]:
         """Yield the cause of a value of which there is one thing to say."""
         code = _judgement.code_of(sides, self._schema.kind)
-        yield self._cause(sides, code)
+        yield from self._cause(sides, code)
         # An atomic list takes with it what others have put into it.
-        if code in ("set", "overwritten"):
+        is_set = code in ("set", "overwritten")
+        if is_set and self._is_shown(sides.path, "lost-in-list"):
             for element in _judgement.lost_elements(sides):
                 yield self._lost_element(sides, element)
 
+    def _is_shown(self, path: Path, code: str) -> bool:
+        return self._shows is None or self._shows(path, code)
+
     def _cause(
         self, sides: Sides, code: str, *, why: str = "", rule: str = ""
-    ) -> Cause:
+    ) -> Iterator[Cause]:
+        """Yield the cause of a value, if it is shown."""
         there = self._owners_at(sides)
         managers = {(owner.manager, owner.operation) for owner in there}
         # The managers that are a part of Kubernetes: kube-controller-manager.
@@ -181,6 +189,8 @@ class _Explanation:
             )
         elif code == "live-only" and there:
             code = "owned-by-others"
+        if not self._is_shown(sides.path, code):
+            return
         reason = reason_for(code, self._schema)
         controller = ""
         if code in ("allocated", "overwrites-controller"):
@@ -200,7 +210,7 @@ class _Explanation:
             if not isinstance(value := sides.values[name], Absent)
         ]
         evidence += [Evidence("owner", _named(owner)) for owner in there]
-        return Cause(
+        yield Cause(
             sides.path,
             code,
             sentence,

@@ -382,3 +382,26 @@ def test_each_report_of_users_is_answered() -> None:
         pages = re.findall(r"\]\(([a-z_]+\.md)\)", hazards)
         assert codes or pages, row
         assert all((DOCS / page).exists() for page in pages), row
+
+
+def test_only_the_causes_that_are_wanted_are_explained() -> None:
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    versions: list[JSONObject] = []
+    # The keys of the tolerations, by the number of replicas.
+    for count, keys in ((1, "a"), (2, "b"), (3, "ac")):
+        tolerations: JSON = [{"key": key} for key in keys]
+        pod: JSONObject = {"spec": {"tolerations": tolerations}}
+        spec: JSONObject = {"replicas": count, "template": pod}
+        metadata: JSONObject = {"name": "web", "labels": {"a": str(count)}}
+        versions.append({"metadata": metadata, "spec": spec})
+    last, manifest, live = versions
+    every = explain_apply(last, manifest, live, schema)
+    codes = {cause.code for cause in every}
+    assert {"overwritten", "overwrites-controller", "lost-in-list"} <= codes
+    for code in codes:
+
+        def is_wanted(_path: smp.Path, found: str, wanted: str = code) -> bool:
+            return found == wanted
+
+        some = explain_apply(last, manifest, live, schema, shows=is_wanted)
+        assert some == tuple(cause for cause in every if cause.code == code)
