@@ -107,6 +107,19 @@ def on_pysail(file: str) -> pa.Table:
         server.stop()
 
 
+def on_spark(file: str) -> pa.Table:
+    """Compare with Spark on a JVM of this machine, which pyspark starts."""
+    # The client of Spark Connect has no such module.
+    from pyspark.core.context import SparkContext  # noqa: PLC0415  # it may be absent
+    from pyspark.sql import SparkSession  # noqa: PLC0415  # it may be absent
+
+    session = SparkSession(SparkContext("local[2]"))
+    try:
+        return engines.spark(session.read.parquet(file)).toArrow()
+    finally:
+        session.stop()
+
+
 ENGINES: Final[dict[str, Callable[[str], pa.Table]]] = {
     "duckdb": on_duckdb,
     "polars": on_polars,
@@ -114,6 +127,7 @@ ENGINES: Final[dict[str, Callable[[str], pa.Table]]] = {
     "dask": on_dask,
     "ray": on_ray,
     "pysail": on_pysail,
+    "spark": on_spark,
 }
 
 
