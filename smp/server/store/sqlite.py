@@ -138,7 +138,8 @@ class SQLiteStore(Writes):
         progress: float = PROGRESS,
     ) -> None:
         # In WAL mode readers and the writer do not wait for each other.
-        writing, reading = _open(path), _open(path)
+        # The worker itself waits for other writers.
+        writing, reading = _open(path, busy=0), _open(path)
         # Only asked for the revision, by the event loop itself.
         self._asking = _open(path, busy=0)
         self._history = history

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
+from time import monotonic, sleep
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -22,6 +23,8 @@ T = TypeVar("T")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
 
 _BATCH: Final = 500  # jobs in a transaction, besides the first
+_PATIENCE: Final = 20.0  # seconds to wait for the transactions of other processes
+_PAUSE: Final = 0.001  # seconds between two attempts to begin one
 _SQLITE_ERRORS: Final = (sqlite3.Error, MemoryError)
 
 
@@ -89,7 +92,7 @@ class Worker:
         """Run jobs in one transaction; return what each returned or raised."""
         outcomes: list[object] = []
         try:
-            self._connection.execute(self._begin)
+            self._begin_transaction()
             for job in jobs:
                 try:
                     outcomes.append(job(self._connection))
@@ -108,6 +111,26 @@ class Worker:
             self._roll_back()
             return [OutcomeUnknownError(f"SQLite: {error}") for _ in jobs]
         return outcomes
+
+    def _begin_transaction(self) -> None:
+        """Begin a transaction, after those of other processes.
+
+        SQLite waits up to 100 ms between two attempts (sqlite3.c,
+        sqliteDefaultBusyCallback), and a process that writes all the time is faster
+        each time: one that had to wait could wait for seconds.
+        """
+        deadline = monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.execute(self._begin)
+            except sqlite3.OperationalError as error:
+                # The low byte is the primary result code, the others extend it.
+                is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_busy or monotonic() > deadline:
+                    raise
+                sleep(_PAUSE)
+            else:
+                return
 
     def _roll_back(self) -> None:
         with suppress(*_SQLITE_ERRORS):
