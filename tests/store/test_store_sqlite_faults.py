@@ -196,7 +196,7 @@ async def test_opening_waits_for_a_file_that_another_process_creates_up_to_a_lim
 async def test_a_write_to_a_locked_file_fails_after_a_time_and_reads_do_not_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("smp.server.store.sqlite._BUSY", 1.0)
+    monkeypatch.setattr("smp.server.store.worker._PATIENCE", 1.0)
     store = open_store(f"sqlite:{tmp_path / 'store.db'}")
     await store.create("a", b"1")
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
