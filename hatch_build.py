@@ -25,6 +25,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MODULES = (
     "smp/steps.py",
     "smp/values.py",
+    "smp/api_objects.py",
     "smp/sharing.py",
     "smp/documents/_scalars.py",
     "smp/documents/_heads.py",

@@ -1,4 +1,7 @@
-"""What objects of the Kubernetes API have in common."""
+"""What objects of the Kubernetes API have in common.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,9 @@ SERVER_METADATA: Final = (
     "uid",
 )
 
+# What a server sets when it creates an object, so that only stored objects have it.
+METADATA_OF_CREATION: Final = ("uid", "resourceVersion", "creationTimestamp")
+
 # What a Secret shows; its other members are confidential, misspelled ones such as
 # ``stringdata`` too.
 SHOWN_OF_SECRET: Final = frozenset(
@@ -26,7 +32,13 @@ SHOWN_OF_SECRET: Final = frozenset(
 
 
 def without_managed_fields(obj: JSONObject) -> JSONObject:
-    """Return an object without the entries of its field managers."""
-    metadata = {**as_object(obj.get("metadata"))}
-    metadata.pop("managedFields", None)
-    return {**obj, "metadata": metadata}
+    """Return an object without the entries of its field managers.
+
+    It is the object itself where it has none.
+    """
+    metadata = as_object(obj.get("metadata"))
+    if "managedFields" not in metadata:
+        return obj
+    rest = {**metadata}
+    del rest["managedFields"]
+    return {**obj, "metadata": rest}

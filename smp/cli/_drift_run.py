@@ -21,6 +21,7 @@ from smp.cli._drift_records import Part as Place
 from smp.cli._drift_records import Record
 from smp.cli._drift_state import digest_of, known_rows
 from smp.cli._interrupts import follow_parent
+from smp.cli._run import processes_for
 from smp.cli._status_line import StatusLine
 from smp.comparison import Rules
 from smp.schema.catalog import Catalog
@@ -198,11 +199,7 @@ def found_by(
 
     0 is a process for each core; ``size`` is how many bytes there are.
     """
-    if not jobs and hasattr(os, "sched_getaffinity"):
-        # The cores that this process may use.
-        jobs = len(os.sched_getaffinity(0))
-    # Not every system tells that. Windows waits for 61 processes at most.
-    jobs = min(jobs or os.cpu_count() or 1, 61)
+    jobs = processes_for(jobs)
     if jobs == 1 or size < _LARGE:
         for part in parts:
             yield comparer.found(part)

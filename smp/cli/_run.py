@@ -374,6 +374,15 @@ class _Problems:
             self.reported.append(Problem(text, error.code, source, line))
 
 
+def processes_for(jobs: int) -> int:
+    """Return how many processes do the work; 0 jobs are one for each core."""
+    if not jobs and hasattr(os, "sched_getaffinity"):
+        # The cores that this process may use.
+        jobs = len(os.sched_getaffinity(0))
+    # Not every system tells that. Windows waits for 61 processes at most.
+    return min(jobs or os.cpu_count() or 1, 61)
+
+
 def results_of(
     rows: Iterable[RowT], work: ResultMaker[RowT, ResultT], jobs: int
 ) -> Generator[ResultT, None, None]:
@@ -381,9 +390,7 @@ def results_of(
 
     0 is a process for each core.
     """
-    if not jobs and hasattr(os, "sched_getaffinity"):
-        # The cores that this process may use.
-        jobs = len(os.sched_getaffinity(0))
+    jobs = processes_for(jobs)
     remaining = iter(rows)
     first: list[RowT] = []
     # A process that is forked has all that was read so far; one that is started anew,

@@ -39,12 +39,11 @@ def client_of_context(
             return _module("kubernetes.client").ApiClient(), _namespace_of_pod()
         client = config.new_client_from_config(kubeconfig, context)
         contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except config.ConfigException as error:
-        hint = "" if kubeconfig else "name the file in $KUBECONFIG"
-        raise ConfigurationError(str(error), hint=hint) from error
+    except SmpError:
+        raise
     # The clients raise what their parsers raise of a file that is no configuration.
     except Exception as error:
-        raise _unreadable(error) from error
+        raise _unreadable(error, config, kubeconfig) from error
     return client, _namespace_of(context, contexts, current)
 
 
@@ -61,16 +60,21 @@ async def async_client_of_context(
             return client, _namespace_of_pod()
         client = await config.new_client_from_config(kubeconfig, context)
         contexts, current = config.list_kube_config_contexts(kubeconfig)
-    except config.ConfigException as error:
-        hint = "" if kubeconfig else "name the file in $KUBECONFIG"
-        raise ConfigurationError(str(error), hint=hint) from error
+    except SmpError:
+        raise
     # The clients raise what their parsers raise of a file that is no configuration.
     except Exception as error:
-        raise _unreadable(error) from error
+        raise _unreadable(error, config, kubeconfig) from error
     return client, _namespace_of(context, contexts, current)
 
 
-def _unreadable(error: Exception) -> ConfigurationError:
+def _unreadable(
+    error: Exception, config: Any, kubeconfig: str | None
+) -> ConfigurationError:
+    """Make the error of a configuration that a client, by ``config``, cannot read."""
+    if isinstance(error, config.ConfigException):
+        hint = "" if kubeconfig else "name the file in $KUBECONFIG"
+        return ConfigurationError(str(error), hint=hint)
     reason = str(error) or type(error).__name__
     return ConfigurationError(f"cannot read the configuration of kubectl: {reason}")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar
 
+from smp.api_objects import METADATA_OF_CREATION, SERVER_METADATA
 from smp.fleet._objects import Members, Text
 from smp.raw import RawJSON
 
@@ -20,23 +21,16 @@ Answer = TypeVar("Answer")
 Content = tuple[object, ...]
 
 # What a server sets, and what no answer depends on.
-_SERVER: Final = frozenset(
-    {
-        "uid",
-        "resourceVersion",
-        "creationTimestamp",
-        "generation",
-        "selfLink",
-        "managedFields",
-    }
-)
+_SERVER: Final = frozenset(SERVER_METADATA) - {
+    # An object that is being deleted is told from one that is not.
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+}
 _METADATA: Final = frozenset({"metadata"})
 _OF_METADATA: Final = frozenset({"name", "namespace", "annotations"})
 _OF_LIVE: Final = frozenset({"metadata", "status"})
 _OF_LIVE_METADATA: Final = _SERVER | _OF_METADATA | {"labels"}
 _ZERO: Final = b"\0"
-# What only a stored object has; see smp.comparison.
-_STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 _NAME_LABEL: Final = b"kubernetes.io/metadata.name"
 _NULL: Final = b"null"
 # To keep longer ones takes more memory than they are worth.
@@ -174,7 +168,7 @@ def _add_annotations(content: list[object], text: Text) -> None:
 
 
 def _is_stored(metadata: Members) -> bool:
-    for name in _STORED:
+    for name in METADATA_OF_CREATION:
         value: RawJSON | None = metadata.get(name)
         if value is not None and bytes(value) != _NULL:
             return True

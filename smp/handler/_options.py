@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import parse_qs
 
 import msgspec
@@ -57,8 +57,8 @@ class Admission(msgspec.Struct, frozen=True):
 
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "field_validation": ("Ignore", "Warn", "Strict"),
-    "on_conflict": ("error", "clear"),
+    "field_validation": get_args(FieldValidation),
+    "on_conflict": get_args(OnConflict),
 }
 
 _NONE: Final = type(None)

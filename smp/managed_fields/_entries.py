@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from smp.api_objects import without_managed_fields
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._go_text import value_text
@@ -208,19 +209,9 @@ class ManagedFields:
                 entry["subresource"] = owner.subresource
             entries.append(entry)
         if not entries:
-            return bare(obj)
+            return without_managed_fields(obj)
         metadata = as_object(obj.get("metadata"))
         return {**obj, "metadata": {**metadata, "managedFields": entries}}
-
-
-def bare(obj: JSONObject) -> JSONObject:
-    """Return an object without managedFields, which have no owner themselves."""
-    metadata = as_object(obj.get("metadata"))
-    if "managedFields" not in metadata:
-        return obj
-    rest = {**metadata}
-    del rest["managedFields"]
-    return {**obj, "metadata": rest}
 
 
 def readable_owners(

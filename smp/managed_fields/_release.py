@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from smp.managed_fields._entries import APPLY, Identity, ManagedFields, bare
+from smp.api_objects import without_managed_fields
+from smp.managed_fields._entries import APPLY, Identity, ManagedFields
 from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._ownership import reconcile, take_over
 from smp.managed_fields._prune import pruned
@@ -31,7 +32,7 @@ def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
     if not owned:
         return obj
     reconcile(managed, obj, schema, SERVING)
-    old = bare(obj)
+    old = without_managed_fields(obj)
     new = old
     for owner in owned:
         released = managed.owners.pop(owner.identity)

@@ -13,8 +13,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from smp import merge_patch
+from smp.api_objects import without_managed_fields
 from smp.errors import SmpError
-from smp.managed_fields._entries import APPLY, bare
+from smp.managed_fields._entries import APPLY
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import removed
 from smp.managed_fields._owners import extract, owners
@@ -105,7 +106,7 @@ def stock_remark(
             return False
         if _refusals(tried.live, result, schema):
             return False
-        return same(bare(result), bare(normalized))
+        return same(without_managed_fields(result), without_managed_fields(normalized))
 
     if does_the_same(attempt):
         return None
@@ -137,10 +138,12 @@ def stock_remark(
 
 def _refusals(old: JSONObject, new: JSONObject, schema: Schema) -> list[str]:
     """Return why a server refuses the unions of an object."""
-    before = bare(old) if old else None
+    before = without_managed_fields(old) if old else None
     return [
         str(violation)
-        for violation in validate_unions(before, bare(new), schema, ratchet=True)
+        for violation in validate_unions(
+            before, without_managed_fields(new), schema, ratchet=True
+        )
     ]
 
 
@@ -174,7 +177,11 @@ def _remedies(
                 yield Remedy("drop", owner.manager, body, chosen)
                 yield Remedy("drop", owner.manager, body, chosen, force=True)
     try:
-        body = as_object(merge_patch.diff(bare(live), bare(normalized)))
+        body = as_object(
+            merge_patch.diff(
+                without_managed_fields(live), without_managed_fields(normalized)
+            )
+        )
     except SmpError:
         # A merge patch cannot say all: it sets no null.
         return

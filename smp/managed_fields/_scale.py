@@ -14,13 +14,13 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from smp.api_objects import without_managed_fields
 from smp.errors import SmpError
 from smp.managed_fields._entries import (
     UPDATE,
     Identity,
     ManagedFields,
     Owner,
-    bare,
 )
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import Path
@@ -177,7 +177,7 @@ def scale_of(obj: JSONObject) -> JSONObject:
     for part in ("spec", "status"):
         count = as_object(obj.get(part)).get("replicas")
         scale[part] = {"replicas": count} if count else {}
-    return bare(scale)
+    return without_managed_fields(scale)
 
 
 def replica_count(obj: JSONObject) -> JSON:

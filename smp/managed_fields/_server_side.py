@@ -25,6 +25,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from smp.api_objects import without_managed_fields
 from smp.defaults import with_defaults
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.immutable import changed_immutable_fields
@@ -36,7 +37,7 @@ from smp.last_applied import (
 from smp.managed_fields._apply import apply_configuration
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
-from smp.managed_fields._entries import ManagedFields, Write, bare
+from smp.managed_fields._entries import ManagedFields, Write
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._go_text import kind_text
 from smp.managed_fields._object_fields import fieldset_of
@@ -129,7 +130,7 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
         return _apply_scale(
             live, applied, schema, manager=manager, force=force, now=now
         )
-    old = bare(live or {})
+    old = without_managed_fields(live or {})
     managed = ManagedFields.of(live or {})
     _require_kind(applied, schema)
     reset = reset_fields(schema, subresource, has_status=serving.has_status)
@@ -324,7 +325,9 @@ def _apply_scale(
     merge_scale_entries(
         managed, ManagedFields.of(result.object).owners, schema.api_version
     )
-    new = managed.written_to(with_replicas(bare(live), replica_count(result.object)))
+    new = managed.written_to(
+        with_replicas(without_managed_fields(live), replica_count(result.object))
+    )
     new = with_former_times(live, new)
     return ServerSideApplyResult(new, new is not live)
 

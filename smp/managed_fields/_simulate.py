@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import msgspec
 
 from smp import json_patch, merge_patch, strategic
+from smp.api_objects import without_managed_fields
 from smp.errors import ApplyWarning, ObjectError, SmpError
 from smp.last_applied import (
     LAST_APPLIED,
@@ -23,7 +24,7 @@ from smp.last_applied import (
 from smp.managed_fields._compare import compare
 from smp.managed_fields._conflicts import ApplyConflictError
 from smp.managed_fields._elements import field_element, step_of
-from smp.managed_fields._entries import APPLY, UPDATE, Owner, bare
+from smp.managed_fields._entries import APPLY, UPDATE, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._items import extracted
 from smp.managed_fields._object_fields import fieldset_of
@@ -376,7 +377,7 @@ def _orphans(obj: JSONObject, schema: Schema) -> tuple[Orphan, ...]:
     for owner in found:
         if owner.operation == APPLY:
             updated = updated.difference(owner.fields)
-    present = fieldset_of(bare(obj), schema)
+    present = fieldset_of(without_managed_fields(obj), schema)
     orphans: list[Orphan] = []
     for path in updated.leaves().intersection(present).paths():
         by = tuple(owner for owner in found if owner.fields.has(path))

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from smp.api_objects import without_managed_fields
 from smp.errors import ObjectError, SmpError
 from smp.managed_fields._entries import (
     UPDATE,
@@ -17,7 +18,6 @@ from smp.managed_fields._entries import (
     ManagedFields,
     Operation,
     Write,
-    bare,
     seconds,
 )
 from smp.managed_fields._ownership import NEVER_OWNED, reconcile, take_over
@@ -66,7 +66,7 @@ def track(
         managed = _sent_or_stored(old, new, schema, is_subresource=bool(subresource))
         if not managed.owners and old is not None:
             # Go: skipNonAppliedManager. It is tracked from its first apply on.
-            return bare(new)
+            return without_managed_fields(new)
         if subresource == SCALE:
             record_scale(managed, old or {}, new, manager)
         else:
@@ -83,7 +83,7 @@ def track(
     except SmpError:
         before = as_object(as_object(old).get("metadata")).get("managedFields")
         if before is None or not serving.keeps_untracked:
-            return bare(new)
+            return without_managed_fields(new)
         metadata = as_object(new.get("metadata"))
         return {**new, "metadata": {**metadata, "managedFields": before}}
     tracked = managed.written_to(new)
@@ -125,11 +125,11 @@ def record_update(
     write: Write,
 ) -> None:
     """Record an update from one object to another in the entries."""
-    reconcile(managed, bare(old), schema, write.serving)
+    reconcile(managed, without_managed_fields(old), schema, write.serving)
     # Go: the objects are converted to the typed structs of their version.
-    before = stored(bare(old), schema)
+    before = stored(without_managed_fields(old), schema)
     # What is equal is not visited again.
-    after = stored(share_object(bare(new), before), schema, before)
+    after = stored(share_object(without_managed_fields(new), before), schema, before)
     problem = "failed to convert live object ({}) to smd typed: "
     require_typed(before, schema, problem, allow_duplicates=True)
     problem = "failed to convert new object ({}) to smd typed: "

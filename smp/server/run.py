@@ -77,9 +77,7 @@ def serve(
                 write_kubeconfig(kubeconfig_path, config)
             ready(url)
 
-        async def run(
-            on_ready: Callable[[], None], parent: Connection | None = None
-        ) -> None:
+        async def run(parent: Connection | None, on_ready: Callable[[], None]) -> None:
             # Here, as the store and the application belong to the event loop.
             app = create_app(open_store(store), settings)
             server = Server(uvicorn_config(app, listener), app, on_ready)
@@ -96,7 +94,7 @@ def serve(
             parent: Connection | None, on_ready: Callable[[], None]
         ) -> None:
             with asyncio.Runner(loop_factory=new_event_loop) as runner:
-                runner.run(run(on_ready, parent))
+                runner.run(run(parent, on_ready))
 
         if processes > 1:
             serve_in_processes(processes, run_in_loop, on_ready)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -131,7 +131,7 @@ class RuntimeConfig(msgspec.Struct, frozen=True):
 
 _CHOICES: Final[Mapping[str, Collection[str]]] = {
     "profile": PROFILES,
-    "on_conflict": ("clear", "error"),
+    "on_conflict": get_args(OnConflict),
 }
 _NUMBER: Final = (int, float)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {

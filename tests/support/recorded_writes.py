@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import smp
+from smp.api_objects import without_managed_fields
 from smp.conformance import ConformanceRule, conforming
-from smp.managed_fields._entries import bare
 from smp.schema.model import Schema
 from smp.typed_storage import stored
 from smp.values import JSON, JSONObject, as_list, as_object, same
@@ -324,8 +324,8 @@ def _object_problems(found: JSONObject, step: Step) -> list[str]:
     metadata = {"namespace": "default", **as_object(found.get("metadata"))}
     if step.kind in CLUSTER_SCOPED:
         del metadata["namespace"]
-    ours = bare(without_volatile({**found, "metadata": metadata}))
-    theirs = bare(without_volatile(after))
+    ours = without_managed_fields(without_volatile({**found, "metadata": metadata}))
+    theirs = without_managed_fields(without_volatile(after))
     for each in differences(ours, theirs):
         path = ".".join(each.path)
         if not any(re.fullmatch(row, path) for row in BESIDES.get(step.kind, ())):

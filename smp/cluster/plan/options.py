@@ -75,26 +75,26 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
         Go: ApplyOptions.Validate.
         """
         if self.force_conflicts and not self.server_side:
-            raise _invalid("force_conflicts only works with server_side")
+            raise _excluded("force_conflicts only works with server_side")
         if self.dry_run == "client" and self.server_side:
-            raise _invalid(
+            raise _excluded(
                 'dry_run="client" does not work with server_side, did you mean'
                 ' dry_run="server"?'
             )
         if self.force and self.server_side:
-            raise _invalid("force cannot be used with server_side")
+            raise _excluded("force cannot be used with server_side")
         if self.force and self.dry_run == "server":
-            raise _invalid('dry_run="server" cannot be used with force')
+            raise _excluded('dry_run="server" cannot be used with force')
         # Go: ApplyOptions.Validate and ApplySet.
         if self.prune and self.applyset:
-            raise _invalid("prune is incompatible with applyset")
+            raise _excluded("prune is incompatible with applyset")
         if self.prune and self.server_side:
-            raise _invalid(
+            raise _excluded(
                 "prune is in alpha and doesn't currently work on objects"
                 " created by server-side apply"
             )
         if self.prune and self.force:
-            raise _invalid("force cannot be used with prune")
+            raise _excluded("force cannot be used with prune")
 
     @property
     def manager(self) -> str:
@@ -145,5 +145,5 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _invalid(problem: str) -> ObjectError:
+def _excluded(problem: str) -> ObjectError:
     return ObjectError(problem, code="invalid-options")

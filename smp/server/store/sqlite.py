@@ -36,7 +36,7 @@ from smp.server.store.errors import (
 )
 from smp.server.store.history import HISTORY, PROGRESS, Batch, wait
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
-from smp.server.store.worker import Worker
+from smp.server.store.worker import Worker, is_busy
 
 _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
 _POLL: Final = 0.1  # seconds between looks at what other processes wrote
@@ -298,9 +298,7 @@ def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
                 connection.close()
                 raise
         except (OSError, sqlite3.Error) as error:
-            # The low byte is the primary result code, the others extend it.
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+            if not is_busy(error) or monotonic() > deadline:
                 raise _unusable(path, error) from None
             sleep(_POLL)
         else:

@@ -28,6 +28,12 @@ _PAUSE: Final = 0.001  # seconds between two attempts to begin one
 _SQLITE_ERRORS: Final = (sqlite3.Error, MemoryError)
 
 
+def is_busy(error: Exception) -> bool:
+    """Tell whether an error says that another process holds a lock of the file."""
+    # The low byte is the primary result code, the others extend it.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
 class _Call(msgspec.Struct, frozen=True, eq=False):
     """A job, and the future that waits for it."""
 
@@ -124,9 +130,7 @@ class Worker:
             try:
                 self._connection.execute(self._begin)
             except sqlite3.OperationalError as error:
-                # The low byte is the primary result code, the others extend it.
-                is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not is_busy or monotonic() > deadline:
+                if not is_busy(error) or monotonic() > deadline:
                     raise
                 sleep(_PAUSE)
             else:
