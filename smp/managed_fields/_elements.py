@@ -12,7 +12,7 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from heapq import merge
@@ -140,7 +140,7 @@ def _invalid(text: str, reason: object) -> SmpError:
     )
 
 
-def in_order(elements: Iterable[str]) -> list[str]:
+def in_order(elements: Collection[str]) -> list[str]:
     """Return path elements in Go's order (Go: fieldpath.PathElement.Compare).
 
     Fields by name, keyed elements by their keys, values by value, indexes.
@@ -154,12 +154,12 @@ def in_order(elements: Iterable[str]) -> list[str]:
 
 
 def _in_pieces(
-    elements: Iterable[str], key: Callable[[str], _Order] | None = None
+    elements: Collection[str], key: Callable[[str], _Order] | None = None
 ) -> list[str]:
     """Return elements in order, as ``sorted`` does; very many are sorted in pieces."""
+    if len(elements) <= _MOST_SORTED:
+        return sorted(elements, key=key)
     unordered = [*elements]
-    if len(unordered) <= _MOST_SORTED:
-        return sorted(unordered, key=key)
     pieces = [
         sorted(unordered[start : start + _MOST_SORTED], key=key)
         for start in range(0, len(unordered), _MOST_SORTED)
