@@ -15,11 +15,19 @@ from smp.server.store import (
     Stored,
     StoreError,
 )
+from smp.server.store import cache as module
 from smp.server.store.cache import Cache
 from smp.server.store.history import Batch, Log
-from tests.support.stores import TIMEOUT, take_changes, take_revisions
+from tests.support.stores import take_changes, take_revisions
+from tests.support.waiting import TIMEOUT, until
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have reads wait for the cache, however long the machine does something else."""
+    monkeypatch.setattr(module, "_PATIENCE", TIMEOUT)
 
 
 class ScriptedSource:
@@ -106,12 +114,15 @@ async def test_a_watch_does_not_get_earlier_changes_that_its_cache_receives_late
 
 
 async def test_a_watch_expires_when_its_cache_missed_changes() -> None:
-    waiting = asyncio.Event()
-    source = ScriptedSource([([change(11)], 11)], Expired(11), [waiting], Expired(11))
+    away, waiting = asyncio.Event(), asyncio.Event()
+    source = ScriptedSource(
+        [([change(11)], 11), away, Expired(11)], [waiting], Expired(11)
+    )
     cache = Cache(source, history=10, progress=TIMEOUT)
     events = cache.watch("", 10)
     assert len(await take_changes(events, 1)) == 1
     source.present = 20
+    away.set()
     with pytest.raises(Expired):
         await take_changes(events, 1)
     await cache.close()
@@ -166,12 +177,13 @@ def test_a_log_is_bounded_in_bytes() -> None:
     assert [event.revision for event in log.after(8)] == [9, 10, 11]
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_read_waits_for_what_was_written_before_it() -> None:
     arrives = asyncio.Event()
     source = ScriptedSource([arrives, ([change(11)], 11)])
     cache = Cache(source, history=10, progress=TIMEOUT)
     await cache.get("a", None)  # begins to follow the source
-    await asyncio.sleep(0)
+    await until(lambda: cache.revision == 10)
     source.present = 11
     reading = asyncio.create_task(cache.get("a", None))
     await asyncio.sleep(0.01)
@@ -186,7 +198,7 @@ async def test_a_read_asks_the_source_where_the_cache_does_not_get_there() -> No
     source = ScriptedSource([])
     cache = Cache(source, history=10, progress=TIMEOUT)
     await cache.get("a", None)
-    await asyncio.sleep(0)
+    await until(lambda: cache.revision == 10)
     assert await cache.get("a", None) is None
     source.present = 11
     assert await cache.get("a", None) == Stored("a", b"source", 11)
@@ -199,7 +211,7 @@ async def test_a_read_of_a_source_that_was_replaced_does_not_use_the_cache() -> 
     source = ScriptedSource([([change(11)], 11), asyncio.Event()], [])
     cache = Cache(source, history=10, progress=TIMEOUT)
     await cache.get("a", None)
-    await asyncio.sleep(0)
+    await until(lambda: cache.revision == 11)
     source.present = 11
     assert await cache.get("a", None) == Stored("a", b"", 11)
     source.present = 5
@@ -207,12 +219,13 @@ async def test_a_read_of_a_source_that_was_replaced_does_not_use_the_cache() -> 
     await cache.close()
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_write_of_this_process_is_known_before_it_is_delivered() -> None:
     arrives = asyncio.Event()
     source = ScriptedSource([arrives, ([change(11), change(14)], 14)])
     cache = Cache(source, history=10, progress=TIMEOUT)
     await cache.get("a", None)
-    await asyncio.sleep(0)
+    await until(lambda: cache.revision == 10)
     # Another process wrote 11, which has not been delivered.
     cache.add("a", b"13", 13)
     cache.add("a", b"12", 12)
@@ -228,7 +241,7 @@ async def test_a_write_of_this_process_reaches_its_watchers_once_and_at_once() -
     cache = Cache(source, history=10, progress=TIMEOUT)
     events = cache.watch("", 10)
     taking = asyncio.create_task(take_changes(events, 3))
-    await asyncio.sleep(0.01)
+    await until(lambda: cache.revision == 10)
     # The answers of a store to several writes may come in any order.
     cache.add("a", b"12", 12)
     assert cache.revision == 10

@@ -13,8 +13,8 @@ import pytest
 from smp.server.store import OutcomeUnknownError, StoreError
 from smp.server.store import _messages as messages
 from smp.server.store.etcd import EtcdStore
-from tests.support.etcd import free_ports
 from tests.support.stores import opened_etcd_store
+from tests.support.waiting import refusing_port
 
 pytestmark = pytest.mark.anyio
 
@@ -132,19 +132,17 @@ async def test_a_write_that_was_never_sent_has_a_known_outcome(peer: str) -> Non
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     _, port = listening.sockets[0].getsockname()
-    if peer == "absent":
-        (port,) = free_ports(1)
-    async with (
-        listening,
-        opened_etcd_store(f"etcd://127.0.0.1:{port}", limit=1) as store,
-    ):
-        with pytest.raises(StoreError) as caught:
-            await store.create("a", b"1")
-        assert type(caught.value) is StoreError
+    async with listening:
+        with refusing_port() as absent:
+            address = f"127.0.0.1:{absent if peer == 'absent' else port}"
+            async with opened_etcd_store(f"etcd://{address}", limit=1) as store:
+                with pytest.raises(StoreError) as caught:
+                    await store.create("a", b"1")
+                assert type(caught.value) is StoreError
 
 
 async def test_writes_without_an_answer_have_an_unknown_outcome() -> None:
-    async with fake_etcd(None, limit=0.5) as (fake, store):
+    async with fake_etcd(None, limit=2) as (fake, store):
         writes = (store.create(f"a/{number}", b"1") for number in range(60))
         outcomes = await asyncio.gather(*writes, return_exceptions=True)
         assert {type(outcome) for outcome in outcomes} == {OutcomeUnknownError}

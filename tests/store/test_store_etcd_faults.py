@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pytest
 
@@ -19,13 +19,13 @@ from smp.server.store import (
 )
 from tests.support.etcd import Etcd, needs_etcd, running
 from tests.support.stores import (
-    TIMEOUT,
     fill_store,
     opened_etcd_store,
     put,
     take_changes,
     take_revisions,
 )
+from tests.support.waiting import TIMEOUT, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -41,6 +41,14 @@ def all_calls(store: Store) -> Sequence[Callable[[], Awaitable[object]]]:
         lambda: store.delete("a", 2),
         lambda: anext(store.watch("", 1)),
     )
+
+
+async def answered_revision(store: Store) -> int:
+    """Ask for the revision until etcd answers in time."""
+    async with asyncio.timeout(TIMEOUT):
+        while True:
+            with suppress(StoreError):
+                return await store.revision()
 
 
 @needs_etcd
@@ -69,7 +77,7 @@ async def test_a_watch_survives_a_stopped_etcd_and_other_calls_fail(
 @needs_etcd
 async def test_calls_of_a_hanging_etcd_time_out(etcd_server: Etcd) -> None:
     async with opened_etcd_store(etcd_server.url, limit=0.5) as store:
-        start = await store.revision()
+        start = await answered_revision(store)
         etcd_server.pause()
         for call in all_calls(store):
             with pytest.raises(StoreError) as caught:
@@ -77,6 +85,7 @@ async def test_calls_of_a_hanging_etcd_time_out(etcd_server: Etcd) -> None:
                     await call()
             assert caught.value.code in ("store-unavailable", "outcome-unknown")
         etcd_server.resume()
+        await answered_revision(store)
         last = await put(store, "b", b"2")
         async with aclosing(store.watch("b", start)) as events:
             seen = await take_changes(events, 1)
@@ -122,6 +131,8 @@ async def test_acknowledged_writes_survive_a_killed_etcd(etcd_server: Etcd) -> N
                 await progress.acquire()
             await asyncio.to_thread(etcd_server.kill)
             await asyncio.to_thread(etcd_server.start)
+        before = len(acknowledged)
+        await until(lambda: len(acknowledged) > before)
         for writer in writers:
             writer.cancel()
         await asyncio.gather(*writers, return_exceptions=True)

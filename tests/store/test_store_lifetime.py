@@ -14,13 +14,8 @@ import pytest
 
 from smp.server.store import Store, Stored, StoreError, open_store
 from tests.support.etcd import needs_etcd
-from tests.support.stores import (
-    TIMEOUT,
-    opened_store,
-    put,
-    take_changes,
-    take_revisions,
-)
+from tests.support.stores import opened_store, put, take_changes, take_revisions
+from tests.support.waiting import TIMEOUT, until
 
 pytestmark = pytest.mark.anyio
 
@@ -49,15 +44,14 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def wait_until_at_most(bound: int, count: Callable[[], int]) -> None:
-    """Wait: the transport of etcd ends its tasks and threads after a while."""
-    async with asyncio.timeout(TIMEOUT):
-        while count() > bound:  # noqa: ASYNC110  (no event tells)
-            await asyncio.sleep(0.01)
-
-
 def tasks_of_loop() -> int:
     return len(asyncio.all_tasks())
+
+
+def sqlite_threads() -> set[threading.Thread]:
+    return {
+        thread for thread in threading.enumerate() if thread.name.startswith("sqlite")
+    }
 
 
 @pytest.mark.skipif(
@@ -68,14 +62,13 @@ async def test_a_closed_store_leaves_no_task_thread_or_file_open(url: str) -> No
     # What the first store loads, and the pollers of gRPC, stay: not one for each store.
     stores = 6
     await use_store_with_watches(url)
-    files, tasks = open_files(), tasks_of_loop()
+    files, tasks, threads = open_files(), tasks_of_loop(), sqlite_threads()
     for _ in range(stores):
         await use_store_with_watches(url)
-    await wait_until_at_most(tasks, tasks_of_loop)
-    assert not [
-        thread for thread in threading.enumerate() if thread.name.startswith("sqlite")
-    ]
-    await wait_until_at_most(files + stores - 1, open_files)
+    # The transport of etcd ends its tasks and threads after a while.
+    await until(lambda: tasks_of_loop() <= tasks)
+    assert not sqlite_threads() - threads
+    await until(lambda: open_files() < files + stores)
 
 
 async def use_store_with_watches(url: str) -> None:
@@ -100,7 +93,7 @@ async def use_store_with_watches(url: str) -> None:
             watch.cancel()
         await asyncio.gather(*watches[:20], return_exceptions=True)
         # 10 watches and the task of the cache, which may be opening connections.
-        await wait_until_at_most(tasks + 19, tasks_of_loop)
+        await until(lambda: tasks_of_loop() < tasks + 20)
     outcomes = await asyncio.gather(*watches[20:], return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StopAsyncIteration] * 10
 

@@ -10,7 +10,6 @@ import pytest
 from smp.server.store import Event, Expired, FutureRevisionError, Store, Stored
 from tests.support.etcd import needs_etcd
 from tests.support.stores import (
-    TIMEOUT,
     forget_history,
     next_event,
     opened_store,
@@ -18,6 +17,7 @@ from tests.support.stores import (
     take_changes,
     take_revisions,
 )
+from tests.support.waiting import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 

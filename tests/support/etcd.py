@@ -4,6 +4,7 @@ data.
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -124,7 +125,8 @@ class Etcd:
         """Let it hang: it accepts connections and does not answer."""
         self._signal(signal.SIGSTOP)
         # Its threads stop one after the other; until then it may answer.
-        time.sleep(0.05)
+        if self._process:
+            os.waitpid(self._process.pid, os.WUNTRACED)
 
     def resume(self) -> None:
         """Let it go on after ``pause``."""
@@ -133,7 +135,10 @@ class Etcd:
     def call(self, path: str, request: dict[str, object]) -> None:
         """Call its API, as a client other than a store."""
         httpx.post(
-            f"http://127.0.0.1:{self._client}/v3/{path}", json=request, trust_env=False
+            f"http://127.0.0.1:{self._client}/v3/{path}",
+            json=request,
+            timeout=_PATIENCE,
+            trust_env=False,
         ).raise_for_status()
 
     def _end(self, number: signal.Signals) -> None:

@@ -36,7 +36,7 @@ _UID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _ADDRESS: Final = re.compile(r"\b10\.(0|9|96)\.\d+\.\d+\b")
 _LEAST_PORT: Final = 30000
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
-_PATIENCE: Final = 0.3  # seconds
+_PATIENCE: Final = 60
 _TURNS: Final = 20
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

@@ -14,9 +14,9 @@ import pytest
 from smp.server.store import Event, Store, Stored, StoreError, open_store
 from smp.server.store.etcd import EtcdStore
 from tests.support.etcd import Etcd, needs_etcd
+from tests.support.waiting import TIMEOUT
 
 BACKENDS: Final = ("memory", "sqlite", pytest.param("etcd", marks=needs_etcd))
-TIMEOUT: Final = 20.0  # seconds, for what comes at once
 PROGRESS_INTERVAL: Final = 0.2  # seconds without a change before a progress event
 
 
