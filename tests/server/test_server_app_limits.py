@@ -32,6 +32,7 @@ from tests.support.server_app import (
     until,
 )
 from tests.support.server_definitions import CRON_TABS, cron_tab
+from tests.support.waiting import TIMEOUT
 
 
 @pytest.fixture
@@ -307,7 +308,7 @@ def test_servers_on_one_store_serve_the_definitions_of_each_other(
             await server.acall("DELETE", f"{definitions}/crontabs.stable.example.com")
             await until(lambda: has(other, path, "NotFound"))
 
-    server.run(asyncio.wait_for(scenario(), 20))
+    server.run(asyncio.wait_for(scenario(), TIMEOUT))
 
 
 JSON_VALUES = st.recursive(
@@ -434,7 +435,7 @@ METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])
 
 @pytest.fixture(scope="module")
 def fuzzed_server() -> Iterator[Served]:
-    with serving(Settings(request_timeout=5)) as running:
+    with serving() as running:
         running.post(CONFIG_MAPS, config_map("a"))
         running.post(DEPLOYMENTS, deployment())
         yield running

@@ -13,10 +13,14 @@ import pytest
 from tests.support import attacks
 from tests.support.attacks import Attack, Request, probing, send
 from tests.support.server_process import ServerProcess, serving
+from tests.support.waiting import wait_until
 
-# Processor time, which does not depend on what else the machine does. It is less where
-# the engine is compiled; benchmarks/attacks.py measures.
+# Seconds of processor time, which do not depend on what else the machine does, on the
+# machine of ``speed.slowness``. They are less where the engine is compiled;
+# benchmarks/attacks.py measures.
 MOST = 0.25
+# Seconds: less than requests in flight have to finish (smp.server.run._GRACE).
+SOON = 25
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +45,7 @@ OTHERS = [
 def withstands(server: ServerProcess, attack: Attack) -> None:
     with probing(server) as probe:
         attacks.run(server.url, attack, no_error)
-    assert probe.most_worked < MOST
+    assert probe.most_worked < MOST * probe.slowness
     assert probe.statuses == {200}
 
 
@@ -74,10 +78,11 @@ def test_a_server_ends_although_it_has_a_lot_to_do(tmp_path: Path) -> None:
             target=lambda: statuses.append(send(server.url, attack.requests[0])[0])
         )
         attacker.start()
-        sleep(1)
+        wait_until(lambda: server.in_flight() == 1)
+        sleep(0.5)
         started = perf_counter()
         assert server.stop(signal.SIGTERM) == 0
-        assert perf_counter() - started < 10
+        assert perf_counter() - started < SOON
         attacker.join()
         # Not executed.
         assert statuses == [503]

@@ -34,6 +34,7 @@ from tests.support.server_app import (
 )
 from tests.support.server_definitions import CRON_TABS, cron_tab
 from tests.support.server_process import Kubectl, ServerProcess, memory, serving
+from tests.support.waiting import TIMEOUT, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +44,7 @@ CRON_TAB = "/apis/stable.example.com/v1/namespaces/default/crontabs"
 
 def connect(server: ServerProcess) -> socket.socket:
     url = urlsplit(server.url)
-    return socket.create_connection((str(url.hostname), url.port or 0), timeout=20)
+    return socket.create_connection((str(url.hostname), url.port or 0), timeout=TIMEOUT)
 
 
 def head(method: str, path: str, length: int) -> bytes:
@@ -90,7 +91,7 @@ def message_of_failure(*options: str) -> str:
         [smp_command(), "serve", "--port", "0", *options],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=2 * TIMEOUT,
         check=False,
     )
     assert done.returncode == 2, done
@@ -172,7 +173,7 @@ def smp_serve(*options: str) -> subprocess.CompletedProcess[str]:
         [smp_command(), "serve", *options],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=2 * TIMEOUT,
         check=False,
     )
 
@@ -187,7 +188,7 @@ def test_a_server_in_the_background_is_ready_when_the_command_returns(
     assert f"smp serve --stop --kubeconfig '{kubeconfig}'\n" in started.stdout
     url = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
     try:
-        assert httpx.get(f"{url}/readyz").text == "ok"
+        assert httpx.get(f"{url}/readyz", timeout=TIMEOUT).text == "ok"
         again = smp_serve("--background", "--port", "0", *options)
         process = (tmp_path / "a file.pid").read_text().strip()
         assert again.returncode == 2
@@ -236,7 +237,7 @@ def test_a_missing_extra_is_reported() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=2 * TIMEOUT,
     )
     assert done.returncode == 2
     hint = done.stderr.rpartition("hint: ")[2].strip()
@@ -263,8 +264,9 @@ def test_logs_are_lines_of_json_and_hold_no_secrets(tmp_path: Path) -> None:
     with serving(tmp_path, "--token-file", str(token), "--log-level", "info") as server:
         headers = {"authorization": "Bearer s3cret", "user-agent": "test"}
         secret = config_map("a", password="hunter2")
-        httpx.post(server.url + CONFIG_MAPS, json=secret, headers=headers)
-        assert httpx.get(server.url + CONFIG_MAPS).status_code == 401
+        with httpx.Client(base_url=server.url, timeout=TIMEOUT) as client:
+            client.post(CONFIG_MAPS, json=secret, headers=headers)
+            assert client.get(CONFIG_MAPS).status_code == 401
         assert server.stop() == 0
         note, readable, *_ = server.log.read_text().splitlines()
         assert note == (
@@ -303,7 +305,7 @@ def test_kubectl_over_tls_with_a_token(
             assert watching.stdout
             assert watching.stdout.readline() == "deployment.apps/web\n"
             assert server.stop() == 0
-            assert watching.wait(timeout=20) == 0
+            assert watching.wait(timeout=TIMEOUT) == 0
         config = yaml.safe_load(server.kubeconfig.read_text())
         assert config["users"][0]["user"] == {"token": "s3cret"}
 
@@ -365,7 +367,7 @@ def test_a_watcher_that_does_not_read_costs_no_memory(server: ServerProcess) -> 
         assert stuck.recv(12) == b"HTTP/1.1 200"
         server.post(CONFIG_MAPS, big)
         before = memory(server)
-        with httpx.Client(base_url=server.url) as client:
+        with httpx.Client(base_url=server.url, timeout=TIMEOUT) as client:
             for number in range(300):
                 patch = {"metadata": {"labels": {"n": str(number)}}}
                 client.patch(
@@ -374,7 +376,8 @@ def test_a_watcher_that_does_not_read_costs_no_memory(server: ServerProcess) -> 
         # 30 MB were written. The history of the store keeps them; a queue for the
         # watcher would keep them a second time.
         assert memory(server) - before < 50
-    httpx.delete(f"{server.url}{CONFIG_MAPS}/big").raise_for_status()
+    deleted = httpx.delete(f"{server.url}{CONFIG_MAPS}/big", timeout=TIMEOUT)
+    deleted.raise_for_status()
 
 
 def test_objects_definitions_and_versions_outlive_the_process(tmp_path: Path) -> None:
@@ -419,7 +422,7 @@ def watching(server: ServerProcess) -> Iterator[Iterator[Any]]:
     """Watch ConfigMaps from now on."""
     version = server.get(CONFIG_MAPS)["metadata"]["resourceVersion"]
     url = f"{server.url}{CONFIG_MAPS}?watch=true&resourceVersion={version}"
-    with httpx.stream("GET", url, timeout=20) as response:
+    with httpx.stream("GET", url, timeout=TIMEOUT) as response:
         yield (json.loads(line) for line in response.iter_lines())
 
 
@@ -432,6 +435,7 @@ def test_a_stopped_server_finishes_requests_and_ends_watches(
     with serving(tmp_path, "--store", f"sqlite:{store}") as server:
         with watching(server) as events, connect(server) as connection:
             connection.sendall(head("POST", CONFIG_MAPS, len(body)) + body[:10])
+            wait_until(lambda: server.in_flight() == 1)
             stopping = threading.Thread(
                 target=server.process.send_signal, args=(number,)
             )
@@ -440,7 +444,7 @@ def test_a_stopped_server_finishes_requests_and_ends_watches(
             stopping.join()
             connection.sendall(body[10:])
             assert answer_of(connection).startswith(b"HTTP/1.1 201 ")
-        assert server.process.wait(timeout=20) == 0
+        assert server.process.wait(timeout=TIMEOUT) == 0
         with pytest.raises(httpx.ConnectError):
             server.get("/livez")
     with serving(tmp_path, "--store", f"sqlite:{store}") as server:
@@ -450,7 +454,7 @@ def test_a_stopped_server_finishes_requests_and_ends_watches(
 def test_a_second_signal_ends_the_server_at_once(tmp_path: Path) -> None:
     with serving(tmp_path) as server, connect(server) as connection:
         connection.sendall(head("POST", CONFIG_MAPS, 1000) + b"{")
-        server.get("/version")
+        wait_until(lambda: server.in_flight() == 1)
         server.process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             server.process.wait(timeout=1)

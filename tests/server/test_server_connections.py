@@ -7,10 +7,12 @@ import errno
 import logging
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
-from time import sleep
+from typing import Any, NamedTuple
 
 import pytest
 from starlette.responses import Response
@@ -21,6 +23,7 @@ from uvicorn.server import ServerState
 from smp.server import connections as module
 from smp.server.connections import Connections, timed
 from tests.support.certificates import make_certificate
+from tests.support.waiting import TIMEOUT, until
 
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-a: "
 WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -35,14 +38,21 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await Response(body)(scope, receive, send)
 
 
+class Listening(NamedTuple):
+    """A server in this loop: its port, and the connections that it has."""
+
+    port: int
+    connections: set[Any]
+
+
 @asynccontextmanager
 async def listening(
     most: int = 100,
     send_timeout: float = 30,
     most_unsent: int = 1 << 30,
     context: ssl.SSLContext | None = None,
-) -> AsyncIterator[int]:
-    """Serve the application, and yield the port."""
+) -> AsyncIterator[Listening]:
+    """Serve the application."""
     config = Config(app, lifespan="off", ws="none", log_config=None)
     config.load()
     room = Connections(most, send_timeout, most_unsent)
@@ -56,27 +66,31 @@ async def listening(
             )
         )
         try:
-            yield server.getsockname()[1]
+            yield Listening(server.getsockname()[1], state.connections)
         finally:
             accepting.cancel()
             await asyncio.wait((accepting,))
-            await asyncio.sleep(0.05)
-            for connection in state.connections:
-                connection.transport.abort()
-            await asyncio.sleep(0.05)
+            await until(lambda: not aborted(state.connections))
+
+
+def aborted(connections: set[Any]) -> set[Any]:
+    """Return the connections that are left, each of which ends soon."""
+    for connection in connections:
+        connection.transport.abort()
+    return connections
 
 
 async def is_answered(port: int) -> bool:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(WHOLE)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         line = await reader.readline()
     writer.close()
     return line.startswith(b"HTTP/1.1 200")
 
 
 async def is_closed(reader: asyncio.StreamReader) -> bool:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         try:
             return await reader.read() == b""
         except ConnectionError:
@@ -85,7 +99,7 @@ async def is_closed(reader: asyncio.StreamReader) -> bool:
 
 def test_half_open_connections_leave_room_for_others() -> None:
     async def run() -> None:
-        async with listening(most=20) as port:
+        async with listening(most=20) as (port, _):
             opened = []
             for _ in range(60):
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -107,7 +121,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(
     monkeypatch.setattr(module, "_HEAD_TIMEOUT", 0.2)
 
     async def run() -> None:
-        async with listening() as port:
+        async with listening() as (port, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(sent)
             assert await is_closed(reader)
@@ -118,10 +132,10 @@ def test_a_head_that_does_not_come_is_not_waited_for(
 
 def test_a_head_without_end_is_refused() -> None:
     async def run() -> None:
-        async with listening() as port:
+        async with listening() as (port, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(HALF + b"x" * 1_000_000)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(TIMEOUT):
                 assert (await reader.readline()).startswith(b"HTTP/1.1 400")
             writer.close()
 
@@ -130,18 +144,18 @@ def test_a_head_without_end_is_refused() -> None:
 
 def test_a_body_that_is_sent_after_the_answer_is_read() -> None:
     async def run() -> None:
-        async with listening() as port:
+        async with listening() as (port, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             for _ in range(2):
                 writer.write(REFUSED)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(TIMEOUT):
                     head = await reader.readuntil(b"\r\n\r\n")
                     assert head.startswith(b"HTTP/1.1 200")
                     assert await reader.readexactly(2) == b"ok"
                     writer.write(b"x" * REFUSED_SIZE)
                     await writer.drain()
             writer.write(WHOLE)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(TIMEOUT):
                 assert (await reader.readline()).startswith(b"HTTP/1.1 200")
             writer.close()
 
@@ -154,10 +168,10 @@ def test_a_body_that_does_not_end_after_the_answer_is_not_waited_for(
     monkeypatch.setattr(module, "_HEAD_TIMEOUT", 0.2)
 
     async def run() -> None:
-        async with listening() as port:
+        async with listening() as (port, _):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(REFUSED)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(TIMEOUT):
                 assert (await reader.readline()).startswith(b"HTTP/1.1 200")
                 assert b"ok" in await reader.read()
             writer.close()
@@ -167,7 +181,7 @@ def test_a_body_that_does_not_end_after_the_answer_is_not_waited_for(
 
 def test_an_answer_that_is_not_read_is_not_kept() -> None:
     async def run() -> None:
-        async with listening(most=5, send_timeout=0.3) as port:
+        async with listening(most=5, send_timeout=0.3) as (port, _):
             clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(10)]
             for client in clients:
                 client.sendall(WHOLE.replace(b"/ ", b"/large "))
@@ -185,13 +199,15 @@ def test_an_answer_over_tls_that_is_not_read_is_not_kept(tmp_path: Path) -> None
     context.load_cert_chain(certificate, key)
     trusting = ssl.create_default_context(cafile=certificate)
 
+    is_cut_off = threading.Event()
+
     def read_late(port: int) -> int:
         with (
             socket.create_connection(("127.0.0.1", port)) as plain,
             trusting.wrap_socket(plain, server_hostname="127.0.0.1") as client,
         ):
             client.sendall(WHOLE.replace(b"/ ", b"/large "))
-            sleep(1)
+            assert is_cut_off.wait(2 * TIMEOUT)
             size = 0
             with suppress(OSError):
                 while data := client.recv(1 << 20):
@@ -199,8 +215,12 @@ def test_an_answer_over_tls_that_is_not_read_is_not_kept(tmp_path: Path) -> None
             return size
 
     async def run() -> None:
-        async with listening(send_timeout=0.3, context=context) as port:
-            assert await asyncio.to_thread(read_late, port) < len(LARGE)
+        async with listening(send_timeout=0.3, context=context) as (port, connections):
+            reading = asyncio.create_task(asyncio.to_thread(read_late, port))
+            await until(lambda: len(connections) == 1)
+            await until(lambda: not connections)
+            is_cut_off.set()
+            assert await reading < len(LARGE)
 
     asyncio.run(run())
 
@@ -208,15 +228,17 @@ def test_an_answer_over_tls_that_is_not_read_is_not_kept(tmp_path: Path) -> None
 def test_answers_that_slow_clients_do_not_read_make_room_for_others() -> None:
     async def run() -> None:
         limit = 3 * len(LARGE)
-        async with listening(most_unsent=limit) as port:
+        async with listening(most_unsent=limit) as (port, connections):
             slow = [await asyncio.open_connection("127.0.0.1", port) for _ in range(9)]
             for _, writer in slow:
                 writer.write(WHOLE.replace(b"/ ", b"/large "))
+            for reader, _ in slow:
+                await reader.readuntil(b"\r\n\r\n")
             # How fast a client reads is not known at once.
-            await asyncio.sleep(1.2)
+            await until(lambda: len(connections) <= limit // len(LARGE))
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(WHOLE.replace(b"/ ", b"/large "))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(TIMEOUT):
                 await reader.readuntil(b"\r\n\r\n")
                 await reader.readexactly(len(LARGE))
             writer.close()
@@ -241,19 +263,20 @@ async def rest_of(reader: asyncio.StreamReader) -> int:
 
 def test_a_slow_reader_that_reads_gets_all() -> None:
     async def run() -> None:
-        async with listening(send_timeout=0.3) as port:
+        # It takes 1.4 seconds in all.
+        async with listening(send_timeout=1) as (port, _):
             reader, writer = await asyncio.open_connection(
                 "127.0.0.1", port, limit=1 << 16
             )
             writer.write(WHOLE.replace(b"/ ", b"/large "))
             size = 0
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(TIMEOUT):
                 while size < len(LARGE):
                     chunk = await reader.read(1 << 16)
                     assert chunk, f"ended after {size}"
                     size += len(chunk)
                     if size % (1 << 22) < len(chunk):
-                        await asyncio.sleep(0.1)
+                        await asyncio.sleep(0.2)
             writer.close()
 
     asyncio.run(run())
@@ -264,23 +287,23 @@ def test_without_descriptors_one_line_is_logged(
 ) -> None:
     monkeypatch.setattr(module, "_PAUSE", 0.01)
 
-    async def run() -> int:
-        attempts = 0
+    async def run() -> None:
+        attempts: list[float] = []
+        loop = asyncio.get_running_loop()
 
         async def no_descriptor(_listening: socket.socket) -> None:
-            nonlocal attempts
-            attempts += 1
+            attempts.append(loop.time())
             raise OSError(errno.EMFILE, "Too many open files")
 
-        loop = asyncio.get_running_loop()
         monkeypatch.setattr(loop, "sock_accept", no_descriptor)
         async with listening():
-            await asyncio.sleep(0.3)
-        return attempts
+            await until(lambda: len(attempts) > 10)
+        # After a pause each; a timer may be a little early.
+        pauses = [later - before for before, later in pairwise(attempts)]
+        assert min(pauses) > 0.009
 
     with caplog.at_level(logging.WARNING, "smp.server"):
-        attempts = asyncio.run(run())
-    assert 2 < attempts < 50
+        asyncio.run(run())
     assert [record.message for record in caplog.records] == [
         "cannot accept connections"
     ]

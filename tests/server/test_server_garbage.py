@@ -13,6 +13,7 @@ import pytest
 from smp.server import garbage
 from smp.server.garbage import collect_garbage
 from smp.server.work import Workers
+from tests.support.waiting import until
 
 LONG = 1.0  # estimated seconds
 
@@ -44,9 +45,7 @@ def test_old_garbage_is_collected_in_the_pauses() -> None:
             gc.collect(generation)
         gone = weakref.ref(old)
         del old
-        async with asyncio.timeout(10):
-            while gone():  # noqa: ASYNC110  # no event tells it
-                await asyncio.sleep(0.01)
+        await until(lambda: gone() is None)
         assert gc.get_freeze_count() > 0
         collecting.cancel()
         with suppress(asyncio.CancelledError):

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 
 import httpx
 import pytest
 
 from tests.support.server_app import CONFIG_MAPS, MERGE, config_map
 from tests.support.server_process import ServerProcess, serving
+from tests.support.waiting import TIMEOUT, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,7 +24,6 @@ pytestmark = [
         not sys.platform.startswith("linux"), reason="/proc has the child processes"
     ),
 ]
-PATIENCE = 20.0  # seconds
 
 
 @contextmanager
@@ -43,10 +42,7 @@ def children(server: ServerProcess) -> set[int]:
 
 
 def await_end_of(pids: set[int]) -> None:
-    end = monotonic() + PATIENCE
-    while any(is_running(pid) for pid in pids):
-        assert monotonic() < end, "a process of the server did not end"
-        sleep(0.05)
+    wait_until(lambda: not any(is_running(pid) for pid in pids))
 
 
 def is_running(pid: int) -> bool:
@@ -69,7 +65,7 @@ def test_each_process_has_what_the_other_one_wrote(tmp_path: Path) -> None:
                 obj = server.get(path)
                 obj["data"]["count"] = str(int(obj["data"]["count"]) + 1)
                 url = server.url + path
-                httpx.put(url, json=obj).raise_for_status()
+                httpx.put(url, json=obj, timeout=TIMEOUT).raise_for_status()
 
         names = ("a", "b")
         for name in names:
@@ -81,7 +77,7 @@ def test_each_process_has_what_the_other_one_wrote(tmp_path: Path) -> None:
 
         # Writers of one object never give up to those of the other process.
         def patch(writer: int) -> None:
-            with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
+            with httpx.Client(base_url=server.url, timeout=TIMEOUT) as client:
                 for number in range(20):
                     body = {"data": {f"{writer}-{number}": ""}}
                     answer = client.patch(
@@ -101,10 +97,7 @@ def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:
         former = children(server)
         killed = min(former)
         os.kill(killed, signal.SIGKILL)
-        end = monotonic() + PATIENCE
-        while len(children(server) - {killed}) < 2:
-            assert monotonic() < end, "no process took its place"
-            sleep(0.05)
+        wait_until(lambda: len(children(server) - {killed}) == 2)
         assert server.get(f"{CONFIG_MAPS}/a")["metadata"]["name"] == "a"
         (line,) = server.logged()
         assert (line["message"], line["pid"]) == (
@@ -121,7 +114,7 @@ def test_an_interrupt_lets_requests_finish(tmp_path: Path) -> None:
     with serving_with_two(tmp_path) as server:
         server.post(CONFIG_MAPS, config_map("a"))
         url = f"{server.url}{CONFIG_MAPS}?watch=1&resourceVersion=0"
-        with httpx.stream("GET", url, timeout=PATIENCE) as watch:
+        with httpx.stream("GET", url, timeout=TIMEOUT) as watch:
             lines = watch.iter_lines()
             assert json.loads(next(lines))["type"] == "ADDED"
             assert server.stop(signal.SIGINT) == 0

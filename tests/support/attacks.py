@@ -73,7 +73,7 @@ class Probe:
     """Another client of a server, which asks for one small object all the time.
 
     After it was stopped: how long each answer took, how long the server worked
-    meanwhile, and the statuses.
+    meanwhile, the statuses, and how slow this machine is (``speed.slowness``).
     """
 
     def __init__(self, server: ServerProcess) -> None:
@@ -90,6 +90,7 @@ class Probe:
         self.waits: list[float] = []
         self.worked: list[float] = []
         self.statuses: set[int] = set()
+        self.slowness = 1.0
 
     @property
     def longest(self) -> float:
@@ -104,6 +105,7 @@ class Probe:
         found = json.loads(answered)
         self.waits, self.worked = found["waits"], found["worked"]
         self.statuses = {*found["statuses"]}
+        self.slowness = found["slowness"]
 
 
 @contextmanager

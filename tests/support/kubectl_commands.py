@@ -11,6 +11,8 @@ import re
 import shlex
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -24,7 +26,8 @@ from tests.support.paths import DATA
 
 COMMANDS: Final = DATA / "kubectl" / "commands.yaml"
 RECORDED: Final = COMMANDS.with_suffix(".jsonl.xz")
-_PATIENCE: Final = 60.0  # seconds for a command
+_PATIENCE: Final = 120.0  # seconds for a command
+_PAUSE: Final = 0.5  # seconds
 _BASE_32: Final = "[bcdfghjklmnpqrstvwxz2456789]"  # k8s.io/apimachinery/pkg/util/rand
 
 # In this order: a text that is replaced is not looked at again.
@@ -70,7 +73,7 @@ class Command(msgspec.Struct, frozen=True):
     run: str
     stdin: str = ""
     editor: str = ""
-    interrupt: float = 0
+    interrupt: int = 0
     environment: dict[str, str] = {}
 
 
@@ -150,14 +153,21 @@ def _ran(command: Command, home: Path) -> Ran:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        stdin = (home / command.stdin).read_text() if command.stdin else ""
-        try:
-            stdout, stderr = process.communicate(
-                stdin, timeout=command.interrupt or _PATIENCE
-            )
-        except subprocess.TimeoutExpired:
+        stuck = threading.Timer(_PATIENCE, process.kill)
+        stuck.start()
+        if command.interrupt:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            lines = [process.stdout.readline() for _ in range(command.interrupt)]
+            # More than that would come at once.
+            time.sleep(_PAUSE)
             process.send_signal(signal.SIGINT)
-            stdout, stderr = process.communicate()
+            stdout = "".join(lines) + process.stdout.read()
+            stderr = process.stderr.read()
+        else:
+            stdin = (home / command.stdin).read_text() if command.stdin else ""
+            stdout, stderr = process.communicate(stdin)
+        stuck.cancel()
     return Ran(command.run, process.returncode, _constant(stdout), _constant(stderr))
 
 

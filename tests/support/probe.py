@@ -2,9 +2,10 @@
 
 ``python -m tests.support.probe URL PID`` is a process of its own, so that what the
 attackers do in theirs is not measured. It prints a line when it begins, and at the end
-of its input a line of JSON: which statuses there were, and for each answer how many
-seconds it took, and how many seconds of processor time the server used meanwhile. That
-is how long the answer would have taken on a machine that does nothing else.
+of its input a line of JSON: which statuses there were, for each answer how many seconds
+it took, and how many seconds of processor time the server used meanwhile, and how slow
+this machine is. The processor time is how long the answer would have taken on a machine
+that does nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import sys
 import threading
 from time import clock_gettime, perf_counter, sleep
 from urllib.parse import urlsplit
+
+from tests.support.speed import slowness
 
 PAUSE = 0.002  # seconds between two requests
 
@@ -47,7 +50,12 @@ def main(url: str, pid: int) -> None:
         worked.append(clock_gettime(server_clock) - work)
         statuses.add(answer.status)
         sleep(PAUSE)
-    found = {"waits": waits, "worked": worked, "statuses": sorted(statuses)}
+    found = {
+        "waits": waits,
+        "worked": worked,
+        "statuses": sorted(statuses),
+        "slowness": slowness(),
+    }
     sys.stdout.write(json.dumps(found))
 
 

@@ -25,6 +25,7 @@ from smp.values import JSON, JSONObject, as_object, same
 from tests.support.makers.requests import NAMESPACE, VERSION, document, encoded
 from tests.support.paths import DATA
 from tests.support.server_app import Served
+from tests.support.waiting import TIMEOUT
 
 FILE: Final = DATA / "apiserver" / "requests.jsonl.xz"
 USER_AGENT: Final = "recorder/1.0"
@@ -36,7 +37,6 @@ _UID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _ADDRESS: Final = re.compile(r"\b10\.(0|9|96)\.\d+\.\d+\b")
 _LEAST_PORT: Final = 30000
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
-_PATIENCE: Final = 60
 _TURNS: Final = 20
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -296,7 +296,7 @@ class _Exchange:
             await asyncio.Event().wait()
         if self._most:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._enough.wait(), _PATIENCE)
+                await asyncio.wait_for(self._enough.wait(), TIMEOUT)
         # What should not come would come now.
         for _ in range(_TURNS):
             await asyncio.sleep(0)

@@ -20,6 +20,7 @@ from smp.server.app import create_app
 from smp.server.settings import Settings
 from smp.server.store import Store
 from smp.server.store.memory import MemoryStore
+from tests.support.waiting import TIMEOUT
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ class Served:
             yield watch
         finally:
             watch.disconnect.set()
-            await asyncio.wait_for(task, 10)
+            await asyncio.wait_for(task, TIMEOUT)
 
 
 class Watch:
@@ -135,7 +136,7 @@ class Watch:
 
     async def event(self) -> Any:
         """Return the next event, or None at the end of the answer."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             message = await self._received.get()
             while message["type"] == "http.response.start":
                 message = await self._received.get()
@@ -150,10 +151,8 @@ class Watch:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something is true, for ten seconds at most; others have their turn
-    meanwhile.
-    """
-    async with asyncio.timeout(10):
+    """Wait until something is true; others have their turn meanwhile."""
+    async with asyncio.timeout(TIMEOUT):
         for _ in count():
             await asyncio.sleep(0)
             if await condition():

@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.command import smp_command
 from tests.support.kubectl import kubectl_path
+from tests.support.waiting import TIMEOUT
 
 _READY = re.compile(r"smp: serving Kubernetes (\S+) at (\S+)\n")
 
@@ -37,22 +38,34 @@ class ServerProcess:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=TIMEOUT)
 
     def get(self, path: str) -> Any:
         """Return what the server has at a path."""
-        return httpx.get(self.url + path).raise_for_status().json()
+        answer = httpx.get(self.url + path, timeout=TIMEOUT)
+        return answer.raise_for_status().json()
 
     def post(self, path: str, body: Any) -> Any:
         """Create something."""
-        return httpx.post(self.url + path, json=body).raise_for_status().json()
+        answer = httpx.post(self.url + path, json=body, timeout=TIMEOUT)
+        return answer.raise_for_status().json()
 
     def patch(self, path: str, body: Any, media_type: str) -> Any:
         """Patch something."""
         answer = httpx.patch(
-            self.url + path, json=body, headers={"content-type": media_type}
+            self.url + path,
+            json=body,
+            headers={"content-type": media_type},
+            timeout=TIMEOUT,
         )
         return answer.raise_for_status().json()
+
+    def in_flight(self) -> int:
+        """Return how many requests are being answered, watches not counted."""
+        text = httpx.get(f"{self.url}/metrics", timeout=TIMEOUT).text
+        return int(
+            re.findall(r"(?m)^apiserver_current_inflight_requests (.*)$", text)[0]
+        )
 
     def logged(self) -> list[dict[str, Any]]:
         """Return what was logged so far; every line but notes is JSON."""
@@ -125,7 +138,7 @@ class Kubectl:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=2 * TIMEOUT,
         )
 
     def __call__(
