@@ -239,11 +239,13 @@ def requested(
         problems.append(unsupported(path, validation, _VALIDATIONS))
     if problems:
         raise InvalidOptionsError(problems, _KINDS[method])
+    changes: dict[str, object] = {}
     if "fieldValidation" in parameters:
-        options = replace(options, field_validation=_VALIDATIONS[validation])
+        changes["field_validation"] = _VALIDATIONS[validation]
     if manager:
-        options = replace(options, manager=manager)
+        changes["manager"] = manager
     if is_apply and "force" in parameters:
-        force = parameters["force"][0].lower() not in _FALSE
-        options = replace(options, force=force)
-    return replace(options, dry_run=True) if dry_run else options
+        changes["force"] = parameters["force"][0].lower() not in _FALSE
+    if dry_run:
+        changes["dry_run"] = True
+    return replace(options, **changes) if changes else options
