@@ -50,7 +50,7 @@ MODULES = (
     "smp/typed_storage/_decoding.py",
     "smp/typed_storage/_stored.py",
     "smp/protobuf/_messages.py",
-    "smp/protobuf/_wire.py",
+    "smp/protobuf/wire.py",
     "smp/protobuf/_decoding.py",
     "smp/enums.py",
     "smp/validation/_judged.py",

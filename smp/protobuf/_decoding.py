@@ -26,7 +26,7 @@ from smp.protobuf._messages import (
     Message,
 )
 from smp.protobuf._printing import finite, printed
-from smp.protobuf._wire import (
+from smp.protobuf.wire import (
     LENGTH_64,
     double,
     int_32,

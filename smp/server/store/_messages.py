@@ -28,14 +28,14 @@ from typing import (
 
 import msgspec
 
+from smp.protobuf import ProtobufError
+from smp.protobuf.wire import skipped, span, varint
+
 T = TypeVar("T", bound=msgspec.Struct)
 
+# Wire types.
 _VARINT: Final = 0
-
 _BYTES: Final = 2
-_FIXED_SIZES: Final = {1: 8, 5: 4}  # bytes, by wire type
-
-_VARINT_BITS: Final = 64
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -277,63 +277,38 @@ def decode(message: type[T], data: bytes) -> T:
     """Decode a message. Raises ValueError."""
     try:
         return _decode(message, data, 0, len(data))
-    except IndexError:
-        raise ValueError("a number is longer than its message") from None
+    except ProtobufError as error:
+        raise ValueError(error.problem) from None
 
 
 def _decode(message: type[T], data: bytes, at: int, end: int) -> T:
-    """Decode the message between two positions."""
+    """Decode the message between two positions. Raises ProtobufError and ValueError."""
     fields = _fields(message)
     values: dict[str, Any] = {}
-    number = 0
     while at < end:
-        tag, at = _read_varint(data, at)
+        tag, at = varint(data, at, end)
+        wire_type = tag & 7
         field = fields.get(tag >> 3)
-        wire = tag & 7
-        if wire == _VARINT:
-            start = at
-            number, at = _read_varint(data, at)
-        else:
-            if wire == _BYTES:
-                length, at = _read_varint(data, at)
-            elif wire in _FIXED_SIZES:
-                length = _FIXED_SIZES[wire]
-            else:
-                raise ValueError(f"unknown wire type {wire}")
-            start, at = at, at + length
-        if at > end:
-            raise ValueError("a field is longer than its message")
         if field is None:
+            at = skipped(data, at, end, wire_type)
             continue
         is_number = field.type in ("int", "bool")
-        if wire != (_VARINT if is_number else _BYTES):
-            raise ValueError(f"{field.name} has another wire type")
+        if wire_type != (_VARINT if is_number else _BYTES):
+            raise ProtobufError(f"{field.name} has another wire type")
         value: Any
         if is_number:
+            number, at = varint(data, at, end)
             value = number if field.type == "int" else bool(number)
-        elif field.type == "bytes":
-            value = data[start:at]
-        elif field.type == "text":
-            value = data[start:at].decode()
         else:
-            value = _decode(cast("type[T]", field.type), data, start, at)
+            start, at = span(data, at, end)
+            if field.type == "bytes":
+                value = data[start:at]
+            elif field.type == "text":
+                value = data[start:at].decode()
+            else:
+                value = _decode(cast("type[T]", field.type), data, start, at)
         if field.is_list:
             values.setdefault(field.name, []).append(value)
         else:
             values[field.name] = value
     return message(**values)
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number at a position, and the position after it."""
-    byte = data[at]
-    if byte <= 0x7F:  # noqa: PLR2004 - the usual case: one byte
-        return byte, at + 1
-    number = byte & 0x7F
-    for shift in range(7, _VARINT_BITS, 7):
-        at += 1
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        if byte <= 0x7F:  # noqa: PLR2004 - the last byte
-            return number, at + 1
-    raise ValueError("a number of more than 64 bits")
