@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from smp.cli._connection import connect
-from smp.cli._errors import Failure, UsageError
+from smp.cli._errors import Failure, UsageError, printable, report
 from smp.cli._identity import identity_of
-from smp.cli._inputs import NOT_AN_OBJECT, STDIN, Inputs
+from smp.cli._inputs import FOR_ANOTHER_TOOL, STDIN, Inputs
 from smp.cli._objects import Entry
 from smp.cluster import Cluster
 from smp.cluster.plan.exchange import Progress
@@ -86,16 +86,16 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
         if has_labels(obj):
             entries.append(msgspec.structs.replace(entry, number=len(entries)))
             objects.append(obj)
-    # kubectl takes every document for an object.
+    # kubectl takes every document for an object. Those of kustomize and the like are
+    # none of a cluster, and may lie beside them.
     for document, reason in inputs.skipped:
-        if NOT_AN_OBJECT in reason:
-            error = DocumentError(
-                reason,
-                code="not-an-object",
-                source=document.source,
-                line=document.line,
-            )
-            inputs.problems.append(Failure(error))
+        if reason == FOR_ANOTHER_TOOL:
+            report(printable(f"smp: note: {document.source}: {reason}"))
+            continue
+        error = DocumentError(
+            reason, code="not-an-object", source=document.source, line=document.line
+        )
+        inputs.problems.append(Failure(error))
     inputs.skipped.clear()
     return Manifests(inputs, tuple(entries), tuple(objects))
 
@@ -139,8 +139,11 @@ def connected(
     )
 
 
-def merge_keywords(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords of an apply and of a diff. Raises UsageError."""
+def merge_keywords(options: dict[str, Any], manifests: Manifests) -> dict[str, Any]:
+    """Return the keywords of an apply and of a diff. Raises UsageError.
+
+    Where a manifest cannot be read, nothing is pruned: it may be that of the object.
+    """
     selector = options["selector"]
     keywords = {
         name: options[name]
@@ -154,6 +157,8 @@ def merge_keywords(options: dict[str, Any]) -> dict[str, Any]:
             "applyset",
         )
     }
+    # Go: ApplyOptions.Run, which prunes where there is no error.
+    keywords["prunes"] = not manifests.inputs.problems
     # Go: ApplyOptions.Validate.
     if options["applyset"] and not options["prune"]:
         raise UsageError("--applyset requires --prune")

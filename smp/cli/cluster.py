@@ -47,7 +47,7 @@ from smp.cli._options import READER_OUTPUTS, REPORT_FORMATS
 from smp.cli._outputs import write
 from smp.cli._suggestions import SuggestingGroup
 from smp.cluster import Applied, Run, Waited
-from smp.errors import SmpError
+from smp.errors import DocumentError, SmpError
 from smp.values import JSONObject, as_object
 
 # kubectl has 1 for all errors, but for those of diff, where 1 says that there are
@@ -145,7 +145,10 @@ def apply(ctx: click.Context, /, **options: Any) -> None:
     """
     with _exit_code_of_errors(_ERROR):
         manifests = read_manifests(options)
-        keywords = merge_keywords(options)
+        keywords = merge_keywords(options, manifests)
+        # Go: ApplyOptions.Run.
+        if not manifests.objects and not manifests.inputs.problems:
+            raise DocumentError("no objects passed to apply", code="no-objects")
         # Lines are printed as the objects are done: a run that is cut has said what it
         # did. kubectl prints objects at the end (Go: PrintAndPrunePostProcessor).
         output = options["output"]
@@ -216,7 +219,7 @@ def diff(ctx: click.Context, /, **options: Any) -> None:
     """
     with _exit_code_of_errors(_ERROR_OF_DIFF):
         manifests = read_manifests(options)
-        keywords = merge_keywords(options)
+        keywords = merge_keywords(options, manifests)
         found = connected(options).diff(manifests.objects, **keywords)
         settings = settings_of(options)
         code = print_report(manifests, [*found], settings, "smp cluster diff")
@@ -270,7 +273,8 @@ def drift(ctx: click.Context, /, **options: Any) -> None:
 def get(ctx: click.Context, /, **options: Any) -> None:
     """Print live objects: those of manifests, or of a RESOURCE with NAMES.
 
-    RESOURCE is a name such as deploy or deployments.apps.
+    RESOURCE is a name such as deploy or deployments.apps, several ones with commas
+    between them, or deploy/web with the name of an object.
     """
     with _exit_code_of_errors(_ERROR):
         resource = options["resource"]
@@ -292,18 +296,18 @@ def get(ctx: click.Context, /, **options: Any) -> None:
             failed = show_failures(manifests, [])
         else:
             selected_by(options["selector"])
-            listed = cluster.list_objects(
-                resource,
-                namespace="" if options["all_namespaces"] else None,
-                selector=options["selector"],
-            )
-            # One list is one request, for any number of names.
-            by_name = {identity_of(obj).name: obj for obj in listed}
-            names = options["names"]
-            missing += [f"{resource} {name}" for name in names if name not in by_name]
-            found = [by_name[name] for name in names if name in by_name]
-            if not names:
-                found = listed
+            for named, names in _named([resource, *options["names"]]):
+                listed = cluster.list_objects(
+                    named,
+                    namespace="" if options["all_namespaces"] else None,
+                    selector=options["selector"],
+                )
+                # One list is one request, for any number of names.
+                by_name = {identity_of(obj).name: obj for obj in listed}
+                missing += [f"{named} {name}" for name in names if name not in by_name]
+                found += [by_name[name] for name in names if name in by_name]
+                if not names:
+                    found += listed
     for label in missing:
         report(printable(f"smp: error: {label}: not found"))
     # kubectl get leaves them out as well (Go: printers.OmitManagedFieldsPrinter).
@@ -318,6 +322,18 @@ def get(ctx: click.Context, /, **options: Any) -> None:
     elif found or not missing:
         print_objects(found, options["output"])
     ctx.exit(_ERROR if failed or missing else 0)
+
+
+def _named(arguments: list[str]) -> list[tuple[str, list[str]]]:
+    """Return the resources of the arguments, each with names. Raises UsageError."""
+    # Go: resource.Builder.ResourceTypeOrNameArgs, splitResourceTypeName.
+    if any("/" in argument for argument in arguments):
+        pairs = [argument.split("/") for argument in arguments]
+        if any(len(pair) != 2 or "" in pair for pair in pairs):  # noqa: PLR2004  # a pair
+            raise UsageError("with RESOURCE/NAME, all arguments are of that form")
+        return [(resource, [name]) for resource, name in pairs]
+    resources = [name for name in arguments[0].split(",") if name]
+    return [(resource, arguments[1:]) for resource in resources]
 
 
 @command.command(
@@ -407,6 +423,9 @@ def delete(ctx: click.Context, /, **options: Any) -> None:
             timeout=options["timeout"],
         )
         line.clear()
+    # Go: DeleteOptions.DeleteResult.
+    if not manifests.objects and not options["output"]:
+        write("No resources found\n")
     # Go: DeleteOptions.DeleteResult, which leaves out those with IgnoreNotFound.
     if options["ignore_not_found"]:
         done = [each for each in done if not _is_not_found(each)]

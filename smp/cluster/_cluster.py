@@ -69,6 +69,7 @@ class ApplyKeywords(TypedDict, total=False):
     tooling: str
     prune: str | None
     prune_allowlist: tuple[tuple[str, str], ...]
+    prunes: bool
 
 
 class DiffKeywords(TypedDict, total=False):
@@ -84,6 +85,7 @@ class DiffKeywords(TypedDict, total=False):
     tooling: str
     prune: str | None
     prune_allowlist: tuple[tuple[str, str], ...]
+    prunes: bool
 
 
 class _Plans(ABC, Generic[TransportT]):

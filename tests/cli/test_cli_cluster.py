@@ -162,6 +162,46 @@ class TestApply:
         ran = smp("apply", "-f", one, *options)
         assert ran.stdout == "deployment.apps/web unchanged\nconfigmap/a pruned\n"
 
+    @pytest.mark.parametrize(
+        "broken", ["\nkind: A\na: [\n", "\na: 1\n", "\na: {\n", f"{CONFIG}kind: A\n"]
+    )
+    def test_nothing_is_pruned_where_a_manifest_cannot_be_read(
+        self, smp: Smp, broken: str
+    ) -> None:
+        # It may be the manifest of what would be pruned.
+        options = ["--prune", "-l", "app=web"]
+        smp("apply", "-f", written(CONFIG, WEB), *options)
+        ran = smp("apply", "-f", written(WEB, broken), *options)
+        assert (ran.exit_code, ran.stdout) == (1, "deployment.apps/web unchanged\n")
+        assert smp("get", "-f", written(CONFIG)).exit_code == 0
+        ran = smp("diff", "-f", written(WEB, broken), *options)
+        assert ran.stdout == ""
+
+        both = ["--prune", "--applyset", "app"]
+        smp("apply", "-f", written(CONFIG, WEB), *both)
+        ran = smp("apply", "-f", written(WEB, broken), *both)
+        assert (ran.exit_code, ran.stdout) == (1, "deployment.apps/web unchanged\n")
+        assert smp("get", "-f", written(CONFIG)).exit_code == 0
+
+    @pytest.mark.parametrize("options", [[], ["--prune"]])
+    def test_a_selection_of_no_object_is_an_error(
+        self, smp: Smp, options: list[str]
+    ) -> None:
+        smp("apply", "-f", written(CONFIG))
+        ran = smp("apply", "-f", written(WEB), "-l", "app=other", *options)
+        assert (ran.exit_code, ran.stdout) == (1, "")
+        assert "no objects passed to apply" in ran.stderr
+        ran = smp("delete", "-f", written(WEB), "-l", "app=other")
+        assert (ran.exit_code, ran.stdout) == (0, "No resources found\n")
+
+    def test_a_file_of_another_tool_is_no_object(self, smp: Smp) -> None:
+        kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Component\n"
+        file = written(kustomization, name="kustomization.yaml")
+        ran = smp("apply", "-f", file)
+        assert (ran.exit_code, ran.stdout) == (1, "")
+        assert "kustomization.yaml: not an object of a cluster" in ran.stderr
+        assert "no objects passed to apply" in ran.stderr
+
     def test_it_waits_until_objects_are_ready(self, smp: Smp) -> None:
         ran = smp("apply", "-f", written(WEB), "--wait", "--timeout", "10ms")
         assert ran.exit_code == 1
@@ -291,6 +331,18 @@ class TestGet:
         assert "managedFields" not in ran.stdout
         ran = smp("get", "deployments.apps", "-A", "--show-managed-fields")
         assert "managedFields" in ran.stdout
+
+    def test_resources_are_named_as_for_kubectl(self, smp: Smp) -> None:
+        smp("apply", "-f", written(WEB, CONFIG))
+        both = "deployment.apps/web\nconfigmap/a\n"
+        assert smp("get", "deploy,cm", "-o", "name").stdout == both
+        assert smp("get", "deploy/web", "cm/a", "-o", "name").stdout == both
+        ran = smp("get", "deployments.v1.apps", "-o", "name")
+        assert ran.stdout == "deployment.apps/web\n"
+        ran = smp("get", "deploy/web", "a")
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        ran = smp("get", "gizmos")
+        assert 'the server doesn\'t have a resource type "gizmos"' in ran.stderr
 
     def test_what_does_not_exist_is_an_error(self, smp: Smp) -> None:
         for arguments in (["cm", "none"], ["-f", written(CONFIG)], ["widgets"]):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from smp.cluster import Cluster
-from smp.errors import SmpError
+from smp.errors import ObjectError, SmpError
 from smp.hazards import HazardError
 from smp.managed_fields import ApplyConflictError
 from smp.testing import KubernetesApi
@@ -197,3 +197,15 @@ def test_another_value_of_an_option_is_an_error(
 def test_none_is_no_applyset_and_no_prune(cluster: Cluster) -> None:
     run = cluster.apply(service(udp=1), applyset=None, prune=None)
     assert [result.action for result in run.results] == ["created"]
+
+
+@pytest.mark.parametrize("options", [{"prune": "app=web"}, {"applyset": "app"}])
+def test_nothing_is_pruned_by_a_run_without_objects(
+    cluster: Cluster, options: Any
+) -> None:
+    # As a list of files that turns out to be empty.
+    with pytest.raises(ObjectError, match="no objects passed to apply"):
+        cluster.apply([], **options)
+    with pytest.raises(ObjectError, match="no objects passed to apply"):
+        cluster.diff([], **options)
+    assert cluster.apply([]).results == ()

@@ -137,6 +137,7 @@ ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     "FutureRevisionError": (7, 6),
     "HazardError": ((HAZARD,),),
     "NoKindMatchError": ("v1", "Widget"),
+    "NoResourceTypeError": ("widgets",),
     "NotRestoredError": (smp.SmpError("one"), smp.SmpError("two")),
     "RunError": (Run(()),),
     "InvalidError": ([VIOLATION],),

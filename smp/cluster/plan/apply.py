@@ -167,10 +167,12 @@ class RunError(SmpError):
 def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Run]:
     """Apply objects, prune, and wait.
 
-    Raises ObjectError for options that exclude each other, and what concerns the
-    ApplySet as a whole; all that concerns one object is in what became of it.
+    Raises ObjectError for options that exclude each other and for pruning without
+    objects, and what concerns the ApplySet as a whole; all that concerns one object is
+    in what became of it.
     """
     options.require_consistent()
+    options.require_objects(items)
     parent: Parent | None = None
     if options.applyset:
         tooling = options.tooling or default_tooling()
@@ -195,7 +197,7 @@ def apply(session: Session, items: list[Item], options: ApplyOptions) -> Plan[Ru
     targets = [entry.target for entry in prepared if entry.target is not None]
     pruned: list[Applied] = []
     # An error keeps what might be pruned (Go: ApplyOptions.Run).
-    if all(result.error is None for result in results):
+    if options.prunes and all(result.error is None for result in results):
         visited = frozenset(uid_of(result.object) for result in results)
         if parent is not None:
             where = yield from places(session.discovery, before)

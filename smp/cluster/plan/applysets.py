@@ -20,7 +20,7 @@ import smp
 from smp.cluster.plan.client_side import Target
 from smp.cluster.plan.discovery import Discovery, Resource
 from smp.cluster.plan.exchange import Plan, Request
-from smp.cluster.plan.failures import ApiError, NoKindMatchError
+from smp.cluster.plan.failures import ApiError, NoResourceTypeError
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
 from smp.cluster.plan.pruning import listed
@@ -146,17 +146,25 @@ def parent(
 def resource_named(discovery: Discovery, reference: str) -> Plan[Resource]:
     """Return the resource that a name means: ``deploy``, ``widgets.acme.io``.
 
-    Raises NoKindMatchError, and what ``send`` raises.
+    Raises NoResourceTypeError, and what ``send`` raises.
     """
-    # Go: schema.ParseGroupResource; a name has no dot, and a group may have several.
+    # Go: schema.ParseResourceArg; a name has no dot, and a group may have several. The
+    # version may be before it, as in deployments.v1.apps.
     name, dot, group = reference.partition(".")
+    version, _, group_of_version = group.partition(".")
     resources = yield from discovery.all()
     for resource in resources:
         names = (resource.plural, resource.singular, *resource.short_names)
         # Without a group it is the first one that has the name, as for kubectl.
-        if name.lower() in names and (not dot or resource.group == group):
+        if name.lower() not in names:
+            continue
+        is_of_version = (version, group_of_version) == (
+            resource.version,
+            resource.group,
+        )
+        if not dot or resource.group == group or is_of_version:
             return resource
-    raise NoKindMatchError(group, name)
+    raise NoResourceTypeError(reference)
 
 
 def labelled(item: Item, parent: Parent) -> Item:

@@ -35,9 +35,11 @@ def differences(
     """Return what an apply would change in each object, then what it would prune.
 
     What goes wrong with one object is in its Difference. Raises ObjectError for options
-    that exclude each other, and what concerns the ApplySet as a whole.
+    that exclude each other and for pruning without objects, and what concerns the
+    ApplySet as a whole.
     """
     options.require_consistent()
+    options.require_objects(items)
     # Where there may be something to prune: what the ApplySet names, or an allowlist.
     where: list[tuple[Resource, str]] = []
     selector = options.prune or ""
@@ -63,7 +65,7 @@ def differences(
     if options.prune:
         where = yield from pruned_places(session.discovery, targets, options)
     # An apply keeps what might be pruned where an object has an error.
-    if any(each.error is not None for each in found):
+    if not options.prunes or any(each.error is not None for each in found):
         return found
     # Go: pruner.prune of k8s.io/kubectl/pkg/cmd/diff, by the uids of live objects.
     visited = frozenset(uid_of(each.live) for each in found)

@@ -165,6 +165,18 @@ class NoKindMatchError(SmpError):
         )
 
 
+class NoResourceTypeError(NoKindMatchError):
+    """A name that no resource of the API server has."""
+
+    def __init__(self, name: str) -> None:
+        # Go: k8s.io/cli-runtime/pkg/resource, Builder.mappingFor.
+        SmpError.__init__(
+            self,
+            f'the server doesn\'t have a resource type "{name}"',
+            hint="ensure CRDs are installed first",
+        )
+
+
 class NotInTimeError(SmpError):
     """Something that did not happen in time."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
@@ -39,7 +39,9 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     ``applyset`` names the parent of an ApplySet, as ``[RESOURCE[.GROUP]/]NAME``, whose
     other members are pruned; ``tooling`` is what its annotation of the tool says.
     ``prune`` is a label selector: objects with these labels that an apply made, and
-    this one does not have, are pruned, of the kinds in ``prune_allowlist``.
+    this one does not have, are pruned, of the kinds in ``prune_allowlist``. Without
+    ``prunes`` nothing is deleted by either, and nothing leaves an ApplySet: for a run
+    that lacks objects whose manifests cannot be read.
     """
 
     field_manager: str | None = None
@@ -61,6 +63,7 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
     tooling: str = ""
     prune: str | None = None
     prune_allowlist: tuple[tuple[str, str], ...] = ()
+    prunes: bool = True
 
     def __post_init__(self) -> None:
         """Raise SmpError (code invalid-option) for another value of an option.
@@ -95,6 +98,18 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.prune and self.force:
             raise _excluded("force cannot be used with prune")
+
+    def require_objects(self, items: Sequence[object]) -> None:
+        """Raise ObjectError where a run without objects would prune all that there is.
+
+        Go: ApplyOptions.Run.
+        """
+        if (self.prune or self.applyset) and self.prunes and not items:
+            raise ObjectError(
+                "no objects passed to apply",
+                code="no-objects",
+                hint="all that a former apply made would be pruned",
+            )
 
     @property
     def manager(self) -> str:
@@ -142,6 +157,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "tooling": (str,),
     "prune": (str, _NONE),
     "prune_allowlist": (tuple, list),
+    "prunes": (bool,),
 }
 
 
