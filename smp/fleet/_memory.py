@@ -5,6 +5,11 @@ So what was found out of one pair holds for all with the same content: all of bo
 objects and of the last-applied configuration but for what tells them from the others
 (name, namespace, uid) and what a server counts (resourceVersion, generation).
 
+Many objects have their name in labels, too, and in what selects by them. Values of
+labels are compared with each other and with names, and nothing else is made of them. So
+a label that is the name of its object counts as the same label under any name. Where an
+answer repeats the name, it holds for no other object.
+
 This module is compiled with mypyc (hatch_build.py).
 """
 
@@ -12,13 +17,13 @@ from __future__ import annotations
 
 from typing import Final, Generic, TypeVar
 
+import msgspec
+
 from smp.api_objects import METADATA_OF_CREATION, SERVER_METADATA
-from smp.fleet._objects import Members, Text
+from smp.fleet._objects import Members, Text, decode, split
 from smp.raw import RawJSON
 
 Answer = TypeVar("Answer")
-# A sequence of texts that has no other reading.
-Content = tuple[object, ...]
 
 # What a server sets, and what no answer depends on.
 _SERVER: Final = frozenset(SERVER_METADATA) - {
@@ -26,15 +31,38 @@ _SERVER: Final = frozenset(SERVER_METADATA) - {
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
 }
-_METADATA: Final = frozenset({"metadata"})
-_OF_METADATA: Final = frozenset({"name", "namespace", "annotations"})
-_OF_LIVE: Final = frozenset({"metadata", "status"})
-_OF_LIVE_METADATA: Final = _SERVER | _OF_METADATA | {"labels"}
-_ZERO: Final = b"\0"
-_NAME_LABEL: Final = b"kubernetes.io/metadata.name"
+_NOT_COUNTED: Final = (*_SERVER, "name", "namespace")
 _NULL: Final = b"null"
+_ESCAPE: Final = b"\\"
+# It stands for a name. No JSON value begins like this.
+_A_NAME: Final = msgspec.Raw(b"*")
 # To keep longer ones takes more memory than they are worth.
 _LONGEST: Final = 1 << 16
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """A place in an object: whether its members are labels, and where others are."""
+
+    are_labels: bool = False
+    members: dict[str, _Place] = {}
+
+
+_LABELS: Final = _Place(are_labels=True)
+_SELECTOR: Final = _Place(members={"matchLabels": _LABELS})
+# The selector of a Service is one of labels as well.
+_SELECTORS: Final = _Place(are_labels=True, members={"matchLabels": _LABELS})
+_SPEC: Final = _Place(
+    members={
+        "selector": _SELECTORS,
+        "podSelector": _SELECTOR,
+        "template": _Place(members={"metadata": _Place(members={"labels": _LABELS})}),
+    }
+)
+# The versions whose specs have no other members of these names.
+_WITH_SELECTORS: Final = frozenset(
+    (b'"v1"', b'"apps/v1"', b'"batch/v1"', b'"networking.k8s.io/v1"', b'"policy/v1"')
+)
 
 
 class Memory(Generic[Answer]):
@@ -71,100 +99,115 @@ class Memory(Generic[Answer]):
         self._size += size
 
 
+class Content(msgspec.Struct, frozen=True):
+    """All that an answer about a pair depends on, as a text that has one reading.
+
+    ``name`` is that of the object, as JSON, where its labels have it; else it is None.
+    """
+
+    text: bytes
+    name: str | None
+
+
 def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
     """Return all that an answer about a pair depends on.
 
     None where it may depend on more: objects of different names, a manifest that sets
     what servers set.
     """
-    sides = [desired, live] if base is None else [desired, live, base]
-    if not all(side.is_usual for side in sides):
-        return None
     ours, theirs = desired.metadata, live.metadata
-    if ours is None or theirs is None:
+    if ours is None or theirs is None or not live.is_usual:
         return None
     name, namespace = theirs.get("name"), theirs.get("namespace")
-    if ours.get("name") != name:
-        return None
     is_named = "namespace" in ours
     if is_named and ours["namespace"] != namespace:
         return None
-    content: list[object] = [is_named, namespace is None]
-    if not _add_configuration(content, desired):
+    if name is None or _ESCAPE in bytes(name):
         return None
-    if base is not None:
-        of_base = base.metadata
-        if of_base is None or of_base.get("name") != name:
-            return None
-        if not _add_configuration(content, base):
-            return None
-    has_status = "status" in desired.members
-    has_status = has_status or (base is not None and "status" in base.members)
-    _add(content, live.members, _METADATA if has_status else _OF_LIVE)
-    _add(content, theirs, _OF_LIVE_METADATA)
-    labels = theirs.get("labels")
-    if labels is not None and not _add_labels(content, bytes(labels), name):
+    names = _Names(bytes(name))
+    parts: list[object] = [is_named, namespace is None, _is_stored(theirs)]
+    has_status = False
+    try:
+        for side in [desired] if base is None else [desired, base]:
+            metadata = side.metadata
+            if metadata is None or not side.is_usual or metadata.get("name") != name:
+                return None
+            if not _SERVER.isdisjoint(metadata):
+                return None
+            has_status = has_status or "status" in side.members
+            parts.append(_content_of_one(side, names))
+        of_live = _content_of_one(live, names)
+    except (msgspec.MsgspecError, UnicodeError):
         return None
-    _add_annotations(content, live)
-    content.append(_is_stored(theirs))
-    return tuple(content)
+    if not has_status:
+        of_live.pop("status", None)
+    if names.are_in_expressions:
+        return None
+    parts.append(of_live)
+    return Content(_encode(parts), bytes(name).decode() if names.are_found else None)
 
 
-def _add(content: list[object], members: Members, leaves_out: frozenset[str]) -> None:
-    """Add the names of members, and their JSON as one text.
+def _content_of_one(text: Text, names: _Names) -> dict[str, object]:
+    """Return the members of an object, but for what tells it from others."""
+    found: dict[str, object] = {**text.members}
+    metadata: dict[str, object] = {**(text.metadata or {})}
+    found["metadata"] = metadata
+    for name in _NOT_COUNTED:
+        metadata.pop(name, None)
+    if text.annotations is not None:
+        metadata["annotations"] = text.annotations
+    labels = (text.metadata or {}).get("labels")
+    if labels is not None:
+        metadata["labels"] = names.replaced(labels, _LABELS)
+    spec = text.members.get("spec")
+    if spec is not None and text.member("apiVersion") in _WITH_SELECTORS:
+        found["spec"] = names.replaced(spec, _SPEC)
+    return found
 
-    No JSON has a byte that is zero, so the text can be read in one way only.
+
+class _Names:
+    """Replaces the name of an object where it is the value of a label.
+
+    Where it is in a selector that has expressions, it is not replaced.
     """
-    names: list[str] = []
-    values: list[RawJSON] = []
-    for name, value in members.items():
-        if name not in leaves_out:
-            names.append(name)
-            values.append(value)
-    content.append(tuple(names))
-    content.append(_ZERO.join(values))
 
+    __slots__ = ("_name", "are_found", "are_in_expressions")
 
-def _add_labels(content: list[object], labels: bytes, name: RawJSON | None) -> bool:
-    """Add labels, but for the name of a Namespace, which a server sets as a label.
+    def __init__(self, name: bytes) -> None:
+        self._name = name
+        self.are_found = False
+        self.are_in_expressions = False
 
-    Return False where that label has another value, or another spelling.
-    """
-    if _NAME_LABEL not in labels:
-        content.append(labels)
-        return True
-    # Go: SetDefaults_Namespace.
-    label = b'"%b":%b' % (_NAME_LABEL, b"" if name is None else bytes(name))
-    before, _, after = labels.partition(label)
-    content.append((before, after))
-    return _NAME_LABEL not in before and _NAME_LABEL not in after
+    def replaced(self, value: RawJSON, place: _Place) -> object:
+        """Return a value, or its members where the name may be one of its labels.
 
+        Raises MsgspecError and UnicodeError.
+        """
+        text = bytes(value)
+        if self._name not in text and _ESCAPE not in text:
+            return value
+        if not text.startswith(b"{"):
+            return value
+        found: dict[str, object] = {}
+        for member, part in split(text).items():
+            below = place.members.get(member)
+            if place.are_labels and self._is_name(bytes(part)):
+                found[member] = _A_NAME
+                self.are_found = True
+            elif below is not None:
+                found[member] = self.replaced(part, below)
+            else:
+                found[member] = part
+                # An expression can be another spelling of a label.
+                if member == "matchExpressions":
+                    self.are_in_expressions = True
+        return found
 
-def _add_configuration(content: list[object], text: Text) -> bool:
-    """Add a manifest, or a last-applied configuration, if it is a usual one."""
-    metadata = text.metadata
-    if metadata is None or not _SERVER.isdisjoint(metadata):
-        return False
-    labels = metadata.get("labels")
-    if labels is not None and _NAME_LABEL in bytes(labels):
-        return False
-    _add(content, text.members, _METADATA)
-    _add(content, metadata, _OF_METADATA)
-    _add_annotations(content, text)
-    return True
-
-
-def _add_annotations(content: list[object], text: Text) -> None:
-    annotations = text.annotations
-    if isinstance(annotations, dict):
-        for name, value in annotations.items():
-            content.append(name)
-            # A value of another type than text is not valid, and rare.
-            content.append(value if isinstance(value, str) else repr(value).encode())
-        # No annotations are not the same as an object without any.
-        content.append(True)
-    else:
-        content.append(None if annotations is None else bytes(annotations))
+    def _is_name(self, value: bytes) -> bool:
+        if value == self._name:
+            return True
+        # A text with escapes may be the same one.
+        return _ESCAPE in value and bool(decode(value) == decode(self._name))
 
 
 def _is_stored(metadata: Members) -> bool:
@@ -173,13 +216,3 @@ def _is_stored(metadata: Members) -> bool:
         if value is not None and bytes(value) != _NULL:
             return True
     return False
-
-
-def size_of(content: Content) -> int:
-    """Return about how many bytes a key takes."""
-    size = 0
-    for part in content:
-        size += 50
-        if isinstance(part, (str, bytes, tuple)):
-            size += len(part)
-    return size

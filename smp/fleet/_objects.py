@@ -14,7 +14,7 @@ from smp.values import JSONObject, as_object
 
 Members = dict[str, RawJSON]
 
-_SPLIT: Final = msgspec.json.Decoder(dict[str, RawJSON])
+split: Final = msgspec.json.Decoder(dict[str, RawJSON]).decode
 _LAST_APPLIED: Final = LAST_APPLIED.encode()
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 decode: Final = msgspec.json.Decoder().decode
@@ -39,15 +39,15 @@ class Text:
         self.last_applied: str | None = None
         self.is_usual = True
         try:
-            self.members = _SPLIT.decode(data)
+            self.members = split(data)
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise not_an_object(what, error) from None
         metadata = self.members.get("metadata")
         if metadata is None:
             return
         try:
-            split = _SPLIT.decode(metadata)
-            annotations = split.get("annotations")
+            members = split(metadata)
+            annotations = members.get("annotations")
             if annotations is not None:
                 self.annotations = annotations
                 if _LAST_APPLIED in bytes(annotations):
@@ -55,7 +55,7 @@ class Text:
                     applied = texts.pop(LAST_APPLIED, None)
                     self.last_applied = applied if isinstance(applied, str) else None
                     self.annotations = texts
-            self.metadata = split
+            self.metadata = members
         except (msgspec.MsgspecError, UnicodeError):
             self.is_usual = False
 

@@ -32,7 +32,7 @@ from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
 from smp.fleet._equality import Equality
 from smp.fleet._managers import Managers, by_index, managers_at, named, owned_at
-from smp.fleet._memory import Memory, content_of, size_of
+from smp.fleet._memory import Memory, content_of
 from smp.fleet._objects import Text, bare
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
@@ -174,19 +174,19 @@ class Rows:
             base = Text(last_applied, "last_applied")
         elif there.last_applied is not None:
             base = Text(there.last_applied, "last-applied")
-        content = None
         # A rule may be about anything, such as names and managers.
-        if not self._rules.all:
-            content = content_of(wanted, there, base)
-        judged: _Judged | None = None
-        size = 0
-        if content is not None:
-            size = size_of(content)
-            judged = self._judged.get(content, size)
-        if judged is None:
+        content = None if self._rules.all else content_of(wanted, there, base)
+        if content is None:
             judged = self._judge(wanted, there, base)
-            if content is not None:
-                self._judged.keep(content, judged, size)
+        else:
+            size = len(content.text)
+            known = self._judged.get(content.text, size)
+            judged = known or self._judge(wanted, there, base)
+            # Under another name the patch would be another one.
+            patch = judged.outcome.patch or ""
+            repeats_name = content.name is not None and content.name in patch
+            if known is None and not repeats_name:
+                self._judged.keep(content.text, judged, size)
         outcome = judged.outcome
         if not judged.owned:
             return outcome

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from random import Random
 from typing import Any, Final
 
 import msgspec
@@ -21,11 +22,19 @@ from smp.errors import SmpError
 from smp.explain import explain_apply
 from smp.fleet import OUTPUT_SCHEMA, Outcome, by_bytes, compare
 from smp.fleet._rows import Rows
-from smp.values import JSONObject, as_object
+from smp.values import JSON, JSONObject, as_object
 from tests.support.makers.triples import Triple
 
 COUNT: Final = int(os.environ.get("SMP_FLEET_PAIRS", "40"))
 CATALOG: Final = smp.kubernetes()
+LABELLED: Final = {
+    "Namespace": "v1",
+    "NetworkPolicy": "networking.k8s.io/v1",
+    "Job": "batch/v1",
+    "ReplicationController": "v1",
+    "Service": "v1",
+    "Widget": "example.com/v1",
+}
 IDENTITY: Final = ("cluster", "group", "version", "kind", "namespace", "name")
 
 
@@ -494,6 +503,109 @@ def test_the_label_with_the_name_of_a_namespace_is_part_of_what_is_remembered() 
     found = [rows.outcome(*sides) for sides in texts]
     assert found == [Rows(CATALOG).outcome(*sides) for sides in texts]
     assert found[0] == found[1]
+
+
+def labelled_pair(random: Random) -> list[bytes | None]:
+    """Return an object of few forms whose labels and selectors may have its name."""
+    name = random.choice(["one", "two"])
+
+    def value() -> str:
+        # The last one is "one" as well.
+        return random.choice([name, name, name, "one", "two", "\\u006fne"])
+
+    def labels() -> JSONObject:
+        return {"app": value()} if random.random() < 0.8 else {}
+
+    def selector() -> JSONObject:
+        if random.random() < 0.7:
+            return {"matchLabels": labels()}
+        values: list[JSON] = [value()]
+        expression: JSONObject = {"key": "app", "operator": "In", "values": values}
+        return {"matchExpressions": [expression]}
+
+    kind = random.choice([*LABELLED])
+    specs: list[JSONObject] = []
+    for _ in range(2):
+        template: JSONObject = {"metadata": {"labels": labels()}}
+        by_kind: dict[str, JSONObject] = {
+            "Namespace": {},
+            "NetworkPolicy": {"podSelector": selector()},
+            "Job": {"template": template},
+            "ReplicationController": {"template": template},
+            "Service": {"selector": labels()},
+            "Widget": {"selector": labels()},
+        }
+        specs.append(by_kind[kind])
+    sides: list[bytes | None] = []
+    is_labelled = random.random() < 0.5
+    own, other = labels(), labels()
+    for spec in (specs[0], random.choice(specs), random.choice(specs)):
+        metadata: JSONObject = {"name": name}
+        if is_labelled or (sides and kind in ("Namespace", "Job")):
+            metadata["labels"] = random.choice([own, own, other])
+        if sides and kind == "Namespace":
+            metadata["labels"] = {"kubernetes.io/metadata.name": value()}
+        version = LABELLED[kind]
+        side = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+        sides.append(msgspec.json.encode(side).replace(b"\\\\u", b"\\u"))
+    return [sides[0], sides[1], random.choice([None, sides[0], sides[2]])]
+
+
+def test_what_is_remembered_of_another_name_changes_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = Random(18)
+    triples = [labelled_pair(random) for _ in range(COUNT * 20)]
+    rows = Rows(CATALOG)
+    remembered = [rows.outcome(*texts) for texts in triples]
+    rows = forgetful(monkeypatch)
+    assert remembered == [rows.outcome(*texts) for texts in triples]
+    assert {outcome.verdict for outcome in remembered} >= {"same", "drift"}
+
+
+def test_an_expression_of_a_selector_may_be_a_label_with_the_name() -> None:
+    def sides(name: str) -> list[bytes]:
+        expression = {"key": "app", "operator": "In", "values": ["one"]}
+        by_label = {"matchLabels": {"app": name}}
+        by_expression = {"matchExpressions": [expression]}
+        policies = [
+            {
+                "apiVersion": "networking.k8s.io/v1",
+                "kind": "NetworkPolicy",
+                "metadata": {"name": name},
+                "spec": {"podSelector": selector, "policyTypes": ["Ingress"]},
+            }
+            for selector in (by_label, by_expression, by_expression)
+        ]
+        return [*map(msgspec.json.encode, policies)]
+
+    rows = Rows(CATALOG)
+    verdicts = [rows.outcome(*sides(name)).verdict for name in ("one", "two")]
+    assert verdicts == ["same", "drift"]
+
+
+def test_a_label_with_the_name_is_the_same_under_any_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def sides(name: str, replicas: int, image: str) -> list[bytes]:
+        manifest = deployment(selector={"matchLabels": {"app": name}}, replicas=2)
+        manifest["metadata"] = {"name": name, "labels": {"app": name}}
+        template = manifest["spec"]["template"]
+        template["metadata"] = {"labels": {"app": name}}
+        live = live_of(manifest)
+        live["spec"]["replicas"] = replicas
+        template["spec"]["containers"][0]["image"] = image
+        return [text(manifest), text(live)]
+
+    rows = Rows(CATALOG)
+    first = rows.outcome(*sides("one", 3, "web:1"))
+    assert first.paths == ("spec.replicas",)
+    named = rows.outcome(*sides("one", 3, "one"))
+    assert named.patch is not None
+    assert '"one"' in named.patch
+    # What the name is not repeated in is not computed again.
+    monkeypatch.setattr(Rows, "_judge", lambda *_: pytest.fail("computed"))
+    assert rows.outcome(*sides("two", 3, "web:1")) == first
 
 
 def test_the_causes_are_those_of_an_explanation() -> None:
