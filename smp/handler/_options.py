@@ -91,8 +91,9 @@ class Options(msgspec.Struct, frozen=True):
     does not refuse a request; without it, every request has to lead to a valid object
     (KEP-1027, Ratcheting Validation: "the naive solution" of alpha). With
     ``immutable_fields`` an update of a built-in kind may not change what a server lets
-    no update change (smp.immutable). With ``validation`` a built-in kind is judged as a
-    server does (smp.validation), which expects an object with its defaults.
+    no update change (smp.immutable). With ``validation`` a built-in kind, and the
+    metadata of a custom resource, are judged as a server does (smp.validation), which
+    expects an object with its defaults.
 
     With ``typed`` the object is as a typed server stores it: zero values are dropped,
     times and quantities are canonical, and built-in kinds get their defaults

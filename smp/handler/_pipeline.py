@@ -400,7 +400,7 @@ def _judged(
                 ]
             )
         violations = update.violations
-        if options.validation and not options.custom:
+        if options.validation:
             found = violations_of(old, new, schema, ratchet=options.ratchet)
             violations = in_order((*violations, *found), schema.type)
         if old is not None and options.immutable_fields:

@@ -38,9 +38,10 @@ def violations_of(
 ) -> tuple[Violation, ...]:
     """Return what a server refuses in what an update changes, in no order.
 
-    Without ``ratchet`` all of the object is judged. Raises RecursionError.
+    Of a custom resource it is what it refuses in the metadata. Without ``ratchet`` all
+    of the object is judged. Raises RecursionError.
     """
-    rule = ValidationRule(ratchet=ratchet)
+    rule = ValidationRule(ratchet=ratchet, custom=schema.is_custom)
     walk = Walk(plan_of(schema.types, INTERESTS), [rule], whole=not ratchet)
     walk.run(ABSENT if old is None else old, new, schema.type)
     return tuple(rule.violations)

@@ -132,9 +132,10 @@ class ValidationRule(Rule):
 
     leaves = True
 
-    def __init__(self, *, ratchet: bool) -> None:
+    def __init__(self, *, ratchet: bool, custom: bool) -> None:
         self.violations: list[Violation] = []
         self._ratchet = ratchet
+        self._is_custom = custom
 
     def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
         """Ask the rows of an object."""
@@ -152,6 +153,8 @@ class ValidationRule(Rule):
         for asked in facts.asked:
             judged_value = at(new, asked.steps)
             if asked.ignores_absent and judged_value is ABSENT:
+                continue
+            if self._is_custom and asked.row.core:
                 continue
             if asked.needs_only_presence and not is_missing(judged_value):
                 continue

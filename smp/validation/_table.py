@@ -22,7 +22,8 @@ absent field has the value "". ``reported`` is the field of the cause where it i
 another one. An update has to leave the fields in ``same`` as they were, for where they
 change a server drops what depended on them. ``outside`` are beginnings of the names of
 types: nothing that these hold is judged by the rule. With ``top`` the object is judged
-only as a member of the whole object: its own metadata, not that of a template.
+only as a member of the whole object: its own metadata, not that of a template. With
+``core`` the rule is one of kube-apiserver's own kinds, and custom resources have none.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     same: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     top: bool = False
+    core: bool = False
     minimum: int | None = None
     maximum: int | None = None
     zero: Literal["", "unset", "judged"] = ""

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.errors import DepthError
-from smp.handler import Accepted, Options, create
+from smp.handler import Accepted, Options, Refused, create
+from smp.schema.catalog import Catalog
 from smp.schema.structural import TooLargeDefaultsError, with_schema_defaults
 from smp.server.objects.crds import Definition
 from smp.server.objects.crds.validation import violations
@@ -402,3 +403,66 @@ def test_duplicates_are_reported_at_the_second_occurrence() -> None:
 def test_a_format_is_that_of_a_server(name: str, valid: str, invalid: str) -> None:
     assert violations(valid, {"format": name}) == ()
     assert len(violations(invalid, {"format": name})) == 1
+
+
+_NAME = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start"
+    " and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or"
+    " '123-abc', regex used for validation is"
+    " '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_EVENT = '{"apiVersion":"v1","kind":"Event","name":"x","uid":"1"}'
+
+
+# What kube-apiserver 1.36.3 answers.
+@pytest.mark.parametrize(
+    ("metadata", "answer"),
+    [
+        ({"labels": {"a b": "c"}}, f'labels: Invalid value: "a b": {_NAME}'),
+        ({"annotations": {"a b": ""}}, f'annotations: Invalid value: "a b": {_NAME}'),
+        (
+            {"finalizers": ["example.com/a", "no finalizer"]},
+            f'finalizers: Invalid value: "no finalizer": {_NAME}',
+        ),
+        (
+            {"finalizers": ["orphan", "foregroundDeletion"]},
+            (
+                'finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer'
+                " orphan and foregroundDeletion cannot be both set"
+            ),
+        ),
+        (
+            {"ownerReferences": [json.loads(_EVENT)]},
+            (
+                f"ownerReferences: Invalid value: {_EVENT}: /v1, Kind=Event is"
+                " disallowed from being an owner"
+            ),
+        ),
+        (
+            {
+                "ownerReferences": [
+                    {"apiVersion": "a/b/c", "kind": "X", "name": "x", "uid": "1"}
+                ]
+            },
+            (
+                'ownerReferences.apiVersion: Invalid value: "a/b/c": version must not'
+                " be empty"
+            ),
+        ),
+        # kube-apiserver wants a domain in front of those of its own kinds.
+        ({"finalizers": ["plain"]}, ""),
+    ],
+)
+def test_the_metadata_of_a_custom_resource_is_judged(
+    metadata: JSONObject, answer: str
+) -> None:
+    schema = Catalog.from_crd(CRON_TABS).schema("stable.example.com/v1", "CronTab")
+    body = json.dumps({"metadata": {"name": "mine", **metadata}}).encode()
+    outcome = create(body, schema, Options(custom=True, validation=True))
+    if not answer:
+        assert isinstance(outcome, Accepted)
+        return
+    assert isinstance(outcome, Refused)
+    assert outcome.status["message"] == (
+        f'CronTab.stable.example.com "mine" is invalid: metadata.{answer}'
+    )

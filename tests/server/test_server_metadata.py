@@ -145,23 +145,6 @@ def test_the_namespace_is_that_of_the_request() -> None:
         ({"name": "Web"}, [("metadata.name", "FieldValueInvalid")]),
         ({"name": 5}, [("metadata.name", "FieldValueInvalid")]),
         ({"generateName": "Web-"}, [("metadata.name", "FieldValueInvalid")]),
-        (
-            {"name": "web", "labels": {"a b": "c"}},
-            [("metadata.labels", "FieldValueInvalid")],
-        ),
-        (
-            {"name": "web", "labels": {"a": "b c", "d": 5}},
-            [("metadata.labels", "FieldValueInvalid")] * 2,
-        ),
-        ({"name": "web", "labels": ["a"]}, [("metadata.labels", "FieldValueInvalid")]),
-        (
-            {"name": "web", "annotations": {"A.example/b": "any text", "c": None}},
-            [("metadata.annotations", "FieldValueInvalid")],
-        ),
-        (
-            {"name": "web", "finalizers": ["example.com/a", "no finalizer"]},
-            [("metadata.finalizers", "FieldValueInvalid")],
-        ),
     ],
 )
 def test_names_that_are_not_allowed_are_refused(

@@ -21,11 +21,7 @@ from smp.values import (
     ABSENT,
     JSON,
     Absent,
-    JSONArray,
     JSONObject,
-    as_list,
-    as_object,
-    as_text,
     same,
     type_name,
 )
@@ -52,11 +48,6 @@ _SYSTEM_FIELDS: Final = (
 _UNSTORED_FIELDS: Final = ("resourceVersion", "selfLink")
 _SET_BY_SERVERS: Final = frozenset((*_SYSTEM_FIELDS, *_UNSTORED_FIELDS))
 
-# Go: standardFinalizers in k8s.io/kubernetes/pkg/apis/core/helper.
-_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
-_UNQUALIFIED: Final = (
-    "name is neither a standard finalizer name nor is it fully qualified"
-)
 _COUNTED_METADATA: Final = {
     ("apps", "deployments"): "annotations",
     ("discovery.k8s.io", "endpointslices"): "labels",
@@ -251,7 +242,10 @@ def _desired_state(obj: JSONObject, resource: Resource) -> JSONObject:
 
 
 def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
-    """Yield the names in metadata that are not allowed (Go: ValidateObjectMeta)."""
+    """Yield what is wrong with the name and the namespace (Go: ValidateObjectMeta).
+
+    The rules of a name are those of its resource. The handler judges the rest.
+    """
     name = metadata.get("name")
     path = METADATA / "name"
     if not name:
@@ -268,71 +262,3 @@ def _problems(metadata: JSONObject, resource: Resource) -> Iterator[Violation]:
             yield invalid(path, namespace, _NOT_A_STRING)
         elif problem := names.label(namespace):
             yield invalid(path, namespace, problem)
-
-    yield from _map_problems(metadata, "labels", names.label_key, names.label_value)
-    yield from _map_problems(metadata, "annotations", names.annotation_key)
-
-    # Go: ValidateAnnotations.
-    size = names.annotations_size(as_object(metadata.get("annotations")))
-    if size > names.MAX_ANNOTATIONS:
-        message = f"Too long: may not be more than {names.MAX_ANNOTATIONS} bytes"
-        path = METADATA / "annotations"
-        yield Violation("too-long", path, "FieldValueTooLong", message)
-    yield from _owner_problems(as_list(metadata.get("ownerReferences")))
-
-    # A finalizer is named like a label, by a domain and a word. Go: core validation,
-    # ValidateFinalizerName, which apiextensions-apiserver does not use.
-    has_core_rules = not resource.custom and resource.group != "apiextensions.k8s.io"
-    for index, finalizer in enumerate(strings_in(metadata.get("finalizers"))):
-        path = METADATA / "finalizers"
-        if problem := names.label_key(finalizer):
-            yield invalid(path, finalizer, problem)
-        elif has_core_rules and "/" not in finalizer and finalizer not in _FINALIZERS:
-            yield invalid(path / index, finalizer, _UNQUALIFIED)
-
-
-def _owner_problems(owners: JSONArray) -> Iterator[Violation]:
-    """Yield what is wrong with the owners (Go: ValidateOwnerReferences)."""
-    path = METADATA / "ownerReferences"
-    controller = ""
-    for owner in map(as_object, owners):
-        if not as_text(owner.get("apiVersion")).rpartition("/")[2]:
-            yield invalid(path / "apiVersion", "", "version must not be empty")
-        for name in ("kind", "name", "uid"):
-            if not owner.get(name):
-                yield invalid(path / name, "", "must not be empty")
-        if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
-            detail = "/v1, Kind=Event is disallowed from being an owner"
-            yield invalid(path, owner, detail)
-        if owner.get("controller") is True:
-            found = f"{owner.get('kind')}/{owner.get('name')}"
-            if controller:
-                detail = (
-                    "Only one reference can have Controller set to true. Found"
-                    f' "true" in references for {controller} and {found}'
-                )
-                yield invalid(path, owners, detail)
-            controller = controller or found
-
-
-def _map_problems(
-    metadata: JSONObject,
-    name: str,
-    key_rule: names.Rule,
-    value_rule: names.Rule | None = None,
-) -> Iterator[Violation]:
-    """Yield the keys and values of labels or annotations that are not allowed."""
-    path = METADATA / name
-    entries = metadata.get(name)
-    if entries is None:
-        return
-    if not isinstance(entries, dict):
-        yield invalid(path, entries, "must be an object")
-        return
-    for key, value in entries.items():
-        if problem := key_rule(key):
-            yield invalid(path, key, problem)
-        if not isinstance(value, str):
-            yield invalid(path, value, _NOT_A_STRING)
-        elif value_rule and (problem := value_rule(value)):
-            yield invalid(path, value, problem)
