@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -76,16 +77,17 @@ def read_manifests(options: dict[str, Any]) -> Manifests:
     ]
     entries: list[Entry] = []
     objects: list[JSONObject] = []
-    for entry in inputs.entries(files, kustomizations):
-        try:
-            obj = inputs.load(entry).value
-        except Failure as failure:
-            inputs.problems.append(failure)
-            continue
-        # Go: resource.Builder.LabelSelectorParam, which filters files as well.
-        if has_labels(obj):
-            entries.append(msgspec.structs.replace(entry, number=len(entries)))
-            objects.append(obj)
+    with closing(inputs):
+        for entry in inputs.entries(files, kustomizations):
+            try:
+                obj = inputs.load(entry).value
+            except Failure as failure:
+                inputs.problems.append(failure)
+                continue
+            # Go: resource.Builder.LabelSelectorParam, which filters files as well.
+            if has_labels(obj):
+                entries.append(msgspec.structs.replace(entry, number=len(entries)))
+                objects.append(obj)
     # kubectl takes every document for an object. Those of kustomize and the like are
     # none of a cluster, and may lie beside them.
     for document, reason in inputs.skipped:

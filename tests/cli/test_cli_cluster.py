@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,6 +19,7 @@ from smp.server.settings import Settings
 from smp.testing import KubernetesApi
 from tests.support.command import Ran, run
 from tests.support.kubectl import kubectl_path, needs_kubectl
+from tests.support.waiting import refusing_port
 
 WEB = """
 apiVersion: apps/v1
@@ -71,6 +72,15 @@ def smp(api: KubernetesApi, monkeypatch: pytest.MonkeyPatch) -> Iterator[Smp]:
 def written(*texts: str, name: str = "manifests.yaml") -> str:
     Path(name).write_text("---".join(texts), encoding="utf-8")
     return name
+
+
+@pytest.mark.parametrize("command", ["diff", "apply", "get", "delete"])
+def test_the_files_are_closed_when_they_were_read(smp: Smp, command: str) -> None:
+    # Read by its place in the file, as all objects are whose head is in block style.
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    # Python warns of an open file that goes, and warnings are errors here.
+    smp(command, "-f", written(text))
+    gc.collect()
 
 
 class TestApply:
@@ -578,15 +588,13 @@ def test_a_token_that_is_not_accepted_is_said_as_kubectl_says_it(smp: Smp) -> No
 def test_a_server_that_cannot_be_reached_is_not_waited_for(
     smp: Smp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-
     def sleep(seconds: float) -> None:
         pytest.fail(f"it waited for {seconds} s")
 
     monkeypatch.setattr(drive, "run", partial(drive.run, sleep=sleep))
-    Path("kubeconfig").write_text(kubeconfig(url))
-    ran = smp("apply", "-f", "-", "--kubeconfig", "kubeconfig", stdin=CONFIG)
+    with refusing_port() as port:
+        Path("kubeconfig").write_text(kubeconfig(f"http://127.0.0.1:{port}"))
+        ran = smp("apply", "-f", "-", "--kubeconfig", "kubeconfig", stdin=CONFIG)
     assert ran.exit_code == 1
     assert "Connection refused; the request was not sent" in ran.stderr
 
