@@ -165,6 +165,11 @@ CAUSES: Final[dict[str, Reason]] = {
         "the patch merge key stands for several elements here",
         "Go: strategicpatch.mergeSliceWithoutSpecialElements",
     ),
+    "removed-by-repair": Reason(
+        "the manifest has it under another key, and a server does not take both: the "
+        "repair removes it",
+        "Go: core/validation, validateContainerPorts and ValidateService",
+    ),
     "matched-by-key": Reason(
         "this element of the manifest is merged into the live element of the same "
         "patch merge key {key}",

@@ -108,6 +108,12 @@ class _Explanation:
         self._ways = ways
         self._shows = shows
         self._hazards, self._hazards_below = _losses(result.hazards)
+        # Elements that a repair removes have the indexes of the live object.
+        self._repaired = {
+            warning.path.by_index.steps
+            for warning in result.warnings
+            if warning.code == "repaired"
+        }
         self._changes = {str(change.path): change for change in result.changes}
         # Broken entries own nothing: an apply that is not server-side goes on.
         self._owners: tuple[Owner, ...] = ()
@@ -157,6 +163,9 @@ class _Explanation:
     def _leaf(self, sides: Sides) -> Iterator[Cause]:
         """Yield the cause of a value of which there is one thing to say."""
         code = _judgement.code_of(sides, self._schema.kind)
+        is_repaired = sides.live_path.by_index.steps in self._repaired
+        if code == "lost-by-ambiguous-key" and is_repaired:
+            code = "removed-by-repair"
         yield from self._cause(sides, code)
         # An atomic list takes with it what others have put into it.
         is_set = code in ("set", "overwritten")
@@ -226,6 +235,8 @@ class _Explanation:
         """Return the code of the hazard by which live loses a value at a path."""
         if sides.live is ABSENT or same(sides.live, sides.result):
             return ""
+        if code == "removed-by-repair":
+            return "key-changed"
         # Hazards have the indexes of the live object.
         steps = sides.live_path.by_index.steps
         exact = self._hazards.get(steps, "")

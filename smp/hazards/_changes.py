@@ -382,11 +382,11 @@ class ChangeSearch:
             # The first fields that two elements have in common count.
             by_second_key: dict[bytes, JSONObject] = {}
             for element in added:
-                second_key = _second_key(element, names)
-                if second_key:
-                    by_second_key[second_key] = element
+                key = second_key(element, names)
+                if key:
+                    by_second_key[key] = element
             for index, element in left:
-                new = by_second_key.get(_second_key(element, names))
+                new = by_second_key.get(second_key(element, names))
                 if new is None or index in reported:
                     continue
                 reported.add(index)
@@ -462,7 +462,7 @@ def _or_absent(element: JSONObject | None) -> JSON | Absent:
     return ABSENT if element is None else element
 
 
-def _second_key(element: JSONObject, names: tuple[str, ...]) -> bytes:
+def second_key(element: JSONObject, names: tuple[str, ...]) -> bytes:
     """Return what tells an element beside its merge key; b"" if it has none of it."""
     if not element.get(names[0]):
         return b""

@@ -115,3 +115,11 @@ SECOND_KEYS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "VolumeDevice": (("name",),),
     "VolumeMount": (("name", "subPath"), ("name",)),
 }
+
+# Of these a server takes no two elements with the same in one list (Go:
+# core/validation, validateContainerPorts, AccumulateUniqueHostPorts, ValidateService).
+# Of all else it takes both: a volume may be mounted at two paths.
+UNIQUE_KEYS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "ContainerPort": (("name",), ("hostPort", "hostIP", "protocol")),
+    "ServicePort": (("name",), ("nodePort", "protocol")),
+}

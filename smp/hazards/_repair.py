@@ -4,8 +4,8 @@ An apply of edited inputs does without a hazard what the configuration asks for:
 
 - a list or an object that the manifest no longer has is there, and empty: what was
   applied is removed, and what others put into it stays;
-- an element that would stay under its old key is in the last-applied configuration, so
-  it is removed;
+- an element that would stay under its old key, and that no server takes beside the new
+  one, is in the last-applied configuration, so it is removed;
 - both fields of a pair that a server takes for one another change together.
 
 Where a patch merge key stands for several elements no input helps, and the patch
@@ -20,10 +20,11 @@ from __future__ import annotations
 from typing import Final
 
 from smp.errors import ApplyWarning, SmpError
+from smp.hazards._changes import second_key
 from smp.hazards._hazard import Hazard
-from smp.hazards._pairs import PAIRS
+from smp.hazards._pairs import PAIRS, UNIQUE_KEYS
 from smp.paths import Element, Path, edited, value_at
-from smp.schema.model import ANY_FIELD, Schema
+from smp.schema.model import ANY_FIELD, ObjectType, Schema
 from smp.values import ABSENT, JSONObject, as_list, as_object, same, shown
 
 # An apply of edited inputs may have hazards further down.
@@ -97,6 +98,9 @@ class Repair:
                 # A deletion goes by the key: it would take other elements as well.
                 if not self.is_only_in_live(path):
                     continue
+                # What a server takes beside the new element may be that of others.
+                if not self.is_refused(path):
+                    continue
                 # What is in the last-applied configuration is removed.
                 element = value_at(self._live, path)
                 self.last_applied = edited(self.last_applied, path, element)
@@ -167,6 +171,22 @@ class Repair:
                 key = as_object(element).get(step.merge_key)
                 count += same(key, step.value)
         return count == 1
+
+    def is_refused(self, path: Path) -> bool:
+        """Tell whether no server takes an element beside those of the manifest."""
+        around = Path(path.steps[:-1])
+        names = [step for step in around.steps if isinstance(step, str)]
+        items = self._schema.descend(*names).type.items
+        if not isinstance(items, ObjectType):
+            return False
+        element = as_object(value_at(self._live, path))
+        type_name = items.name.rpartition(".")[2]
+        for fields in UNIQUE_KEYS.get(type_name, ()):
+            key = second_key(element, fields)
+            for other in as_list(value_at(self.modified, around)):
+                if key and second_key(as_object(other), fields) == key:
+                    return True
+        return False
 
     def is_merged(self, path: Path) -> bool:
         """Tell whether an empty list or object leaves there what others have."""

@@ -32,6 +32,7 @@ CAUSE_LEVELS: Final[dict[str, Level]] = {
     "lost-in-list": "warning",
     "lost-by-ambiguous-key": "warning",
     "changed-by-ambiguous-key": "warning",
+    "removed-by-repair": "warning",
     "overwritten": "warning",
     "overwrites-controller": "warning",
     "retain-keys": "note",

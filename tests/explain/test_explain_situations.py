@@ -33,6 +33,7 @@ class Situation(msgspec.Struct, frozen=True):
     kind: str = "Deployment"
     defaults: bool = False
     remedy: str = ""
+    hazards: smp.hazards.Policy = "warn"
 
     def cause(self) -> Cause:
         schema = CATALOG.schema(API_VERSIONS.get(self.kind, "v1"), self.kind)
@@ -44,6 +45,7 @@ class Situation(msgspec.Struct, frozen=True):
             schema,
             defaults=self.defaults,
             unknown_fields="merge",
+            hazards=self.hazards,
         )
         found = [cause for cause in causes if str(cause.path) == self.path]
         codes = [cause.code for cause in found]
@@ -221,6 +223,15 @@ SITUATIONS = [
         ports(HTTP),
         ports(HTTP, TCP, UDP),
         kind="Service",
+    ),
+    Situation(
+        "removed-by-repair",
+        "spec.ports[port=8080]",
+        ports(),
+        ports(HTTP),
+        ports({**HTTP, "port": 8080}),
+        kind="Service",
+        hazards="repair",
     ),
     Situation(
         "changed-by-ambiguous-key",

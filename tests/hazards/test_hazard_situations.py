@@ -17,7 +17,7 @@ import smp
 from smp.hazards import HAZARDS
 from smp.last_applied import LAST_APPLIED, configuration_text
 from smp.testing import KubernetesApi
-from smp.values import JSON, JSONObject, as_object
+from smp.values import JSON, JSONObject, as_list, as_object
 
 CATALOG = smp.kubernetes()
 API_VERSIONS = {
@@ -713,18 +713,48 @@ def test_a_repair_keeps_the_resource_version_that_the_manifest_asks_for() -> Non
 
 
 def test_a_changed_key_that_others_have_as_well_is_not_repaired() -> None:
-    other = {**APP, "image": "proxy", "tty": True}
-    new = {"name": "proxy", "image": "proxy"}
-    schema = CATALOG.schema("apps/v1", "Deployment")
-    live = full(containers({**APP, "stdin": True}, other), "Deployment")
-    last = full(containers(APP), "Deployment")
-    manifest = full(containers(APP, new), "Deployment")
-    result = smp.three_way_apply(last, manifest, live, schema, hazards="repair")
-    # To delete the one of that image would take fields of the first one.
-    assert smp.paths.value_at(
-        result.object, smp.Path(("spec", "template", "spec", "containers"))
-    ) == [{**APP, "stdin": True}, other, new]
+    new = {**UDP, "port": 5353}
+    live = full(ports(TCP, UDP), "Service")
+    manifest = full(ports(TCP, new), "Service")
+    last = full(ports(TCP), "Service")
+    result = smp.three_way_apply(last, manifest, live, SCHEMA, hazards="repair")
+    # To delete the one of that name would delete the other one of its number.
+    assert result.object["spec"] == ports(TCP, UDP, new)["spec"]
     assert "key-changed" in [each.code for each in result.hazards]
+
+
+def test_a_repair_removes_what_no_server_takes_beside_the_new_element() -> None:
+    live = full(ports({**HTTP, "port": 8080}), "Service")
+    manifest = full(ports(HTTP), "Service")
+    last = full(ports(), "Service")
+    result = smp.three_way_apply(last, manifest, live, SCHEMA, hazards="repair")
+    # Two ports of one name are refused.
+    assert result.object["spec"] == ports(HTTP)["spec"]
+    causes = smp.explain_apply(last, manifest, live, SCHEMA, hazards="repair")
+    found = {str(each.path): (each.code, each.hazard) for each in causes}
+    assert found["spec.ports[port=8080]"] == ("removed-by-repair", "key-changed")
+
+
+def test_a_repair_keeps_what_a_server_takes_beside_the_new_element() -> None:
+    # A volume may be mounted at two paths, and two containers may have one image.
+    mounted = {**APP, "volumeMounts": [{"name": "v", "mountPath": "/a"}]}
+    new = {**APP, "volumeMounts": [{"name": "v", "mountPath": "/b"}]}
+    injected = {"name": "injected", "image": "proxy:1"}
+    proxy = {"name": "proxy", "image": "proxy:1"}
+    live = full(containers(mounted, injected), "Deployment")
+    manifest = full(containers(new, proxy), "Deployment")
+    last = full(containers(APP), "Deployment")
+    schema = CATALOG.schema("apps/v1", "Deployment")
+    result = smp.three_way_apply(last, manifest, live, schema, hazards="repair")
+    assert [each.code for each in result.hazards] == ["key-changed"] * 2
+    at = smp.Path(("spec", "template", "spec", "containers"))
+    [app, *others] = as_list(smp.paths.value_at(result.object, at))
+    mounts = as_list(as_object(app)["volumeMounts"])
+    assert sorted(str(as_object(each)["mountPath"]) for each in mounts) == ["/a", "/b"]
+    assert sorted(str(as_object(each)["name"]) for each in others) == [
+        "injected",
+        "proxy",
+    ]
 
 
 def test_what_cannot_be_repaired_leaves_the_repairs_of_all_else() -> None:
