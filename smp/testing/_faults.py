@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
+from starlette.responses import Response
 
 from smp.errors import SmpError
 from smp.handler import (
@@ -23,6 +24,7 @@ from smp.paths import Path
 from smp.server.endpoints.auth import UnauthorizedError
 from smp.server.endpoints.dispatch import DeadlineError, TooManyRequestsError
 from smp.server.endpoints.middleware import InternalError
+from smp.server.endpoints.responses import error_response
 from smp.server.errors import UnknownResourceError, forbidden
 from smp.server.registry.target import Target
 from smp.server.store import StoreError
@@ -40,6 +42,7 @@ VERBS: Final = (
 
 
 _SPEC: Final = Path() / "spec"
+_TOO_MANY_REQUESTS: Final = 429
 
 
 class KubernetesApiError(SmpError):
@@ -52,7 +55,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to requests of a verb on a resource; empty stands for any.
 
     They wait for some seconds, and are answered with a status other than 0. ``times``
-    is the number of requests that it concerns, 0 for all.
+    is the number of requests that it concerns, 0 for all. ``retry_after`` is the header
+    of this name, in seconds, 0 for none; None is what a kube-apiserver sends.
     """
 
     verb: str = ""
@@ -61,6 +65,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     seconds: float = 0
     times: int = 0
+    retry_after: int | None = None
 
     def __post_init__(self) -> None:
         # A misspelled fault would never happen, and its test would pass for nothing.
@@ -73,7 +78,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
                 f"cannot answer the status {self.status}",
                 hint="known are " + ", ".join([str(status) for status in _ERRORS]),
             )
-        if self.seconds < 0 or self.times < 0:
+        if min(self.seconds, self.times, self.retry_after or 0) < 0:
             raise KubernetesApiError("a number of seconds or times is negative")
 
     def concerns(self, verb: str, target: Target) -> bool:
@@ -87,9 +92,20 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         names = (target.resource.plural, target.resource.qualified)
         return plural in names and subresource == target.subresource
 
-    def error(self, verb: str, target: Target) -> SmpError:
-        """Make the error that answers a request."""
-        return _ERRORS[self.status](verb, target, self.message)
+    def response(self, verb: str, target: Target) -> Response:
+        """Answer a request."""
+        error = _ERRORS[self.status](verb, target, self.message)
+        response = error_response(error, target)
+        seconds = self.retry_after
+        if seconds is None:
+            # Go: k8s.io/apiserver, server/filters, tooManyRequests. What else makes an
+            # error says nothing of a retry: apierrors.NewServiceUnavailable.
+            seconds = 1 if self.status == _TOO_MANY_REQUESTS else 0
+        if seconds:
+            response.headers["retry-after"] = str(seconds)
+        else:
+            del response.headers["retry-after"]
+        return response
 
 
 class _ForbiddenCollectionError(ForbiddenError):

@@ -165,6 +165,7 @@ class KubernetesApi:
         resource: str = "",
         times: int = 1,
         message: str = "",
+        retry_after: int | None = None,
     ) -> None:
         """Answer the next requests with a Status, worded as an API server words it.
 
@@ -174,10 +175,21 @@ class KubernetesApi:
         ``clear_faults``. A ``message`` replaces that of the status. Only requests about
         objects fail.
 
+        ``retry_after`` is the header Retry-After in seconds, and 0 for none; as of a
+        kube-apiserver it is 1 with the status 429, and otherwise there is none. The
+        official client, and all others over urllib3, repeat a GET, PUT or DELETE by
+        themselves when they get a 429 or a 503 with this header, so that the code under
+        test sees the answer to the second one.
+
         Raises KubernetesApiError for an unknown verb or status.
         """
         fault = Fault(
-            verb=verb, resource=resource, status=status, times=times, message=message
+            verb=verb,
+            resource=resource,
+            status=status,
+            times=times,
+            message=message,
+            retry_after=retry_after,
         )
         self._server.call("add_fault", fault)
 

@@ -15,7 +15,6 @@ from starlette.types import Message, Receive, Scope, Send
 
 from smp.documents import read_first
 from smp.errors import SmpError
-from smp.server.endpoints.responses import error_response
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
 from smp.testing._faults import Fault
@@ -98,7 +97,7 @@ class Traffic:
             while (await receive_and_note()).get("more_body", False):
                 pass
             target = _named(target, verb, bytes(content))
-            response = error_response(fault.error(verb, target), target)
+            response = fault.response(verb, target)
             await response(scope, receive, send_and_note)
         finally:
             if not status:

@@ -333,6 +333,19 @@ class TestFaults:
     ) -> None:
         api.fail_next(429)
         assert web.get(CONFIG_MAPS).headers["retry-after"] == "1"
+        api.fail_next(429, retry_after=0)
+        assert "retry-after" not in web.get(CONFIG_MAPS).headers
+        api.fail_next(503)
+        assert "retry-after" not in web.get(CONFIG_MAPS).headers
+        api.fail_next(503, retry_after=7)
+        assert web.get(CONFIG_MAPS).headers["retry-after"] == "7"
+
+    def test_the_official_client_sees_a_fault(self, api: KubernetesApi) -> None:
+        client = import_module("kubernetes.client")
+        api.fail_next(503)
+        with pytest.raises(client.ApiException) as caught:
+            client.CoreV1Api(api.client()).list_namespaced_config_map("default")
+        assert caught.value.status == 503
 
     def test_only_requests_of_the_verb_on_the_resource_fail(
         self, api: KubernetesApi, web: httpx.Client
