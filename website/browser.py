@@ -3,6 +3,9 @@
 The page docs/try.md runs the engine in Pyodide, a CPython compiled to WebAssembly. What
 is not ours comes from the npm registry and PyPI, in one version each, and is checked by
 its hash; it is kept in build/browser. Nothing is loaded from elsewhere by a page.
+
+Several processes may make these files at the same time, and serve them meanwhile. So
+each file is written elsewhere, and takes its place as a whole.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import tarfile
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
@@ -110,7 +114,9 @@ def _members(tarball: Tarball, cache: Path) -> list[Path]:
     archive = cache / f"{tarball.name}-{tarball.version}.tgz"
     if not archive.exists():
         package = f"{tarball.name}@{tarball.version}"
-        _run(["npm", "pack", "--silent", package], cache)
+        with TemporaryDirectory(dir=cache) as elsewhere:
+            _run(["npm", "pack", "--silent", package], Path(elsewhere))
+            Path(elsewhere, archive.name).replace(archive)
     found = hashlib.sha512(archive.read_bytes()).hexdigest()
     if found != tarball.sha512:
         archive.unlink()
@@ -123,19 +129,27 @@ def _members(tarball: Tarball, cache: Path) -> list[Path]:
                 raise ValueError(f"{name} of {archive.name} is not a file")
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(member.read())
+            with TemporaryDirectory(dir=cache) as elsewhere:
+                written = Path(elsewhere, path.name)
+                written.write_bytes(member.read())
+                written.replace(path)
     return [folder / name for name in tarball.members]
 
 
 def _msgspec(cache: Path) -> Path:
     """Return msgspec compiled to WebAssembly; pip checks its hash."""
     folder = cache / "msgspec"
-    requirements = cache / "requirements.txt"
-    requirements.write_text(f"{_MSGSPEC}\n", encoding="utf-8")
-    if not folder.exists():
-        pip = [sys.executable, "-m", "pip", "--quiet", "download", "--no-deps"]
-        options = ["--only-binary=:all:", "--require-hashes", *_PLATFORM]
-        _run([*pip, *options, "-d", str(folder), "-r", str(requirements)], cache)
+    folder.mkdir(exist_ok=True)
+    if not list(folder.glob("*.whl")):
+        with TemporaryDirectory(dir=cache) as elsewhere:
+            requirements = Path(elsewhere, "requirements.txt")
+            requirements.write_text(f"{_MSGSPEC}\n", encoding="utf-8")
+            pip = [sys.executable, "-m", "pip", "--quiet", "download", "--no-deps"]
+            options = ["--only-binary=:all:", "--require-hashes", *_PLATFORM]
+            command = [*pip, *options, "-d", elsewhere, "-r", str(requirements)]
+            _run(command, cache)
+            (downloaded,) = Path(elsewhere).glob("*.whl")
+            downloaded.replace(folder / downloaded.name)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -150,17 +164,20 @@ def _bundle(root: Path, cache: Path, wheel: Path) -> Path:
             raise ModuleNotFoundError(f"{name} is not installed")
         origin = Path(spec.origin)
         folders.append(origin.parent if origin.name == "__init__.py" else origin)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for folder in folders:
-            paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
-            for path in paths:
-                inside = path.relative_to(folder.parent)
-                if _is_served(path, inside):
-                    bundle.write(path, str(inside))
-        with zipfile.ZipFile(wheel) as compiled:
-            for name in compiled.namelist():
-                bundle.writestr(name, compiled.read(name))
-        bundle.write(Path(__file__).with_name("engine.py"), "engine.py")
+    with TemporaryDirectory(dir=cache) as elsewhere:
+        written = Path(elsewhere, target.name)
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as bundle:
+            for folder in folders:
+                paths = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+                for path in paths:
+                    inside = path.relative_to(folder.parent)
+                    if _is_served(path, inside):
+                        bundle.write(path, str(inside))
+            with zipfile.ZipFile(wheel) as compiled:
+                for name in compiled.namelist():
+                    bundle.writestr(name, compiled.read(name))
+            bundle.write(Path(__file__).with_name("engine.py"), "engine.py")
+        written.replace(target)
     return target
 
 
