@@ -64,7 +64,7 @@ class Kubectl:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=120,
         )
         return Run(run.returncode, run.stdout, run.stderr.rstrip("\n"))
 

@@ -215,7 +215,7 @@ def test_a_server_that_is_cut_off_from_etcd_answers_nothing_old(
                 name = await created(cluster, f"second-{number}")
                 assert await read_by_other(cluster, name) in {503, 504}
                 link.mend()
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(TIMEOUT):
                     await ready(cluster, 1)
                 assert await read_by_other(cluster, name) == 200
 

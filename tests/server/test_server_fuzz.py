@@ -42,6 +42,7 @@ from tests.support.server_app import (
 from tests.support.server_definitions import CRON_TABS, cron_tab, with_schema
 from tests.support.server_process import ServerProcess, memory, serving
 from tests.support.strategies import json_values, makers
+from tests.support.waiting import TIMEOUT
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +81,7 @@ def client(server: ServerProcess) -> Iterator[httpx.Client]:
     # The server uses HTTP; without verify=False the client would load certificates.
     with httpx.Client(
         base_url=server.url,
-        timeout=60,
+        timeout=TIMEOUT,
         trust_env=False,
         verify=False,  # noqa: S501 - see above
     ) as opened:
@@ -181,7 +182,7 @@ def test_requests_by_the_openapi_documents_get_documented_answers(
         def request(case: Case[Any]) -> None:
             create_objects(client)
             sent = case.as_transport_kwargs(base_url=server.url)
-            with session.request(**sent, stream=True, timeout=60) as answer:
+            with session.request(**sent, stream=True, timeout=TIMEOUT) as answer:
                 if answer.status_code == 200 and "watch=" in str(answer.url):
                     return  # a watch does not end by itself
                 check(
@@ -457,7 +458,7 @@ def test_no_definition_blocks_the_server(
 ) -> None:
     with (
         serving(tmp_path) as server,
-        httpx.Client(base_url=server.url, timeout=10, trust_env=False) as client,
+        httpx.Client(base_url=server.url, timeout=TIMEOUT, trust_env=False) as client,
     ):
         properties: JSONObject = {"x": schema}
         definition = with_schema({"type": "object", "properties": properties})

@@ -41,7 +41,7 @@ def test_a_finalizer_delays_the_deletion_of_its_namespace(kubectl: Kubectl) -> N
         error = error_of(kubectl, "create", "-f", "-", stdin=late)
         assert "because it is being terminated" in error
         merge_patch(kubectl, "cm", "held", {"metadata": {"finalizers": None}})
-        _, error = waiting.communicate(timeout=30)
+        _, error = waiting.communicate(timeout=60)
     assert (waiting.returncode, error) == (0, "")
 
 

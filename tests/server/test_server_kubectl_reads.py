@@ -77,11 +77,11 @@ def test_wait_for_a_condition_and_for_deletion(kubectl: Kubectl) -> None:
         condition = {"type": "Available", "status": "True"}
         patch = {"status": {"conditions": [condition]}}
         merge_patch(kubectl, "deploy", "web", patch, "--subresource=status")
-        output, error = waiting.communicate(timeout=30)
+        output, error = waiting.communicate(timeout=60)
     assert (output, error) == ("deployment.apps/web condition met\n", "")
     with kubectl.start(*wait, "--for=delete") as waiting:
         kubectl("delete", "deploy", "web")
-        _, error = waiting.communicate(timeout=30)
+        _, error = waiting.communicate(timeout=60)
     assert (waiting.returncode, error) == (0, "")
 
 
@@ -97,7 +97,7 @@ def test_rollout_status_waits_for_the_replicas(kubectl: Kubectl) -> None:
         }
         patch = {"status": status}
         merge_patch(kubectl, "deploy", "web", patch, "--subresource=status")
-        output, _ = waiting.communicate(timeout=30)
+        output, _ = waiting.communicate(timeout=60)
     assert output.splitlines()[-1] == 'deployment "web" successfully rolled out'
 
 

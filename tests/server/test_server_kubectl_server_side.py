@@ -32,7 +32,7 @@ class RealServer:
         self._client = httpx.Client(
             base_url=url,
             headers=headers,
-            timeout=60,
+            timeout=120,
             trust_env=False,
             verify=False,  # noqa: S501  (its own certificate, on loopback)
         )

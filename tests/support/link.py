@@ -80,7 +80,7 @@ def linked(port: int) -> Iterator[Link]:
     thread = threading.Thread(target=link.run, args=(ready,))
     thread.start()
     try:
-        assert ready.wait(timeout=10)
+        assert ready.wait(timeout=60)
         yield link
     finally:
         link.stop()

@@ -27,7 +27,7 @@ from tests.support.server_app import (
 
 UNCOUNTED: Final = "uncounted"
 PAUSE: Final = 0.02  # seconds before a server that cannot be reached is asked again
-TIMEOUT: Final = 120.0  # seconds after which a test is stuck
+TIMEOUT: Final = 300.0  # seconds after which a test is stuck
 
 WriteOutcome: TypeAlias = Literal["acknowledged", "refused", "unknown"]
 # The URLs of the servers that run at this moment.
