@@ -459,6 +459,11 @@ def find_hazards(
     three_way_apply; where that raises, those that need no result. Names of directives
     are also found where an apply changes nothing. Raises SchemaError and DepthError.
     """
+    require_objects(
+        last_applied={} if last_applied is None else last_applied,
+        modified=modified,
+        live={} if live is None else live,
+    )
     found: list[Hazard] | None = None
     if live is not None:
         with suppress(SmpError):

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Unpack
 
 from smp.cluster._cluster import ApplyKeywords, Cluster
+from smp.errors import ObjectError
 from smp.objects import objects_of
 from smp.values import JSONObject
 
@@ -26,8 +27,8 @@ def apply_object(
     of Cluster, or a Cluster, it returns a dict. ``namespace`` is that of a definition
     without one; a Cluster has its own. The options are those of Cluster.apply.
 
-    Raises the error of the object (ApiError and other SmpErrors), and TypeError for
-    other clients.
+    Raises the error of the object (ApiError and other SmpErrors), ObjectError for none
+    and for several definitions, and TypeError for other clients.
     """
     client, kind = resource_or_client, {}
     # A resource of kubernetes.dynamic knows its client, and what its objects are.
@@ -43,7 +44,14 @@ def apply_object(
         definition = definition.to_dict()  # type: ignore[attr-defined]  # see above
     if isinstance(definition, Mapping):
         definition = {**kind, **definition}
-    (given,) = objects_of(definition)  # type: ignore[arg-type]  # it checks that itself
+    found = list(objects_of(definition))  # type: ignore[arg-type]  # it checks that itself
+    if len(found) != 1:
+        raise ObjectError(
+            f"apply_object takes one object, and not {len(found)}",
+            code="not-an-object",
+            hint="Cluster.apply takes any number of objects",
+        )
+    [given] = found
     cluster = client
     if not isinstance(cluster, Cluster):
         cluster = Cluster(client, namespace=namespace)

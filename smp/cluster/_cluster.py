@@ -169,6 +169,17 @@ class _Plans(ABC, Generic[TransportT]):
         targets = yield from in_turn(plans)
         return (yield from together([target.read() for target in targets]))
 
+    def _get_one(self, obj: Objects) -> Plan[JSONObject | None]:
+        items = _items(obj)
+        if len(items) != 1:
+            raise ObjectError(
+                f"get takes one object, and not {len(items)}",
+                code="not-an-object",
+                hint="get_all takes any number of objects",
+            )
+        target = yield from self._session().target(items[0])
+        return (yield from target.read())
+
     def _wait(self, objects: Objects, timeout: float | None) -> Plan[list[Waited]]:
         session = self._session()
         plans = [session.target(item) for item in _items(objects)]
@@ -295,9 +306,10 @@ class Cluster(_Plans[drive.Transport]):
     def get(self, obj: Objects) -> JSONObject | None:
         """Return the live object of a manifest; None where there is none.
 
-        Raises ApiError and BrokenConnectionError.
+        Raises ObjectError for none and for several manifests, ApiError and
+        BrokenConnectionError.
         """
-        return self._run(self._get(obj))[0]
+        return self._run(self._get_one(obj))
 
     def get_all(self, objects: Objects) -> list[JSONObject | None]:
         """Return the live object of each manifest; None where there is none.
@@ -404,7 +416,7 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
 
     async def get(self, obj: Objects) -> JSONObject | None:
         """Return the live object of a manifest; see Cluster.get."""
-        return (await self._run(self._get(obj)))[0]
+        return await self._run(self._get_one(obj))
 
     async def get_all(self, objects: Objects) -> list[JSONObject | None]:
         """Return the live object of each manifest; see Cluster.get_all."""

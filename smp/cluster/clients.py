@@ -35,8 +35,7 @@ def transport_over(client: object) -> Transport:
     package = _package(client)
     inner: Any = client
     if package == "kubernetes":
-        # A DynamicClient has the ApiClient inside.
-        return _over_kubernetes(getattr(inner, "client", inner))
+        return _over_kubernetes(_api_client(inner))
     if package == "lightkube" and not _is_async(client):
         return _over_httpx(inner._client._client)  # noqa: SLF001  # it has no public way
     if package == "kr8s" and not _is_async(client):
@@ -51,7 +50,7 @@ def async_transport_over(client: object) -> AsyncTransport:
     package = _package(client)
     inner: Any = client
     if package == "kubernetes_asyncio":
-        return _over_kubernetes_asyncio(getattr(inner, "client", inner))
+        return _over_kubernetes_asyncio(_api_client(inner))
     if package == "lightkube" and _is_async(client):
         return _over_async_httpx(inner._client._client)  # noqa: SLF001  # it has no public way
     if package == "kr8s" and _is_async(client):
@@ -59,6 +58,12 @@ def async_transport_over(client: object) -> AsyncTransport:
     if package in ("httpx", "httpx2") and _is_async(client):
         return _over_async_httpx(inner)
     raise _unsupported(client, _SUPPORTED_ASYNC, "AsyncCluster")
+
+
+def _api_client(client: Any) -> Any:
+    # A DynamicClient has the ApiClient inside, and so have classes such as CoreV1Api.
+    inner = getattr(client, "client", client)
+    return getattr(inner, "api_client", inner)
 
 
 def _package(client: object) -> str:

@@ -9,6 +9,7 @@ from smp.defaults import with_defaults
 from smp.errors import SmpError, bounded
 from smp.lint._rules import similar_directive
 from smp.paths import Path, value_at
+from smp.plain import plain
 from smp.schema.model import Schema
 from smp.strategic import is_directive
 from smp.validation import in_order, violations_of
@@ -35,6 +36,9 @@ def form_of(value: JSON, schema: Schema | None, *, custom: bool) -> Form | None:
     and kind, or without fields that a server requires is a patch: a strategic merge
     patch, and for a ``custom`` resource a JSON merge patch. All else is a manifest.
     """
+    # An object of a Python client.
+    if not isinstance(value, (dict, list)):
+        value = plain(value)
     if isinstance(value, list):
         operations = [as_object(operation) for operation in value]
         has_operation = any("op" in operation for operation in operations)

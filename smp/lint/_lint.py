@@ -19,6 +19,7 @@ from smp.lint._forms import Form, has_directive, missing_fields
 from smp.lint._json_patch import lint_json_patch
 from smp.lint._rules import INTERESTS, DocumentRule, PatchRule
 from smp.paths import Path
+from smp.plain import plain
 from smp.schema.model import Schema
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
@@ -54,6 +55,9 @@ def lint(
     the content (``form_of``), so that what it rests on is worth a note. Raises
     SchemaError and DepthError.
     """
+    # An object of a Python client.
+    if not isinstance(value, (dict, list)):
+        value = plain(value)
     # Paths are those of the list of operations.
     if form == "json":
         return tuple(lint_json_patch(as_list(value), schema))

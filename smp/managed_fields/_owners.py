@@ -75,6 +75,7 @@ def extract(
     ``fieldset_of`` raise (Go: managedfields.ExtractInto, and the Extract functions of
     client-go).
     """
+    require_objects(obj=obj)
     configuration: JSONObject = {}
     for owner in owners(obj):
         identity = (owner.manager, owner.operation, owner.subresource)
@@ -101,6 +102,7 @@ def rename(obj: JSONObject, old: str, new: str) -> JSONObject:
     two become one, with the later time. The object itself is returned where the old
     manager owns nothing. Raises what ``owners`` raises.
     """
+    require_objects(obj=obj)
     require_texts(old=old, new=new)
     all_owners = owners(obj)
     if old == new or all(owner.manager != old for owner in all_owners):

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from kubernetes.client import CoreV1Api
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.resource import ResourceInstance
 
 from smp.cluster import ApiError, Cluster, apply_object
+from smp.errors import ObjectError
 from smp.testing import KubernetesApi
 from tests.support.object_applies import (
     STOCK,
@@ -95,3 +97,18 @@ def test_an_error_is_raised(api: KubernetesApi) -> None:
         apply_object(api.client("httpx"), wrong)
     with pytest.raises(TypeError, match="takes one of"):
         apply_object("https://example.com", wrong)
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_it_takes_one_object(api: KubernetesApi, count: int) -> None:
+    definitions = {"apiVersion": "v1", "kind": "List", "items": [config_map()] * count}
+    cluster = Cluster(api.client("kubernetes"))
+    with pytest.raises(ObjectError, match=f"takes one object, and not {count}"):
+        apply_object(cluster, definitions)
+    with pytest.raises(ObjectError, match=f"takes one object, and not {count}"):
+        cluster.get(definitions)
+
+
+def test_the_class_of_a_group_has_its_client(api: KubernetesApi) -> None:
+    core: Any = CoreV1Api(api.client("kubernetes"))
+    assert apply_object(core, config_map(k="1"))["data"] == {"k": "1"}

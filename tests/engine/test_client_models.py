@@ -11,7 +11,8 @@ import pytest
 
 import smp
 from smp.errors import DepthError, ObjectError
-from smp.managed_fields import track
+from smp.lint import form_of, lint
+from smp.managed_fields import extract, rename, track
 from smp.values import JSONObject
 
 PLAIN: JSONObject = {
@@ -29,6 +30,8 @@ PLAIN: JSONObject = {
 }
 CHANGED: JSONObject = {**PLAIN, "metadata": {"name": "web", "labels": {"app": "api"}}}
 SCHEMA = smp.kubernetes().schema("apps/v1", "Deployment")
+# The template of the object is no field of it.
+OTHER_SCHEMA = smp.kubernetes().schema("v1", "Pod")
 
 
 def of_models(package: str) -> Any:
@@ -98,6 +101,14 @@ OPERATIONS: dict[str, Callable[[Any], object]] = {
     "server_side_apply": lambda obj: (
         smp.server_side_apply(None, obj, SCHEMA, manager="me", now=NOW).object
     ),
+    "find_hazards": lambda obj: smp.find_hazards(obj, obj, obj, SCHEMA),
+    "find_hazards of a manifest": lambda obj: smp.find_hazards(None, obj, None, SCHEMA),
+    "explain_apply": lambda obj: smp.explain_apply(obj, CHANGED, obj, SCHEMA),
+    "compare": lambda obj: smp.compare(obj, CHANGED, SCHEMA),
+    "lint": lambda obj: {*map(str, lint(obj, OTHER_SCHEMA, "manifest"))},
+    "form_of": lambda obj: form_of(obj, SCHEMA, custom=False),
+    "extract": lambda obj: extract(obj, SCHEMA, "me"),
+    "rename": lambda obj: smp.as_object(rename(obj, "me", "you")),
     "track": lambda obj: track(None, obj, SCHEMA, manager="me", now=NOW),
 }
 
