@@ -13,7 +13,7 @@ from smp.paths import Path, Step
 from smp.schema.model import AnyType, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import Interest, Interests, Node, plan_of
 from smp.schema.walk import Place, Rule, Walk
-from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, type_name
+from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, printed, type_name
 
 # Published as a string or an integer; a server also reads 0.5.
 _QUANTITY: Final = ".Quantity"
@@ -154,7 +154,7 @@ class ConformanceRule(Rule):
         json_type = actual = type_name(value)
         if actual in ("integer", "number"):
             # Go: json.UnmarshalTypeError, Value: "number 1.5"
-            actual = f"number {value}"[:40]
+            actual = f"number {printed(value)}"[:40]
         path = place.path / step
         self.misfits.append(Misfit(path, actual, expected, json_type))
 

@@ -327,6 +327,11 @@ def without_nulls(value: JSON) -> JSON:
     return value
 
 
+# Longer texts are not read as numbers, and not remembered. Python refuses to read more
+# than 4,300 digits, and takes long for as many.
+LONGEST_NUMBER: Final = 1000  # characters
+
+
 def number_text(value: int) -> str:
     """Print an integer of any size, in hexadecimal where Python limits decimals.
 

@@ -22,7 +22,15 @@ from smp.typed_storage import (
     is_quantity,
     octets,
 )
-from smp.values import JSON, as_list, as_object, as_text, scalar_key
+from smp.values import (
+    JSON,
+    LONGEST_NUMBER,
+    as_list,
+    as_object,
+    as_text,
+    printed,
+    scalar_key,
+)
 
 # What a server fills in, and zero values that it drops or prints.
 DEFAULT: Final = "default"
@@ -97,7 +105,7 @@ def amount(value: JSON) -> ValueKey:
     """Return the amount as digits and a power of ten (Go: resource.Quantity.Cmp)."""
     written = value if isinstance(value, str) else ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        written = repr(value)
+        written = printed(value)
     text = written.strip()
     match = _QUANTITY.fullmatch(text)
     if match is None or not is_quantity(text):
@@ -131,6 +139,8 @@ def amount(value: JSON) -> ValueKey:
 def nanoseconds(value: JSON) -> ValueKey:
     """Return the nanoseconds of a duration (Go: time.ParseDuration)."""
     text = as_text(value)
+    if len(text) > LONGEST_NUMBER:
+        return None
     is_negative = text.startswith("-")
     rest = text[1:] if text[:1] in ("+", "-") else text
     # The only duration without a unit.

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from smp.values import JSON, JSONObject, as_list, as_object
+from smp.values import (
+    JSON,
+    LONGEST_NUMBER,
+    JSONObject,
+    as_list,
+    as_object,
+    printed,
+)
 
 # A sign, digits, a fraction, and a suffix or an exponent (Go:
 # resource.parseQuantityString).
@@ -58,7 +66,13 @@ def _parsed(value: JSON) -> _Quantity | None:
     """Read a quantity; None for what is none."""
     written = value if isinstance(value, str) else ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        written = repr(value)
+        written = printed(value)
+    return _read(written) if len(written) <= LONGEST_NUMBER else None
+
+
+# The same few amounts are in all Pods.
+@lru_cache(maxsize=8192)
+def _read(written: str) -> _Quantity | None:
     match = _QUANTITY.fullmatch(written.strip())
     if match is None:
         return None

@@ -34,7 +34,7 @@ _MEMBERS: Final = {
 }
 # RFC 6901, section 3: "~" stands only before 0 and 1.
 _WRONG_ESCAPE: Final = re.compile(r"~(?![01])")
-_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 _VALUE: Final = "value"
 
 

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 from smp import codec
 from smp.errors import DocumentError, ObjectError, SmpError
 from smp.paths import Element, KeyedElement, Path, SetElement, Step
-from smp.values import JSON, type_name
+from smp.values import JSON, LONGEST_NUMBER, type_name
 
 _FIELD: Final = "f:"
 _KEYS: Final = "k:"
@@ -31,6 +31,8 @@ _INDEX: Final = "i:"
 # Go: strconv.Atoi.
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LARGEST: Final = 2**63
+# Characters of the path elements that are remembered.
+_SHORT: Final = 256
 # While a list is sorted no other thread runs. This takes some milliseconds.
 _MOST_SORTED: Final = 10_000
 # Within these, Go prints a double without an exponent (jsoniter: WriteFloat64).
@@ -104,11 +106,9 @@ def read_element(text: str) -> str | None:
     """
     if text.startswith(_FIELD):
         return text
-    return _read_other(text)
+    return _read_short(text) if len(text) <= _SHORT else _read_other(text)
 
 
-# Lists are long, but the same elements come again with each manager and each write.
-@lru_cache(maxsize=8192)
 def _read_other(text: str) -> str | None:
     prefix, content = text[:2], text[2:]
     try:
@@ -124,7 +124,7 @@ def _read_other(text: str) -> str | None:
     if prefix == _INDEX:
         if not _INTEGER.fullmatch(content):
             raise _invalid(text, "an index is expected")
-        index = int(content)
+        index = int(content) if len(content) <= LONGEST_NUMBER else _LARGEST
         if not -_LARGEST <= index < _LARGEST:
             raise _invalid(text, "the index is out of range")
         return f"{_INDEX}{index}"
@@ -132,6 +132,10 @@ def _read_other(text: str) -> str | None:
         raise _invalid(text, "f:, k:, v: or i: is expected")
     # Go: ErrUnknownPathElementType. A future version may know what it is.
     return None
+
+
+# Lists are long, but the same elements come again with each manager and each write.
+_read_short: Final = lru_cache(maxsize=8192)(_read_other)
 
 
 def _invalid(text: str, reason: object) -> SmpError:
@@ -150,7 +154,7 @@ def in_order(elements: Collection[str]) -> list[str]:
     # bytes of UTF-8, and both have the same order.
     if ordered and ordered[-1].startswith(_FIELD):
         return ordered
-    return _in_pieces(ordered, _order)
+    return _in_pieces(ordered, _order_of)
 
 
 def _in_pieces(
@@ -167,7 +171,10 @@ def _in_pieces(
     return [*merge(*pieces, key=key)]
 
 
-@lru_cache(maxsize=8192)
+def _order_of(element: str) -> _Order:
+    return _short_order(element) if len(element) <= _SHORT else _order(element)
+
+
 def _order(element: str) -> _Order:
     content = element[2:]
     if element.startswith(_FIELD):
@@ -177,6 +184,9 @@ def _order(element: str) -> _Order:
     if element.startswith(_VALUE):
         return (2, _value_order(codec.decode(content)))
     return (3, int(content))
+
+
+_short_order: Final = lru_cache(maxsize=8192)(_order)
 
 
 def _object_order(value: Mapping[str, JSON]) -> _Order:

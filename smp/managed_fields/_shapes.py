@@ -34,6 +34,10 @@ from smp.values import ABSENT, JSON, Absent, require_plain
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 
 
+# Characters of the longest name (Go: validation.DNS1123SubdomainMaxLength).
+_LONGEST_NAME: Final = 253
+
+
 class Form(Enum):
     """What a type makes of a value."""
 
@@ -165,7 +169,7 @@ class Shape:
         if len(self.keys) == 1:
             only = value.get(self.keys[0])
             # Almost all map keys are names.
-            if isinstance(only, str):
+            if isinstance(only, str) and len(only) <= _LONGEST_NAME:
                 return _named_element(self.keys[0], only)
         for name in self.keys:
             if name in value:

@@ -33,7 +33,16 @@ from smp.typed_storage._plan import (
     storage_plan,
 )
 from smp.typed_storage._scalars import is_quantity
-from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONObject, printed, type_name
+from smp.values import (
+    ABSENT,
+    JSON,
+    LONGEST_NUMBER,
+    MAX_LEVELS,
+    Absent,
+    JSONObject,
+    printed,
+    type_name,
+)
 
 # Go: resource.splitREString and the errors of ParseQuantity.
 _PATTERN: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
@@ -146,6 +155,9 @@ def _of_quantity(value: JSON) -> str:
         return ""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value.strip()):
         return f"quantities must match the regular expression '{_PATTERN}'"
+    if len(value) > LONGEST_NUMBER:
+        # A kube-apiserver has no such limit.
+        return f"quantities of more than {LONGEST_NUMBER} characters are not read"
     return "" if is_quantity(value) else "unable to parse quantity's suffix"
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from smp.values import JSON
+from smp.values import JSON, LONGEST_NUMBER, printed
 
 # A sign, digits without leading zeros, a fraction, a suffix or an exponent. Go:
 # resource.parseQuantityString.
@@ -66,18 +66,25 @@ def quantity(value: JSON) -> JSON:
     have another spelling here than in Go.
     """
     if isinstance(value, str):
-        canonical = _quantity(value)
+        canonical = _canonical(value)
         # The same text is the same object, so that the value counts as unchanged.
         return value if canonical is None or canonical == value else canonical
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
-    canonical = _quantity(repr(value))
+    canonical = _canonical(printed(value))
     return value if canonical is None else canonical
 
 
 def is_quantity(text: str) -> bool:
-    """Tell whether a text is a quantity (Go: resource.ParseQuantity)."""
-    return _quantity(text) is not None
+    """Tell whether a text is a quantity (Go: resource.ParseQuantity).
+
+    A text of more than LONGEST_NUMBER characters is none here.
+    """
+    return _canonical(text) is not None
+
+
+def _canonical(written: str) -> str | None:
+    return _quantity(written) if len(written) <= LONGEST_NUMBER else None
 
 
 # The same few amounts are in all Pods.
@@ -242,8 +249,8 @@ def base64(value: JSON) -> JSON:
     content = octets(value)
     if content is None:
         return value
-    printed = b2a_base64(content, newline=False).decode()
-    return value if printed == value else printed
+    text = b2a_base64(content, newline=False).decode()
+    return value if text == value else text
 
 
 def double(value: JSON) -> JSON:

@@ -17,6 +17,7 @@ _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 _PORT_NAME: Final = re.compile(r"[-a-z0-9]+")
 _LONGEST_PORT_NAME: Final = 15
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
+_BITS: Final = re.compile(r"0{0,100}[0-9]{1,3}")
 _PRINTABLE: Final = re.compile(r"[ -<>-~]*")
 _HEADER: Final = re.compile(r"[-A-Za-z0-9]+")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
@@ -85,7 +86,7 @@ def ip_address(text: str) -> str:
 def ip_range(text: str) -> str:
     """Check a range of IP addresses (Go: validation.IsValidCIDR), as leniently."""
     address, slash, bits = text.partition("/")
-    if slash and bits.isdecimal() and not ip_address(address):
+    if slash and _BITS.fullmatch(bits) and not ip_address(address):
         most = 128 if ":" in address else 32
         if int(bits) <= most:
             return ""
