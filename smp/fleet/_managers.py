@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from smp.errors import SmpError
 from smp.fleet._memory import Memory
 from smp.fleet._objects import Text, decode
+from smp.fleet._usual import Part
 from smp.managed_fields import FieldSet, Owner, owned_path, owners
 from smp.paths import Path, index_of, value_at
 from smp.raw import RawJSON
@@ -39,22 +41,24 @@ class Managers:
     def __init__(self) -> None:
         self._known: Memory[FieldSet] = Memory(_MOST)
 
-    def of(self, live: Text) -> tuple[Owner, ...]:
-        """Return the owners of fields; none where managed fields cannot be read."""
-        if live.metadata is not None and "managedFields" not in live.metadata:
+    def of(self, fields: Part, live: bytes) -> tuple[Owner, ...]:
+        """Return the owners of fields; none where managed fields cannot be read.
+
+        ``fields`` are the managed fields of a live object.
+        """
+        if fields is UNSET:
             return ()
         try:
-            if live.metadata is not None:
-                entries = _decode_entries(live.metadata["managedFields"])
-                if all(entry.fieldsType == "FieldsV1" for entry in entries):
-                    return tuple([self._owner(entry) for entry in entries])
+            entries = _decode_entries(fields)
+            if all(entry.fieldsType == "FieldsV1" for entry in entries):
+                return tuple([self._owner(entry) for entry in entries])
         except (msgspec.MsgspecError, UnicodeError):
             # They may be readable all the same: null is the same as nothing.
             pass
         except SmpError:
             return ()
         try:
-            return owners(live.decoded("live"))
+            return owners(Text(live, "live").decoded("live"))
         except SmpError:
             # A server repairs broken managed fields with the next write.
             return ()

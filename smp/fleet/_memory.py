@@ -7,8 +7,9 @@ objects and of the last-applied configuration but for what tells them from the o
 
 Many objects have their name in labels, too, and in what selects by them. Values of
 labels are compared with each other and with names, and nothing else is made of them. So
-a label that is the name of its object counts as the same label under any name. Where an
-answer repeats the name, it holds for no other object.
+a label that is the name of its object counts as the same label under any name, if the
+name is nowhere but in labels. Where an answer repeats the name, it holds for no other
+name.
 
 This module is compiled with mypyc (hatch_build.py).
 """
@@ -18,51 +19,33 @@ from __future__ import annotations
 from typing import Final, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
-from smp.api_objects import METADATA_OF_CREATION, SERVER_METADATA
-from smp.fleet._objects import Members, Text, decode, split
+from smp.fleet._objects import decode
+from smp.fleet._usual import (
+    LiveMetadata,
+    LiveObject,
+    Manifest,
+    Metadata,
+    Part,
+    label_values,
+    label_values_of_spec,
+    live_object_of,
+    manifest_of,
+)
+from smp.last_applied import LAST_APPLIED
 from smp.raw import RawJSON
 
 Answer = TypeVar("Answer")
 
-# What a server sets, and what no answer depends on.
-_SERVER: Final = frozenset(SERVER_METADATA) - {
-    # An object that is being deleted is told from one that is not.
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-}
-_NOT_COUNTED: Final = (*_SERVER, "name", "namespace")
 _NULL: Final = b"null"
-_ESCAPE: Final = b"\\"
+# An escape with which a text can have a name in another spelling.
+_SPELLED_OUT: Final = b"\\u"
 # It stands for a name. No JSON value begins like this.
-_A_NAME: Final = msgspec.Raw(b"*")
+_A_NAME: Final = b"*"
 # To keep longer ones takes more memory than they are worth.
 _LONGEST: Final = 1 << 16
 _encode: Final = msgspec.json.Encoder().encode
-
-
-class _Place(msgspec.Struct, frozen=True):
-    """A place in an object: whether its members are labels, and where others are."""
-
-    are_labels: bool = False
-    members: dict[str, _Place] = {}
-
-
-_LABELS: Final = _Place(are_labels=True)
-_SELECTOR: Final = _Place(members={"matchLabels": _LABELS})
-# The selector of a Service is one of labels as well.
-_SELECTORS: Final = _Place(are_labels=True, members={"matchLabels": _LABELS})
-_SPEC: Final = _Place(
-    members={
-        "selector": _SELECTORS,
-        "podSelector": _SELECTOR,
-        "template": _Place(members={"metadata": _Place(members={"labels": _LABELS})}),
-    }
-)
-# The versions whose specs have no other members of these names.
-_WITH_SELECTORS: Final = frozenset(
-    (b'"v1"', b'"apps/v1"', b'"batch/v1"', b'"networking.k8s.io/v1"', b'"policy/v1"')
-)
 
 
 class Memory(Generic[Answer]):
@@ -102,117 +85,105 @@ class Memory(Generic[Answer]):
 class Content(msgspec.Struct, frozen=True):
     """All that an answer about a pair depends on, as a text that has one reading.
 
-    ``name`` is that of the object, as JSON, where its labels have it; else it is None.
+    ``name`` is that of the object, as JSON, where the text has it; ``nameless`` is the
+    text without it, which counts where has_only_labels of ``objects`` says so. No
+    answer depends on ``managed_fields``, those of live; they are not in the text.
     """
 
     text: bytes
-    name: str | None
+    name: bytes
+    nameless: bytes | None
+    managed_fields: Part
+    objects: list[Manifest | LiveObject]
 
 
-def content_of(desired: Text, live: Text, base: Text | None) -> Content | None:
+def content_of(
+    desired: bytes, live: bytes, last_applied: bytes | None
+) -> Content | None:
     """Return all that an answer about a pair depends on.
 
-    None where it may depend on more: objects of different names, a manifest that sets
-    what servers set.
+    Without a last-applied configuration that of live's annotation counts. None where
+    an answer may depend on more: objects of different names, a manifest that sets what
+    servers set, objects of another form than the usual one. Raises RecursionError.
     """
-    ours, theirs = desired.metadata, live.metadata
-    if ours is None or theirs is None or not live.is_usual:
-        return None
-    name, namespace = theirs.get("name"), theirs.get("namespace")
-    is_named = "namespace" in ours
-    if is_named and ours["namespace"] != namespace:
-        return None
-    if name is None or _ESCAPE in bytes(name):
-        return None
-    names = _Names(bytes(name))
-    parts: list[object] = [is_named, namespace is None, _is_stored(theirs)]
-    has_status = False
     try:
-        for side in [desired] if base is None else [desired, base]:
-            metadata = side.metadata
-            if metadata is None or not side.is_usual or metadata.get("name") != name:
-                return None
-            if not _SERVER.isdisjoint(metadata):
-                return None
-            has_status = has_status or "status" in side.members
-            parts.append(_content_of_one(side, names))
-        of_live = _content_of_one(live, names)
+        there, wanted = live_object_of(live), manifest_of(desired)
+        applied: bytes | str | None = _without_last_applied(there.metadata)
+        if last_applied is not None:
+            applied = last_applied
+        manifests = [wanted]
+        if applied is not None:
+            manifests.append(manifest_of(applied))
     except (msgspec.MsgspecError, UnicodeError):
         return None
-    if not has_status:
-        of_live.pop("status", None)
-    if names.are_in_expressions:
+    name, namespace = there.metadata.name, there.metadata.namespace
+    is_named = wanted.metadata.namespace is not UNSET
+    if is_named and wanted.metadata.namespace != namespace:
         return None
-    parts.append(of_live)
-    return Content(_encode(parts), bytes(name).decode() if names.are_found else None)
+    has_status = False
+    for manifest in manifests:
+        if manifest.metadata.name != name:
+            return None
+        _without_last_applied(manifest.metadata)
+        _without_identity(manifest.metadata)
+        has_status = has_status or manifest.status is not UNSET
+    is_stored = _is_stored(there.metadata)
+    managed_fields = there.metadata.managedFields
+    _without_identity(there.metadata)
+    _without_counts(there.metadata)
+    if not has_status:
+        there.status = UNSET
+    objects: list[Manifest | LiveObject] = [*manifests, there]
+    text = _encode((is_named, namespace is UNSET, is_stored, objects))
+    nameless: bytes | None = None
+    quoted = bytes(name) if isinstance(name, RawJSON) else b""
+    if quoted and quoted in text and _SPELLED_OUT not in text:
+        nameless = text.replace(quoted, _A_NAME)
+    return Content(text, quoted, nameless, managed_fields, objects)
 
 
-def _content_of_one(text: Text, names: _Names) -> dict[str, object]:
-    """Return the members of an object, but for what tells it from others."""
-    found: dict[str, object] = {**text.members}
-    metadata: dict[str, object] = {**(text.metadata or {})}
-    found["metadata"] = metadata
-    for name in _NOT_COUNTED:
-        metadata.pop(name, None)
-    if text.annotations is not None:
-        metadata["annotations"] = text.annotations
-    labels = (text.metadata or {}).get("labels")
-    if labels is not None:
-        metadata["labels"] = names.replaced(labels, _LABELS)
-    spec = text.members.get("spec")
-    if spec is not None and text.member("apiVersion") in _WITH_SELECTORS:
-        found["spec"] = names.replaced(spec, _SPEC)
-    return found
+def has_only_labels(content: Content) -> bool:
+    """Tell whether the name is nothing but the value of labels wherever it is."""
+    values: list[str] = []
+    try:
+        for obj in content.objects:
+            labels, spec = obj.metadata.labels, obj.spec
+            if isinstance(labels, RawJSON):
+                values += label_values(labels)
+            if isinstance(spec, RawJSON):
+                values += label_values_of_spec(spec, obj.apiVersion)
+    except (msgspec.MsgspecError, UnicodeError):
+        return False
+    return values.count(decode(content.name)) == content.text.count(content.name)
 
 
-class _Names:
-    """Replaces the name of an object where it is the value of a label.
+def _without_last_applied(metadata: Metadata) -> str | None:
+    """Take the annotation of kubectl away, and return it."""
+    if isinstance(metadata.annotations, dict):
+        return metadata.annotations.pop(LAST_APPLIED, None)
+    return None
 
-    Where it is in a selector that has expressions, it is not replaced.
+
+def _without_identity(metadata: Metadata) -> None:
+    metadata.name = UNSET
+    metadata.namespace = UNSET
+
+
+def _without_counts(metadata: LiveMetadata) -> None:
+    """Take away what a server sets, and no answer depends on.
+
+    An object that is being deleted is told from one that is not.
     """
-
-    __slots__ = ("_name", "are_found", "are_in_expressions")
-
-    def __init__(self, name: bytes) -> None:
-        self._name = name
-        self.are_found = False
-        self.are_in_expressions = False
-
-    def replaced(self, value: RawJSON, place: _Place) -> object:
-        """Return a value, or its members where the name may be one of its labels.
-
-        Raises MsgspecError and UnicodeError.
-        """
-        text = bytes(value)
-        if self._name not in text and _ESCAPE not in text:
-            return value
-        if not text.startswith(b"{"):
-            return value
-        found: dict[str, object] = {}
-        for member, part in split(text).items():
-            below = place.members.get(member)
-            if place.are_labels and self._is_name(bytes(part)):
-                found[member] = _A_NAME
-                self.are_found = True
-            elif below is not None:
-                found[member] = self.replaced(part, below)
-            else:
-                found[member] = part
-                # An expression can be another spelling of a label.
-                if member == "matchExpressions":
-                    self.are_in_expressions = True
-        return found
-
-    def _is_name(self, value: bytes) -> bool:
-        if value == self._name:
-            return True
-        # A text with escapes may be the same one.
-        return _ESCAPE in value and bool(decode(value) == decode(self._name))
+    metadata.creationTimestamp = UNSET
+    metadata.generation = UNSET
+    metadata.managedFields = UNSET
+    metadata.resourceVersion = UNSET
+    metadata.selfLink = UNSET
+    metadata.uid = UNSET
 
 
-def _is_stored(metadata: Members) -> bool:
-    for name in METADATA_OF_CREATION:
-        value: RawJSON | None = metadata.get(name)
-        if value is not None and bytes(value) != _NULL:
+def _is_stored(metadata: LiveMetadata) -> bool:
+    for value in (metadata.uid, metadata.resourceVersion, metadata.creationTimestamp):
+        if isinstance(value, RawJSON) and bytes(value) != _NULL:
             return True
     return False

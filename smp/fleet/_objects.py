@@ -6,15 +6,17 @@ from collections.abc import Container
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
 from smp.errors import ObjectError
+from smp.fleet._usual import Part
 from smp.last_applied import LAST_APPLIED
 from smp.raw import RawJSON
 from smp.values import JSONObject, as_object
 
 Members = dict[str, RawJSON]
 
-split: Final = msgspec.json.Decoder(dict[str, RawJSON]).decode
+_split: Final = msgspec.json.Decoder(dict[str, RawJSON]).decode
 _LAST_APPLIED: Final = LAST_APPLIED.encode()
 _HEAD: Final = frozenset({"apiVersion", "kind"})
 decode: Final = msgspec.json.Decoder().decode
@@ -39,14 +41,14 @@ class Text:
         self.last_applied: str | None = None
         self.is_usual = True
         try:
-            self.members = split(data)
+            self.members = _split(data)
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise not_an_object(what, error) from None
         metadata = self.members.get("metadata")
         if metadata is None:
             return
         try:
-            members = split(metadata)
+            members = _split(metadata)
             annotations = members.get("annotations")
             if annotations is not None:
                 self.annotations = annotations
@@ -58,6 +60,13 @@ class Text:
             self.metadata = members
         except (msgspec.MsgspecError, UnicodeError):
             self.is_usual = False
+
+    @property
+    def managed_fields(self) -> Part:
+        """The JSON of the managed fields; that of metadata that cannot be read."""
+        if self.metadata is None:
+            return self.members.get("metadata", UNSET)
+        return self.metadata.get("managedFields", UNSET)
 
     def member(self, name: str) -> bytes:
         """Return the JSON of a member; b"" where there is none."""

@@ -9,7 +9,8 @@ The first of these that holds decides:
 2. Both have the same bytes ("same"): nothing is decoded.
 3. One of them cannot be read, or they cannot be compared ("unreadable").
 4. A pair with the same content was judged before (_memory.py): the answer is the same,
-   but for the managers, which have times.
+   but for the managers, which have times. It is found with one pass over each object
+   (_usual.py).
 5. Live has all that the manifest asks for, as it is written or as a server stores it,
    and nothing is to be pruned ("same"). Of the live object only the members that the
    manifest has are decoded.
@@ -32,7 +33,7 @@ from smp.errors import ObjectError, SmpError, UnknownKindError, too_deep
 from smp.explain import codes_at
 from smp.fleet._equality import Equality
 from smp.fleet._managers import Managers, by_index, managers_at, named, owned_at
-from smp.fleet._memory import Memory, content_of
+from smp.fleet._memory import Content, Memory, content_of, has_only_labels
 from smp.fleet._objects import Text, bare
 from smp.fleet._versions import are_alike
 from smp.hazards import Hazard
@@ -99,6 +100,8 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 _JUDGED_SAME: Final = _Judged(SAME)
+# It stands for other answers, which depend on the name.
+_JUDGED_BY_NAME: Final = _Judged(SAME)
 
 
 class Rows:
@@ -153,7 +156,7 @@ class Rows:
     def one_sided(self, desired: bytes | None, live: bytes | None) -> Outcome:
         """Judge a manifest, or a live object, alone. Raises ObjectError."""
         if live is not None:
-            owners = self._managers.of(Text(live, "live"))
+            owners = self._managers.of(Text(live, "live").managed_fields, live)
             managers = tuple([named(owner) for owner in owners])
             return Outcome("extra", managers=managers)
         if desired is None:
@@ -167,6 +170,49 @@ class Rows:
 
     def pair(self, desired: bytes, live: bytes, last_applied: bytes | None) -> Outcome:
         """Judge two texts that differ. Raises SmpError and RecursionError."""
+        # A rule may be about anything, such as names and managers.
+        content = None
+        if not self._rules.all:
+            content = content_of(desired, live, last_applied)
+        if content is None:
+            judged = self._judge(desired, live, last_applied)
+            fields = Text(live, "live").managed_fields
+        else:
+            judged = self._judged_before(content, desired, live, last_applied)
+            fields = content.managed_fields
+        if not judged.owned:
+            return judged.outcome
+        owners = self._managers.of(fields, live)
+        managers = [managers_at(owners, path) for path in judged.owned]
+        return msgspec.structs.replace(judged.outcome, managers=tuple(managers))
+
+    def _judged_before(
+        self, content: Content, desired: bytes, live: bytes, last_applied: bytes | None
+    ) -> _Judged:
+        """Return what was found out of a pair with this content, or find it out."""
+        text = content.text
+        if content.nameless is not None:
+            known = self._judged.get(content.nameless, len(text))
+            if known is not None and known is not _JUDGED_BY_NAME:
+                return known
+            if known is None and has_only_labels(content):
+                text = content.nameless
+        known = self._judged.get(text, len(text))
+        if known is not None:
+            return known
+        judged = self._judge(desired, live, last_applied)
+        # Under another name the patch would be another one.
+        patch = judged.outcome.patch or ""
+        if content.nameless is not None and content.name.decode() in patch:
+            text = content.text
+        if content.nameless is not None and text is content.text:
+            self._judged.keep(content.nameless, _JUDGED_BY_NAME, len(text))
+        self._judged.keep(text, judged, len(text))
+        return judged
+
+    def _judge(
+        self, desired: bytes, live: bytes, last_applied: bytes | None
+    ) -> _Judged:
         there = Text(live, "live")
         wanted = Text(desired, "desired")
         base: Text | None = None
@@ -174,44 +220,29 @@ class Rows:
             base = Text(last_applied, "last_applied")
         elif there.last_applied is not None:
             base = Text(there.last_applied, "last-applied")
-        # A rule may be about anything, such as names and managers.
-        content = None if self._rules.all else content_of(wanted, there, base)
-        if content is None:
-            judged = self._judge(wanted, there, base)
-        else:
-            size = len(content.text)
-            known = self._judged.get(content.text, size)
-            judged = known or self._judge(wanted, there, base)
-            # Under another name the patch would be another one.
-            patch = judged.outcome.patch or ""
-            repeats_name = content.name is not None and content.name in patch
-            if known is None and not repeats_name:
-                self._judged.keep(content.text, judged, size)
-        outcome = judged.outcome
-        if not judged.owned:
-            return outcome
-        owners = self._managers.of(there)
-        managers = [managers_at(owners, path) for path in judged.owned]
-        return msgspec.structs.replace(outcome, managers=tuple(managers))
-
-    def _judge(self, wanted: Text, there: Text, base: Text | None) -> _Judged:
         schema = self._schema_of(wanted, "desired")
         if self._equality.is_equal(wanted, there, base, schema):
             return _JUDGED_SAME
         manifest = wanted.decoded("desired")
-        last_applied = None if base is None else bare(base.decoded("last-applied"))
+        former = None if base is None else bare(base.decoded("last-applied"))
         # Most of an object is often what servers and controllers write.
         unneeded = _NOTHING
         if not self._rules.all:
             unneeded = _UNNEEDED.difference(
                 manifest,
                 as_object(manifest.get("metadata")),
-                last_applied or (),
-                as_object((last_applied or {}).get("metadata")),
+                former or (),
+                as_object((former or {}).get("metadata")),
             )
         obj = there.decoded("live", unneeded)
         obj = self._in_version_of(manifest, obj, schema)
-        return self._applied(manifest, obj, last_applied, schema)
+        # What is remembered of them holds for members in any order.
+        return self._applied(
+            _in_order(manifest),
+            _in_order(obj),
+            None if former is None else _in_order(former),
+            schema,
+        )
 
     def _schema_of(self, text: Text, what: str) -> Schema:
         api_version, kind = text.member("apiVersion"), text.member("kind")
@@ -337,6 +368,15 @@ class Rows:
         if schema.kind == "Secret" and not self._show_secrets:
             patch = {name: _masked(name, value) for name, value in patch.items()}
         return msgspec.json.encode(patch).decode()
+
+
+def _in_order(obj: JSONObject) -> JSONObject:
+    """Return an object with its members, and those of its metadata, sorted."""
+    found = {name: obj[name] for name in sorted(obj)}
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict):
+        found["metadata"] = {name: metadata[name] for name in sorted(metadata)}
+    return found
 
 
 def _masked(name: str, value: JSON) -> JSON:
