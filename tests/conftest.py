@@ -3,6 +3,10 @@
 The examples are the same in every run, so that a change is judged by those of the tree
 before it. ``pytest --hypothesis-profile=random`` draws other ones. How long an example
 takes is no failure: that depends on the machine, and on what else it does.
+
+Commands that tests run in this process may fork. Where it has used gRPC before, for
+etcd, gRPC would start its threads again in each fork, and abort it now and then
+(doc/fork_support.md of gRPC).
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 settings.register_profile(
     "random", deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -35,22 +34,27 @@ def fixture_many() -> int:
     return len(process("apply", "-f", "many.yaml").stdout)
 
 
+# Becomes another program, whose files have a limit.
+LIMITED = """
+import os, resource, signal, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))
+# The signal would end the process before the write can fail.
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 @pytest.mark.parametrize("environment", [UNBUFFERED, dict(os.environ)])
 def test_a_file_that_reaches_its_limit_is_an_error(environment: dict[str, str]) -> None:
-    def limit_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, 65_536))
-        # The signal would end the process before the write can fail.
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
+    command = [smp_command(), "apply", "-f", "many.yaml", "--jobs", "1"]
     with Path("out.yaml").open("wb") as out:
         ran = subprocess.run(
-            [smp_command(), "apply", "-f", "many.yaml", "--jobs", "1"],
+            [sys.executable, "-c", LIMITED, *command],
             stdout=out,
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
             check=False,
-            preexec_fn=limit_files,
         )
     assert ran.returncode == 2
     assert "smp: error: cannot write to standard output: File too large\n" in ran.stderr

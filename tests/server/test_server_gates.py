@@ -257,9 +257,8 @@ def test_a_row_that_does_not_fit_a_custom_resource_is_a_warning(
             '299 - "the overlay does not fit and is ignored: '
             f"unions[0].types[{THING_TYPE}].discriminator: field 'type' not found\""
         )
-        assert [record.message for record in caplog.records] == [
-            "parts of a schema are ignored"
-        ]
+        logged = [each for each in caplog.records if each.name == "smp.server"]
+        assert [each.message for each in logged] == ["parts of a schema are ignored"]
         # Requests go on, with the row that fits.
         server.post(THINGS, thing({"type": "A", "a": {}}))
         merge = {"content_type": MERGE}
