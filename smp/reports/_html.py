@@ -261,7 +261,7 @@ def _row(side: SideBySide, names: list[str], whys: tuple[_Why, ...]) -> _Row:
     of_name = dict(zip(names, side.values, strict=True))
     before = of_name.get("live", ABSENT)
     after = of_name.get("result", ABSENT)
-    is_changed = not side.is_equal and shown(before) != shown(after)
+    is_changed = not side.is_equal and not same(before, after)
     values = []
     if not side.is_open:
         for name, value in of_name.items():

@@ -22,7 +22,8 @@ from smp.reports._findings import ABOUT_LISTS
 from smp.reports._model import Finding, ObjectReport
 from smp.reports._printing import Composition
 from smp.reports._totals import Summary, Totals, number, summary_of
-from smp.reports._values import ANNOTATION, cut, printable, shown, yaml_text
+from smp.reports._values import ANNOTATION, cut, printable, shown_change, yaml_text
+from smp.values import same
 
 # The longest body of a comment that GitHub takes, in characters.
 LIMIT: Final = 65_536
@@ -171,7 +172,7 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     changes = [
         cause
         for cause in report.causes
-        if shown(cause.before) != shown(cause.after)
+        if not same(cause.before, cause.after)
         and cause.code not in ABOUT_LISTS
         and cause.path != ANNOTATION
     ]
@@ -200,10 +201,11 @@ def _fenced(text: str) -> Iterator[str]:
 
 
 def _row(cause: Cause) -> str:
+    before, after = shown_change(cause.before, cause.after)
     cells = [
         _code(str(cause.path) or "the whole object"),
-        _code(shown(cause.before)),
-        _code(shown(cause.after)),
+        _code(before),
+        _code(after),
         _escaped(cut(printable(cause.sentence), _LONGEST_LINE)),
     ]
     return f"| {' | '.join(cells)} |"

@@ -8,7 +8,7 @@ from smp.explain import Cause
 from smp.reports._findings import ABOUT_LISTS
 from smp.reports._model import Finding, ObjectReport
 from smp.reports._printing import Composition, Joined
-from smp.reports._values import ANNOTATION, printable, shown, yaml_text
+from smp.reports._values import ANNOTATION, printable, shown_change, yaml_text
 
 
 def make_printer(_title: str) -> TextPrinter:
@@ -60,7 +60,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
 
 def _cause_lines(cause: Cause, mark: str) -> Iterator[str]:
     where = str(cause.path) or "the whole object"
-    before, after = shown(cause.before), shown(cause.after)
+    before, after = shown_change(cause.before, cause.after)
     if cause.path == ANNOTATION:
         change = ": unchanged" if before == after else ": updated"
     elif cause.code in ABOUT_LISTS:

@@ -16,11 +16,31 @@ from smp.values import ABSENT, JSON, Absent
 ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 # So many characters of a value are shown on one line.
 LONGEST: Final = 200
+# So many characters before a change in a long value are shown with it.
+_BEFORE_CHANGE: Final = 40
 _LONGEST_SENTENCE: Final = 5 * LONGEST
 
 
 def shown(value: JSON | Absent, longest: int = LONGEST) -> str:
     """Return a value on one line as JSON, cut where it is long."""
+    return cut(_line(value), longest)
+
+
+def shown_change(before: JSON | Absent, after: JSON | Absent) -> tuple[str, str]:
+    """Return two values on one line each; long ones from where they differ."""
+    old, new = _line(before), _line(after)
+    cut_old, cut_new = cut(old, LONGEST), cut(new, LONGEST)
+    if cut_old != cut_new or old == new:
+        return cut_old, cut_new
+    # Both are longer than what is shown, and equal there.
+    start = LONGEST
+    while old[start : start + 1] == new[start : start + 1]:
+        start += 1
+    start -= _BEFORE_CHANGE
+    return f"... {cut(old[start:], LONGEST)}", f"... {cut(new[start:], LONGEST)}"
+
+
+def _line(value: JSON | Absent) -> str:
     if value is ABSENT:
         return "absent"
     try:
@@ -28,7 +48,7 @@ def shown(value: JSON | Absent, longest: int = LONGEST) -> str:
     except SmpError:
         # What JSON does not have, such as half a surrogate pair.
         text = repr(value)
-    return cut(printable(text), longest)
+    return printable(text)
 
 
 def yaml_text(value: JSON) -> str:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import JUnitXml
 
+import smp
 from smp.explain import CAUSES
 from smp.hazards import HAZARDS
 from smp.reports import FORMATS, Format, ObjectReport, printed
@@ -314,6 +315,26 @@ def test_markdown_has_no_mentions_and_no_links() -> None:
         assert link not in text
     # A table keeps its cells.
     assert "a|b" not in text_of("markdown", named_report("a|b"))
+
+
+def test_a_change_far_inside_a_long_value_is_shown() -> None:
+    old, new = "line\n" * 100 + "old\n", "line\n" * 100 + "new\n"
+    schema = smp.kubernetes().schema("v1", "ConfigMap")
+    manifest: JSONObject = {"kind": "ConfigMap", "data": {"conf": new}}
+    live: JSONObject = {"kind": "ConfigMap", "data": {"conf": old}}
+    report = msgspec.structs.replace(
+        applied_report(),
+        findings=(),
+        causes=smp.explain_apply(live, manifest, live, schema),
+        live=live,
+        result=manifest,
+    )
+    assert 'old\\n" -> ... ' in text_of("text", report)
+    assert "new&#92;n" in text_of("markdown", report)
+    # The row of a value that is another one now is marked.
+    page = text_of("html", report)
+    equal = msgspec.structs.replace(report, result=live)
+    assert page.count("changed") > text_of("html", equal).count("changed")
 
 
 def test_a_page_has_a_limit_on_the_rows_of_an_object() -> None:
