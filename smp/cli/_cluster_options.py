@@ -12,7 +12,39 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 # Go: time.ParseDuration, as far as kubectl's flags have a use for it.
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+# Go: strconv.ParseBool.
+_BOOLEANS: Final = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+class KubectlCommand(click.Command):
+    """A command whose flags may have a value, as those of kubectl: ``--wait=false``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Raises click.BadParameter."""
+        flags = {
+            name: option
+            for option in self.params
+            if isinstance(option, click.Option) and option.is_flag
+            for name in option.opts
+        }
+        plain: list[str] = []
+        for argument in args:
+            name, equals, text = argument.partition("=")
+            option = flags.get(name)
+            if option is None or not equals:
+                plain.append(argument)
+            elif text not in _BOOLEANS:
+                raise click.BadParameter(f"{text!r} is not true or false", ctx, option)
+            elif _BOOLEANS[text]:
+                plain.append(name)
+            else:
+                # A flag without an opposite is false where it is left out.
+                plain += option.secondary_opts
+        return super().parse_args(ctx, plain)
 
 
 def duration(value: Any) -> float:

@@ -25,6 +25,7 @@ from smp.cli._cluster_options import (
     FILES,
     MERGE,
     SHOWN,
+    KubectlCommand,
     duration,
     output_option,
 )
@@ -73,6 +74,9 @@ def command() -> None:
     The options are those of kubectl, where it has them. The cluster is that of the
     current context of the configuration of kubectl.
     """
+
+
+command.command_class = KubectlCommand
 
 
 @contextmanager

@@ -193,6 +193,18 @@ class TestApply:
         assert (ran.exit_code, ran.stdout) == (1, "deployment.apps/web unchanged\n")
         assert smp("get", "-f", written(CONFIG)).exit_code == 0
 
+    def test_flags_may_have_a_value_as_in_kubectl(self, smp: Smp) -> None:
+        file = written(CONFIG)
+        ran = smp("apply", "-f", file, "--server-side=true", "--wait=false")
+        assert (ran.exit_code, ran.stdout) == (0, "configmap/a serverside-applied\n")
+        ran = smp("apply", "-f", file, "--server-side=false", "--overwrite=false")
+        assert (ran.exit_code, ran.stdout) == (0, "configmap/a configured\n")
+        ran = smp("apply", "-f", file, "--server-side=maybe")
+        assert ran.exit_code == 2
+        assert "'maybe' is not true or false" in ran.stderr
+        ran = smp("delete", "-f", file, "--wait=false", "--ignore-not-found=true")
+        assert ran.exit_code == 0
+
     @pytest.mark.parametrize("options", [[], ["--prune"]])
     def test_a_selection_of_no_object_is_an_error(
         self, smp: Smp, options: list[str]

@@ -34,9 +34,9 @@ _RETRIES: Final = 5
 _CREATED: Final = 201
 _UNSUPPORTED: Final = 415
 _CONFLICT_HINT: Final = (
-    "these fields have other managers: force_conflicts=True makes this manager own all"
-    " of them; a field that is left out of the manifest stays with its manager; a field"
-    " that the manifest has with the live value is owned by both"
+    "these fields have other managers: force_conflicts=True (--force-conflicts) makes"
+    " this manager own all of them; a field that is left out of the manifest stays with"
+    " its manager; a field that the manifest has with the live value is owned by both"
 )
 # Go: warningMigrationLastAppliedFailed, warningMigrationPatchFailed and
 # warningMigrationReapplyFailed.
