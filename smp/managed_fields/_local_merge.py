@@ -29,7 +29,7 @@ import msgspec
 from smp.errors import Conflict, ObjectError, UnknownFieldError, bounded
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._merge import merge_order
-from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
+from smp.managed_fields._shapes import Form, Shape, Shapes, path_elements, root_shape
 from smp.paths import Path
 from smp.schema.model import Schema, unknown_field
 from smp.sharing import share_object
@@ -46,7 +46,7 @@ from smp.values import (
 )
 
 _PRESERVES: Final = "x-kubernetes-preserve-unknown-fields"
-_AS_A_WHOLE: Final = Shape(Form.SCALAR)
+_AS_A_WHOLE: Final = Shape(Form.SCALAR, Shapes())
 
 
 class Structure(msgspec.Struct, frozen=True):

@@ -34,6 +34,8 @@ from smp.values import ABSENT, JSON, Absent, require_plain
 _RAW_EXTENSION: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 
 
+# What the shapes of the types are kept as.
+_KEPT_AS: Final = "managed fields"
 # Characters of the longest name (Go: validation.DNS1123SubdomainMaxLength).
 _LONGEST_NAME: Final = 253
 
@@ -55,17 +57,27 @@ class Form(Enum):
 class Shape:
     """The form of a value, and the types of what it holds."""
 
-    __slots__ = ("_by_name", "_of_items", "form", "inherited", "keys", "type")
+    __slots__ = (
+        "_by_name",
+        "_of_items",
+        "_shapes",
+        "form",
+        "inherited",
+        "keys",
+        "type",
+    )
 
     def __init__(
         self,
         form: Form,
+        shapes: Shapes,
         type_: Type = ANY,
         *,
         keys: tuple[str, ...] = (),
         inherited: Field | None = None,
     ) -> None:
         self.form = form
+        self._shapes = shapes
         self.type = type_
         # The map keys of a list; a set has none.
         self.keys = keys
@@ -102,7 +114,7 @@ class Shape:
             return None
         # Go: in schemaconv, what is referred to does not inherit anything.
         inherited = None if field.reference else self.inherited
-        shape = _shape(field.type, field, inherited)
+        shape = self._shapes.of(field.type, field, inherited)
         if self.declares(name):
             self._by_name[name] = shape
         return shape
@@ -115,7 +127,7 @@ class Shape:
     def of_items(self) -> Shape:
         """Return the shape of all elements of a list, not deduced."""
         if self._of_items is None:
-            self._of_items = _shape(self.type.items, None, self.inherited)
+            self._of_items = self._shapes.of(self.type.items, None, self.inherited)
         return self._of_items
 
     def of_path_element(self, element: str) -> Shape | None:
@@ -193,10 +205,84 @@ class Shape:
         return keyed_element(found)
 
 
-_SCALAR: Final = Shape(Form.SCALAR)
-_ATOMIC_LIST: Final = Shape(Form.ATOMIC_LIST)
-_ATOMIC_MAP: Final = Shape(Form.ATOMIC_MAP)
-_MAP: Final = Shape(Form.MAP)
+class Shapes:
+    """The shapes of the types of one source, each made when it is first asked for."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Type, Field | None, Field | None], Shape] = {}
+
+    def of(self, type_: Type, field: Field | None, inherited: Field | None) -> Shape:
+        """Return the shape of the values of a type, in that field if it is in one."""
+        key = (type_, field, inherited)
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._made(type_, field, inherited)
+            self._known[key] = shape
+        return shape
+
+    def _made(self, type_: Type, field: Field | None, inherited: Field | None) -> Shape:
+        if isinstance(type_, ScalarType):
+            return Shape(Form.SCALAR, self, type_)
+        if isinstance(type_, ListType):
+            return self._of_list(type_, field, inherited)
+        if isinstance(type_, ObjectType):
+            return self._of_object(type_, field, inherited)
+        if isinstance(type_, AnyType):
+            return Shape(Form.DEDUCED, self)
+        raise unknown_field()
+
+    def _of_list(
+        self, type_: ListType, field: Field | None, inherited: Field | None
+    ) -> Shape:
+        """Go: schemaconv.getListElementRelationship."""
+        if type_.list_type == "map":
+            keys = type_.map_keys
+            return Shape(Form.LIST, self, type_, keys=keys, inherited=inherited)
+        if type_.list_type == "set":
+            return Shape(Form.LIST, self, type_, inherited=inherited)
+        if not type_.states_list_type and field is not None and field.merges:
+            keys = (field.merge_key,) if field.merge_key else ()
+            return Shape(Form.LIST, self, type_, keys=keys, inherited=inherited)
+        return Shape(Form.ATOMIC_LIST, self, type_, inherited=inherited)
+
+    def _of_object(
+        self, type_: ObjectType, field: Field | None, inherited: Field | None
+    ) -> Shape:
+        # Go: schema.Schema.Resolve. The field may have another map type than the type.
+        map_type = type_.map_type
+        if field is not None and field.map_type:
+            map_type = field.map_type
+        is_described = type_.structured or type_.others is not None
+        # A type without properties is free-form, and one without a type as well.
+        if not is_described and (type_.name == _RAW_EXTENSION or map_type != "atomic"):
+            return Shape(Form.DEDUCED, self, type_)
+        if type_.structured and type_.others is ANY_FIELD:
+            # x-kubernetes-preserve-unknown-fields holds for all that is described
+            # below. Go: schemaconv's convert.visitSpec.
+            inherited = ANY_FIELD
+        form = Form.ATOMIC_MAP if map_type == "atomic" else Form.MAP
+        return Shape(form, self, type_, inherited=inherited)
+
+
+# The shapes of what has no type.
+_DEDUCED: Final = Shapes()
+_SCALAR: Final = Shape(Form.SCALAR, _DEDUCED)
+_ATOMIC_LIST: Final = Shape(Form.ATOMIC_LIST, _DEDUCED)
+_ATOMIC_MAP: Final = Shape(Form.ATOMIC_MAP, _DEDUCED)
+_MAP: Final = Shape(Form.MAP, _DEDUCED)
+
+
+def root_shape(schema: Schema, value: JSON) -> Shape:
+    """Return the shape of a whole object."""
+    # The types keep it, so that those of a definition that is replaced are freed.
+    shapes = schema.types.plans.get(_KEPT_AS)
+    if not isinstance(shapes, Shapes):
+        shapes = Shapes()
+        schema.types.plans[_KEPT_AS] = shapes
+    shape = shapes.of(schema.type, None, None)
+    return shape.deduced(value) if shape.form is Form.DEDUCED else shape
 
 
 @lru_cache(maxsize=16384)
@@ -206,57 +292,6 @@ def _named_element(key: str, value: str) -> str:
 
 def _no_element(problem: str) -> SmpError:
     return ObjectError(problem, code="no-path-element")
-
-
-def root_shape(schema: Schema, value: JSON) -> Shape:
-    """Return the shape of a whole object."""
-    shape = _shape(schema.type, None, None)
-    return shape.deduced(value) if shape.form is Form.DEDUCED else shape
-
-
-@lru_cache(maxsize=4096)
-def _shape(type_: Type, field: Field | None, inherited: Field | None) -> Shape:
-    """Return the shape of the values of a type, in that field if it is in one."""
-    if isinstance(type_, ScalarType):
-        return Shape(Form.SCALAR, type_)
-    if isinstance(type_, ListType):
-        return _list_shape(type_, field, inherited)
-    if isinstance(type_, ObjectType):
-        return _object_shape(type_, field, inherited)
-    if isinstance(type_, AnyType):
-        return Shape(Form.DEDUCED)
-    raise unknown_field()
-
-
-def _list_shape(type_: ListType, field: Field | None, inherited: Field | None) -> Shape:
-    """Go: schemaconv.getListElementRelationship."""
-    if type_.list_type == "map":
-        return Shape(Form.LIST, type_, keys=type_.map_keys, inherited=inherited)
-    if type_.list_type == "set":
-        return Shape(Form.LIST, type_, inherited=inherited)
-    if not type_.states_list_type and field is not None and field.merges:
-        keys = (field.merge_key,) if field.merge_key else ()
-        return Shape(Form.LIST, type_, keys=keys, inherited=inherited)
-    return Shape(Form.ATOMIC_LIST, type_, inherited=inherited)
-
-
-def _object_shape(
-    type_: ObjectType, field: Field | None, inherited: Field | None
-) -> Shape:
-    # Go: schema.Schema.Resolve. The field may have another map type than the type.
-    map_type = type_.map_type
-    if field is not None and field.map_type:
-        map_type = field.map_type
-    is_described = type_.structured or type_.others is not None
-    # A type without properties is free-form, and one without a type as well.
-    if not is_described and (type_.name == _RAW_EXTENSION or map_type != "atomic"):
-        return Shape(Form.DEDUCED, type_)
-    if type_.structured and type_.others is ANY_FIELD:
-        # x-kubernetes-preserve-unknown-fields holds for all that is described below.
-        # Go: schemaconv's convert.visitSpec.
-        inherited = ANY_FIELD
-    form = Form.ATOMIC_MAP if map_type == "atomic" else Form.MAP
-    return Shape(form, type_, inherited=inherited)
 
 
 def path_elements(shape: Shape, values: list[JSON]) -> list[str]:
