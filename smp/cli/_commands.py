@@ -29,6 +29,7 @@ DECLARED: Final = frozenset(
 
 # A shell asks click for completions with this variable.
 _COMPLETION: Final = "_SMP_COMPLETE"
+_MOST_DIGITS: Final = 18  # of a value that is an integer
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -67,7 +68,7 @@ class Option(msgspec.Struct, frozen=True):
             return text if text in self.choices else None
         if self.minimum is None:
             return text
-        if not (text.isascii() and text.isdecimal()):
+        if not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
             return None
         number = int(text)
         return number if number >= self.minimum else None

@@ -130,6 +130,12 @@ class TestSending:
         )
         assert caught.value.causes[0].field == "spec.a"
 
+    @pytest.mark.parametrize("seconds", ["soon", "-1", "1.5", "9" * 10, "9" * 5000])
+    def test_what_is_no_time_to_wait_is_not_waited_for(self, seconds: str) -> None:
+        script = Script([answer(503, Retry_After=seconds)])
+        assert script.run(exchange(GET)).status == 503
+        assert script.slept == []
+
     @pytest.mark.parametrize(
         ("header", "text"),
         [

@@ -27,6 +27,7 @@ _UNESCAPED: Final = "$&+,:;=@"
 _BUSY: Final = (429,)
 _SERVER_ERRORS: Final = 500
 _ERRORS: Final = 400
+_MOST_DIGITS: Final = 9  # of the seconds to wait
 
 
 def body_of(value: JSON) -> bytes:
@@ -48,8 +49,10 @@ def exchange(request: Request, *, waits: bool = True) -> Plan[Response]:
         if isinstance(answer, Response):
             is_busy = answer.status in _BUSY or answer.status >= _SERVER_ERRORS
             seconds = answer.header("Retry-After")
-            # Go: retryAfterSeconds, which reads a number and no date.
+            # Go: retryAfterSeconds, which reads a number and no date. One of more digits
+            # is no time that a client could wait.
             is_asked = seconds.isascii() and seconds.isdecimal()
+            is_asked = is_asked and len(seconds) <= _MOST_DIGITS
             if not is_busy or not is_asked or attempt == MAX_RETRIES:
                 return answer
             yield from pause(int(seconds))
