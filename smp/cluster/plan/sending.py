@@ -49,8 +49,8 @@ def exchange(request: Request, *, waits: bool = True) -> Plan[Response]:
         if isinstance(answer, Response):
             is_busy = answer.status in _BUSY or answer.status >= _SERVER_ERRORS
             seconds = answer.header("Retry-After")
-            # Go: retryAfterSeconds, which reads a number and no date. One of more digits
-            # is no time that a client could wait.
+            # Go: retryAfterSeconds, which reads a number, no date. A longer one is no
+            # time that a client could wait.
             is_asked = seconds.isascii() and seconds.isdecimal()
             is_asked = is_asked and len(seconds) <= _MOST_DIGITS
             if not is_busy or not is_asked or attempt == MAX_RETRIES:
