@@ -22,7 +22,10 @@ IN_PLACE = settings(
     max_examples=40,
     deadline=None,
     # Each example writes the files of the one before again.
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 
 

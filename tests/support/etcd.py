@@ -24,7 +24,7 @@ import pytest
 BINARY: Final = shutil.which("etcd")
 needs_etcd: Final = pytest.mark.skipif(BINARY is None, reason="no etcd on PATH")
 
-_PATIENCE: Final = 30.0  # seconds
+_PATIENCE: Final = 60.0  # seconds
 # Another process may take a port between finding it free and using it.
 _ATTEMPTS: Final = 5
 
