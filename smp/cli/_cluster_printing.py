@@ -33,6 +33,7 @@ class ProgressLine:
         # Reports are printed at the end, and have no lines.
         self._line_of = line_of
         self._status = StatusLine()
+        self._total = ""
 
     def __call__(self, progress: Progress) -> None:
         """Print a line for what is done, if there is one, and how far it is."""
@@ -42,10 +43,17 @@ class ProgressLine:
             if line:
                 write(f"{line}\n")
                 sys.stdout.flush()
+        self._total = f"{progress.done} of {progress.total} objects"
         if progress.done < progress.total:
             what = "" if progress.result is not None else f": {progress.what}"
-            total = f"{progress.done} of {progress.total} objects"
-            self._status.show(f"smp: {total}{what}")
+            self._status.show(f"smp: {self._total}{what}")
+
+    def interrupted(self) -> None:
+        """Say what is known where an interrupt ends the run."""
+        self.clear()
+        # A request may be on its way.
+        known = f"{self._total} are done" if self._total else "nothing is done"
+        report(f"smp: interrupted: {known}; what was sent last may be done as well")
 
     def clear(self) -> None:
         """Remove how far it is, so that other lines can be printed."""

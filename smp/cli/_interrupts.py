@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # The module signal would first load enum.
 import _signal  # type: ignore[import-not-found]  # without stubs
+from collections.abc import Callable
 from threading import current_thread, main_thread
 from typing import Final, Self
 
@@ -46,6 +47,35 @@ class Interruption:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
             _signal.raise_signal(_signal.SIGINT)
         self.is_requested = True
+
+
+class InterruptNotice:
+    """A part of the run in which an interrupt is answered before it ends the process.
+
+    ``say`` tells what was done so far. As above, a program that calls the command keeps
+    its own handler.
+    """
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say = say
+        self._is_active = False
+
+    def __enter__(self) -> Self:
+        is_main = current_thread() is main_thread()
+        handler = _signal.getsignal(_signal.SIGINT)
+        self._is_active = is_main and handler == _signal.SIG_DFL
+        if self._is_active:
+            _signal.signal(_signal.SIGINT, self._answer)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._is_active:
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+    def _answer(self, _number: int, _frame: object) -> None:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        self._say()
+        _signal.raise_signal(_signal.SIGINT)
 
 
 def follow_parent(parent: int) -> None:

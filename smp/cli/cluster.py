@@ -44,6 +44,7 @@ from smp.cli._cluster_printing import (
 )
 from smp.cli._errors import Failure, UsageError, printable, report
 from smp.cli._identity import identity_of
+from smp.cli._interrupts import InterruptNotice
 from smp.cli._options import READER_OUTPUTS, REPORT_FORMATS
 from smp.cli._outputs import write
 from smp.cli._suggestions import SuggestingGroup
@@ -161,19 +162,20 @@ def apply(ctx: click.Context, /, **options: Any) -> None:
             suffix = SUFFIXES[options["dry_run"]]
             line_of = partial(applied_line, suffix=suffix, only_name=output == "name")
         line = ProgressLine(line_of)
-        done = connected(options, line).apply(
-            manifests.objects,
-            **keywords,
-            dry_run=options["dry_run"],
-            strict=options["strict"],
-            force=options["force"],
-            validate=options["validate"],
-            order=options["order"],
-            cascade=options["cascade"].capitalize(),
-            grace_period=options["grace_period"],
-            timeout=options["timeout"],
-            wait=options["timeout"] if options["wait"] else None,
-        )
+        with InterruptNotice(line.interrupted):
+            done = connected(options, line).apply(
+                manifests.objects,
+                **keywords,
+                dry_run=options["dry_run"],
+                strict=options["strict"],
+                force=options["force"],
+                validate=options["validate"],
+                order=options["order"],
+                cascade=options["cascade"].capitalize(),
+                grace_period=options["grace_period"],
+                timeout=options["timeout"],
+                wait=options["timeout"] if options["wait"] else None,
+            )
         line.clear()
     # Reports have the warnings and the errors.
     results: list[Any] = [*done.results]
@@ -418,14 +420,15 @@ def delete(ctx: click.Context, /, **options: Any) -> None:
                 only_name=options["output"] == "name",
             )
         )
-        done = connected(options, line).delete(
-            manifests.objects,
-            wait_until_gone=options["wait"],
-            dry_run=options["dry_run"],
-            cascade=options["cascade"].capitalize(),
-            grace_period=options["grace_period"],
-            timeout=options["timeout"],
-        )
+        with InterruptNotice(line.interrupted):
+            done = connected(options, line).delete(
+                manifests.objects,
+                wait_until_gone=options["wait"],
+                dry_run=options["dry_run"],
+                cascade=options["cascade"].capitalize(),
+                grace_period=options["grace_period"],
+                timeout=options["timeout"],
+            )
         line.clear()
     # Go: DeleteOptions.DeleteResult.
     if not manifests.objects and not options["output"]:

@@ -518,6 +518,8 @@ def test_how_far_it_is_is_shown_on_a_terminal_alone(
         line.clear()
         assert (stream.getvalue() != "") is shown
     assert ProgressLine(None)(Progress(1, 1, "done")) is None
+    ProgressLine(None).interrupted()
+    assert "smp: interrupted: nothing is done" in stream.getvalue()
 
 
 @needs_kubectl

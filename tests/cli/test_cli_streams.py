@@ -365,6 +365,28 @@ def test_a_caller_keeps_its_own_handler_of_interrupts(
     assert ran.stdout == f"{expected}\n"
 
 
+def test_an_interrupt_of_a_run_on_a_cluster_says_what_is_known() -> None:
+    program = (
+        "import signal\n"
+        "from smp.cli._cluster_printing import ProgressLine\n"
+        "from smp.cli._interrupts import InterruptNotice\n"
+        "from smp.cluster.plan.exchange import Progress\n"
+        "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+        "line = ProgressLine(None)\n"
+        "with InterruptNotice(line.interrupted):\n"
+        "    line(Progress(2, 3, 'done'))\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == -signal.SIGINT
+    assert ran.stderr == (
+        "smp: interrupted: 2 of 3 objects are done; what was sent last may be done as"
+        " well\n"
+    )
+
+
 @pytest.mark.slow
 def test_an_interrupt_at_any_time_leaves_no_traceback() -> None:
     for milliseconds in range(0, 200, 25):
