@@ -19,10 +19,14 @@ from smp.cluster.plan.exchange import (
     pause,
     together,
 )
-from smp.cluster.plan.failures import ApiError, BrokenConnectionError
+from smp.cluster.plan.failures import (
+    ApiError,
+    BrokenConnectionError,
+    UnreadableAnswerError,
+)
 from smp.cluster.plan.objects import Item
 from smp.cluster.plan.options import ApplyOptions
-from smp.cluster.plan.sending import exchange, send, warnings_of
+from smp.cluster.plan.sending import exchange, send, send_for_object, warnings_of
 from smp.errors import SmpError
 from smp.values import JSON, JSONObject
 from tests.support.cluster_server import OldServer, ScriptedServer
@@ -109,6 +113,22 @@ class TestSending:
         script = Script([Response(502, (), b"<html>bad gateway</html>")])
         with pytest.raises(ApiError, match=r"answered 502 to get /api: <html>bad"):
             script.run(send(GET))
+
+    @pytest.mark.parametrize("request_", [GET, PATCH])
+    def test_a_redirection_is_an_error(self, request_: Request) -> None:
+        script = Script([Response(302, (("Location", "https://login"),), b"")])
+        with pytest.raises(ApiError, match="the server answered 302") as caught:
+            script.run(send_for_object(request_))
+        assert not caught.value.is_unknown
+
+    @pytest.mark.parametrize(("request_", "is_unknown"), [(GET, False), (PATCH, True)])
+    def test_after_an_answer_that_cannot_be_read_only_a_write_is_unknown(
+        self, request_: Request, is_unknown: bool
+    ) -> None:
+        script = Script([Response(200, (), b"<html>")])
+        with pytest.raises(UnreadableAnswerError) as caught:
+            script.run(send_for_object(request_))
+        assert caught.value.is_unknown is is_unknown
 
     def test_causes_are_listed(self) -> None:
         causes: JSON = [

@@ -147,9 +147,9 @@ class UnreadableAnswerError(SmpError):
     default_code = "unreadable-answer"
     status = 502
 
-    def __init__(self, error: SmpError) -> None:
+    def __init__(self, error: SmpError, *, is_write: bool = True) -> None:
         super().__init__(f"the answer of the API server cannot be read: {error}")
-        self.is_unknown = True
+        self.is_unknown = is_write
 
 
 class NoKindMatchError(SmpError):

@@ -26,7 +26,8 @@ _UNESCAPED: Final = "$&+,:;=@"
 # Go: checkWait.
 _BUSY: Final = (429,)
 _SERVER_ERRORS: Final = 500
-_ERRORS: Final = 400
+# What is redirected was not done either: an API server redirects no such request.
+_ERRORS: Final = 300
 _MOST_DIGITS: Final = 9  # of the seconds to wait
 
 
@@ -87,15 +88,15 @@ def send_for_object(request: Request) -> Plan[JSONObject]:
     Raises what ``send`` raises, and UnreadableAnswerError.
     """
     answer = yield from send(request)
-    return object_of(answer)
+    return object_of(answer, is_write=request.method != "GET")
 
 
-def object_of(answer: Response) -> JSONObject:
+def object_of(answer: Response, *, is_write: bool = True) -> JSONObject:
     """Return the object of an answer. Raises UnreadableAnswerError."""
     try:
         return codec.decode_object(answer.body)
     except SmpError as error:
-        raise UnreadableAnswerError(error) from error
+        raise UnreadableAnswerError(error, is_write=is_write) from error
 
 
 def exists_after(request: Request, *, waits: bool = True) -> Plan[JSONObject | None]:
@@ -108,7 +109,7 @@ def exists_after(request: Request, *, waits: bool = True) -> Plan[JSONObject | N
         return None
     if answer.status >= _ERRORS:
         raise ApiError(answer, request)
-    return object_of(answer)
+    return object_of(answer, is_write=False)
 
 
 def is_not_found(answer: Response) -> bool:
