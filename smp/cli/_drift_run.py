@@ -27,7 +27,7 @@ from smp.comparison import Rules
 from smp.schema.catalog import Catalog
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 # What is compared at a time, in bytes of JSON.
 _BATCH: Final = 4 << 20
@@ -192,41 +192,58 @@ def _kept(row: Row) -> bytes | None:
     return _write({name: getattr(row, name) for name in _RESULT})
 
 
-def found_by(
-    parts: Iterable[Part], comparer: Comparer, jobs: int, size: int
-) -> Generator[Found, None, None]:
-    """Yield what is found in each part, in order, by ``jobs`` processes.
+class Workers:
+    """Compares parts in ``jobs`` processes, or here where the input is small.
 
-    0 is a process for each core; ``size`` is how many bytes there are.
+    0 is a process for each core. To be closed.
     """
-    jobs = processes_for(jobs)
-    if jobs == 1 or size < _LARGE:
-        for part in parts:
-            yield comparer.found(part)
-        return
-    # Small inputs need one process.
-    import multiprocessing  # noqa: PLC0415  # see above
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # see above
 
-    pending: deque[Future[Found]] = deque()
-    # Arrow has threads, and a process that is forked may inherit their locks.
-    executor = ProcessPoolExecutor(
-        jobs,
-        multiprocessing.get_context("spawn"),
-        initializer=_start,
-        initargs=(os.getpid(), comparer),
-    )
-    try:
+    def __init__(self, comparer: Comparer, jobs: int) -> None:
+        self._jobs = processes_for(jobs)
+        self._comparer = comparer
+        self._executor: ProcessPoolExecutor | None = None
+
+    def expect(self, size: int) -> None:
+        """Start the processes where an input of so many bytes is worth them.
+
+        They load what they need while this process still reads.
+        """
+        if self._executor is not None or self._jobs == 1 or size < _LARGE:
+            return
+        # Small inputs need one process.
+        import multiprocessing  # noqa: PLC0415  # see above
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # see above
+
+        self._executor = ProcessPoolExecutor(
+            self._jobs,
+            # Arrow has threads, and a process that is forked may inherit their locks.
+            multiprocessing.get_context("spawn"),
+            initializer=_start,
+            initargs=(os.getpid(), self._comparer),
+        )
+        # The first call starts all processes.
+        self._executor.submit(os.getpid)
+
+    def found(self, parts: Iterable[Part]) -> Generator[Found, None, None]:
+        """Yield what is found in each part, in order."""
+        executor = self._executor
+        if executor is None:
+            for part in parts:
+                yield self._comparer.found(part)
+            return
+        pending: deque[Future[Found]] = deque()
         for part in parts:
             pending.append(executor.submit(_found, part))
             # Results are kept only some parts ahead of the output.
-            if len(pending) > _AHEAD * jobs:
+            if len(pending) > _AHEAD * self._jobs:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:
-        # The output may end before all is computed.
-        executor.shutdown(cancel_futures=True)
+
+    def close(self) -> None:
+        """End the processes; the output may end before all is computed."""
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
 
 
 _comparer: Comparer
@@ -236,6 +253,8 @@ def _start(parent: int, comparer: Comparer) -> None:
     global _comparer  # noqa: PLW0603  # what each process of the pool has
     if sys.platform == "linux":
         follow_parent(parent)
+    import smp.fleet  # noqa: F401, PLC0415  # to have it when there is something to do
+
     _comparer = comparer
 
 

@@ -21,7 +21,7 @@ from smp.cli._drift_records import (
     is_cluster,
     require_sides,
 )
-from smp.cli._drift_run import Comparer, Found, Progress, found_by
+from smp.cli._drift_run import Comparer, Found, Progress, Workers
 from smp.cli._drift_state import State
 from smp.cli._errors import UsageError, printable, report
 from smp.cli._inputs import Inputs, name_of
@@ -110,8 +110,12 @@ def run_drift(  # noqa: PLR0913  # its options
         salt=_salt(settings, inputs) if state else b"",
     )
     totals = Totals()
-    run = _Run(inputs, settings, totals, history, all_rows=all_rows)
-    with Interruption() as interruption, closing(Parts()) as parts:
+    with (
+        Interruption() as interruption,
+        closing(Parts()) as parts,
+        closing(Workers(comparer, settings.jobs)) as workers,
+    ):
+        run = _Run(inputs, settings, totals, workers, history, all_rows=all_rows)
         output = output_of(settings.output, totals)
         kept = State(state) if state else None
         try:
@@ -125,8 +129,7 @@ def run_drift(  # noqa: PLR0913  # its options
                 extra=extra,
             )
             if not interruption.is_requested:
-                found = found_by(parts.finished(), comparer, settings.jobs, run.size)
-                with closing(found):
+                with closing(workers.found(parts.finished())) as found:
                     run.write(found, output, kept, interruption)
         finally:
             run.progress.clear()
@@ -201,6 +204,7 @@ class _Run:
         inputs: Inputs,
         settings: Settings,
         totals: Totals,
+        workers: Workers,
         history: History | None,
         *,
         all_rows: bool,
@@ -208,6 +212,7 @@ class _Run:
         self._inputs = inputs
         self._settings = settings
         self._totals = totals
+        self._workers = workers
         self._history = history
         self._all_rows = all_rows
         self._counts: dict[str, int] = {}
@@ -215,7 +220,7 @@ class _Run:
         self._skipped = 0
         # The objects of both sides that were compared, or take no part.
         self._done = 0
-        self.size = 0
+        self._size = 0
         self.progress = Progress(is_wanted=not settings.quiet)
 
     @property
@@ -265,13 +270,15 @@ class _Run:
             if interruption.is_requested:
                 return
             parts.add(record, is_desired=is_desired)
-            self.size += len(record.text)
+            self._size += len(record.text)
             count = self._counts[side] = self._counts.get(side, 0) + 1
             # What is named at once takes no memory.
             if count % _NAMED == 0:
                 self._name([])
+                self._workers.expect(self._size)
             self.progress.show("read", sum(self._counts.values()))
         self._name([])
+        self._workers.expect(self._size)
 
     def write(
         self,

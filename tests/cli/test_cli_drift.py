@@ -24,7 +24,7 @@ import smp
 from benchmarks.fleets import Rates, pairs
 from smp.cli._drift_history import path_of
 from smp.cli._drift_pairs import Parts
-from smp.cli._drift_run import Found, found_by
+from smp.cli._drift_run import Found, Workers
 from smp.cluster import Cluster
 from smp.documents import dump_yaml
 from smp.testing import KubernetesApi
@@ -468,20 +468,24 @@ class Requested:
         """Leave the process to the test."""
 
 
-@pytest.mark.parametrize("format_", ["ndjson", "parquet", "junit", "sarif", "summary"])
+@pytest.mark.parametrize(
+    "format_", ["ndjson", "parquet", "html", "junit", "sarif", "summary"]
+)
 def test_an_interrupt_after_some_rows_leaves_a_complete_output(
     files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, format_: str
 ) -> None:
     requested = Requested()
 
+    unpatched = Workers.found
+
     def found(*arguments: Any) -> Iterator[Found]:
-        for some in found_by(*arguments):
+        for some in unpatched(*arguments):
             requested.is_requested = True
             yield some
 
     monkeypatch.setattr("smp.cli._drift_pairs._SHARE", 50_000)
     monkeypatch.setattr("smp.cli.drift.Interruption", lambda: requested)
-    monkeypatch.setattr("smp.cli.drift.found_by", found)
+    monkeypatch.setattr(Workers, "found", found)
     broken = Path(LIVE).read_text() + "{broken\n"
     Path(LIVE).write_text(broken)
     ran = drift(*files, "-o", format_, "--all")
@@ -507,6 +511,9 @@ def test_an_interrupt_after_some_rows_leaves_a_complete_output(
         assert len([*JUnitXml.fromstring(ran.stdout_bytes)]) == count
     elif format_ == "sarif":
         assert json.loads(ran.stdout)["runs"]
+    elif format_ == "html":
+        assert ran.stdout.count("<article ") == count
+        assert ran.stdout.endswith("</body>\n</html>\n")
     else:
         assert ran.stdout.startswith(f"{count} objects: ")
 
