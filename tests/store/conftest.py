@@ -17,6 +17,15 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session", autouse=True)
+async def one_loop(anyio_backend: str) -> None:  # it runs the loop
+    """Keep one event loop for all tests, as a server has one.
+
+    gRPC may report the end of a cancelled call late, and whichever loop runs then would
+    fail where that of the call is closed.
+    """
+
+
 @pytest.fixture(scope="session")
 def etcd() -> Iterator[Etcd]:
     """One etcd for all tests; each store in it has a prefix of its own."""
