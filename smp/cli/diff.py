@@ -40,16 +40,19 @@ from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.comparison import SetAside, is_stored
 from smp.custom_resources import STRATEGIC_MERGE_PATCH, form_of
+from smp.errors import SmpError
 from smp.last_applied import last_applied_configuration, without_last_applied
 from smp.schema.model import AnyType, Schema
 from smp.strategic import two_way_patch
-from smp.values import JSON, JSONObject, as_object
+from smp.values import JSON, JSONObject, as_object, same
 
 if TYPE_CHECKING:
     from smp.hazards import Input
 
 # ORIGINAL and MODIFIED.
 _STATES: Final = 2
+# The hazard of a last-applied configuration that the annotation does not have.
+_STALE: Final = "stale-last-applied"
 
 
 def run_diff(
@@ -284,16 +287,21 @@ def _outcome(
         if is_three_way and live is not None:
             asked = comparing.of_configuration(live, obj.value, lenient, original)
             set_aside = asked.set_aside
+            aligned = original
             if original is not None:
-                original = comparing.of_configuration(live, original, lenient).aligned
+                aligned = comparing.of_configuration(live, original, lenient).aligned
             versions = Versions(
-                last_applied=masks.mask(original),
+                last_applied=masks.mask(aligned),
                 modified=masks.mask(asked.aligned),
                 live=masks.mask(live),
             )
             outcome = applied_outcome(
                 row.entry, versions, schema, settings, masks, with_defaults
             )
+            # What was set aside makes it another one than the annotation has.
+            if original is not None and _is_annotated(live, original):
+                current = [each for each in outcome.hazards if each.code != _STALE]
+                outcome = msgspec.structs.replace(outcome, hazards=tuple(current))
         elif is_three_way or original is None:
             outcome = created_outcome(
                 row.entry,
@@ -331,6 +339,17 @@ def _outcome(
     entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
     return msgspec.structs.replace(
         outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
+    )
+
+
+def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
+    """Tell whether the annotation of live has a last-applied configuration."""
+    try:
+        annotated = last_applied_configuration(live)
+    except SmpError:
+        return False
+    return annotated is not None and same(
+        without_last_applied(annotated), without_last_applied(last_applied)
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import smp
+from smp import documents
 from tests.support.command import run
 
 MANIFEST = """\
@@ -90,6 +92,24 @@ def test_a_rule_leaves_its_paths_out_of_the_patch() -> None:
     _, found = record(*arguments, "--rules", "rules.yaml")
     assert "replicas" not in found["patch"]["spec"]
     assert [entry["by"] for entry in found["setAside"]] == ["rule", "quantity"]
+
+
+def test_what_is_set_aside_makes_no_last_applied_configuration_stale(
+    directory: Path,
+) -> None:
+    old = documents.read((MANIFEST % '"1"').encode())[0].value
+    live = smp.with_last_applied(smp.as_object(old))
+    (directory / "last.json").write_text(json.dumps(old))
+    live = {**live, "spec": {**smp.as_object(live["spec"]), "replicas": 5}}
+    (directory / "live.json").write_text(json.dumps(live))
+    paths = ["last.json", "old.yaml", "--live", "live.json"]
+    ran = run("diff", *paths, "--rules", "rules.yaml", "--strict")
+    assert (ran.exit_code, ran.stdout) == (0, "")
+    assert "stale-last-applied" not in ran.stderr
+    # It is another one than the annotation has.
+    (directory / "last.json").write_text(json.dumps(live))
+    ran = run("diff", *paths, "--rules", "rules.yaml")
+    assert "stale-last-applied" in ran.stderr
 
 
 def test_nothing_is_set_aside_without_being_counted() -> None:
