@@ -297,12 +297,15 @@ class LiveCluster:
         # What extra objects are looked for among, and what is not extra.
         self._kinds: dict[tuple[str, str, str], str] = {}
         self._found: set[tuple[str, str, str, str, str]] = set()
+        # The manifests of which it is not known whether there is a live object.
+        self.unknown: list[Record] = []
 
     def of(self, desired: list[Record]) -> Iterator[Record]:
         """Read the live objects of manifests, as kubectl would find them.
 
-        What cannot be read is a problem.
+        What cannot be read is a problem, and its manifest is in ``unknown``.
         """
+        self.unknown.clear()
         manifests = [as_object(decode(record.text)) for record in desired]
         found: list[JSONObject | None] = []
         try:
@@ -316,6 +319,7 @@ class LiveCluster:
                     found.append(None)
                     failure = Failure(error, None, record.label)
                     self._inputs.problems.append(failure)
+                    self.unknown.append(record)
         for record, live in zip(desired, found, strict=True):
             _cluster, group, kind, _name = record.key
             # A manifest without a namespace is for that of the context.

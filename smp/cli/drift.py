@@ -247,9 +247,10 @@ class _Run:
             # What is live is asked for where a manifest says that there is something.
             source = LiveCluster(live, self._inputs)
             while some := [*islice(wanted, _ASKED)]:
-                self._add(parts, some, interruption, is_desired=True)
-                there = source.of(some)
-                self._add(parts, there, interruption, is_desired=False)
+                self._add(parts, source.of(some), interruption, is_desired=False)
+                # Of others it is not known whether they are missing.
+                known = [each for each in some if each not in source.unknown]
+                self._add(parts, known, interruption, is_desired=True)
             if extra:
                 self._add(parts, source.others(), interruption, is_desired=False)
         else:
@@ -334,7 +335,8 @@ class _Run:
         """Say how many objects there were; return the exit code."""
         self._name([])
         if not self._settings.quiet:
-            counts = [f"{count:,} {side}" for side, count in self._counts.items()]
+            read = sorted(self._counts.items())
+            counts = [f"{count:,} {side}" for side, count in read]
             report(
                 f"smp: read {', '.join(counts) or _NO_PAIRS}; "
                 f"{self._skipped:,} skipped, {self._failed:,} could not be read"
