@@ -77,27 +77,28 @@ class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
 
         Go: ApplyOptions.Validate.
         """
+        # kubectl names its flags, which the options of Python are called after.
         if self.force_conflicts and not self.server_side:
-            raise _excluded("force_conflicts only works with server_side")
+            raise _excluded("--force-conflicts only works with --server-side")
         if self.dry_run == "client" and self.server_side:
             raise _excluded(
-                'dry_run="client" does not work with server_side, did you mean'
-                ' dry_run="server"?'
+                "--dry-run=client doesn't work with --server-side"
+                " (did you mean --dry-run=server instead?)"
             )
         if self.force and self.server_side:
-            raise _excluded("force cannot be used with server_side")
+            raise _excluded("--force cannot be used with --server-side")
         if self.force and self.dry_run == "server":
-            raise _excluded('dry_run="server" cannot be used with force')
+            raise _excluded("--dry-run=server cannot be used with --force")
         # Go: ApplyOptions.Validate and ApplySet.
         if self.prune and self.applyset:
-            raise _excluded("prune is incompatible with applyset")
+            raise _excluded("--selector is incompatible with --applyset")
         if self.prune and self.server_side:
             raise _excluded(
-                "prune is in alpha and doesn't currently work on objects"
+                "--prune is in alpha and doesn't currently work on objects"
                 " created by server-side apply"
             )
         if self.prune and self.force:
-            raise _excluded("force cannot be used with prune")
+            raise _excluded("--force cannot be used with --prune")
 
     def require_objects(self, items: Sequence[object]) -> None:
         """Raise ObjectError where a run without objects would prune all that there is.
