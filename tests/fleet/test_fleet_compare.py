@@ -593,6 +593,22 @@ def test_a_label_with_the_name_may_have_another_spelling() -> None:
                 assert found.verdict == verdict
 
 
+def test_labels_may_be_of_a_type_that_no_label_has() -> None:
+    rows = Rows(CATALOG)
+    for name in ("one", "two", "one"):
+        selectors = [{"matchLabels": {"app": name, "n": n}} for n in (1, 2)]
+        outcome = rows.outcome(*policies(name, *selectors))
+        assert outcome.paths == ("spec.podSelector.matchLabels.n",)
+
+
+@pytest.mark.parametrize("fields", [None, "x", [{"fieldsType": "FieldsV2"}], [{}]])
+def test_managed_fields_that_cannot_be_read_have_no_managers(fields: object) -> None:
+    live = live_of(deployment(replicas=3), managedFields=fields)
+    outcome = row(deployment(replicas=2), live)
+    assert (outcome.paths, outcome.managers) == (("spec.replicas",), ("",))
+    assert row(None, live) == Outcome("extra")
+
+
 def test_a_name_may_be_a_word_of_the_object() -> None:
     def sides(name: str) -> list[bytes]:
         found: list[dict[str, Any]] = []
