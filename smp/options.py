@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from smp.errors import SmpError
 from smp.values import shown
+
+# What Go's strconv.ParseBool reads.
+BOOLEANS: Final = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
 
 
 def require_options(

@@ -8,15 +8,12 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from smp.options import BOOLEANS
+
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 # Go: time.ParseDuration, as far as kubectl's flags have a use for it.
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-# Go: strconv.ParseBool.
-_BOOLEANS: Final = {
-    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
-}
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
@@ -37,9 +34,9 @@ class KubectlCommand(click.Command):
             option = flags.get(name)
             if option is None or not equals:
                 plain.append(argument)
-            elif text not in _BOOLEANS:
+            elif text not in BOOLEANS:
                 raise click.BadParameter(f"{text!r} is not true or false", ctx, option)
-            elif _BOOLEANS[text]:
+            elif BOOLEANS[text]:
                 plain.append(name)
             else:
                 # A flag without an opposite is false where it is left out.

@@ -15,16 +15,14 @@ from typing import Final, Self
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class Interruption:
-    """A part of the run that an interrupt ends at a place that the part chooses.
+class _Handled:
+    """A part of the run in which an interrupt is handled by ``_handle``.
 
     That is where an interrupt would end the process at once; a program that calls the
-    command keeps its own handler. ``is_requested`` tells whether there was one. A
-    second one ends the process at once, and the first one does at the end of the part.
+    command keeps its own handler.
     """
 
     def __init__(self) -> None:
-        self.is_requested = False
         self._is_active = False
 
     def __enter__(self) -> Self:
@@ -33,46 +31,51 @@ class Interruption:
         handler = _signal.getsignal(_signal.SIGINT)
         self._is_active = is_main and handler == _signal.SIG_DFL
         if self._is_active:
-            _signal.signal(_signal.SIGINT, self._request)
+            _signal.signal(_signal.SIGINT, self._handle)
         return self
 
     def __exit__(self, *_error: object) -> None:
         if self._is_active:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
+    def _handle(self, _number: int, _frame: object) -> None:
+        raise NotImplementedError
+
+
+class Interruption(_Handled):
+    """A part of the run that an interrupt ends at a place that the part chooses.
+
+    ``is_requested`` tells whether there was one. A second one ends the process at once,
+    and the first one does at the end of the part.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_requested = False
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         if self.is_requested:
             _signal.raise_signal(_signal.SIGINT)
 
-    def _request(self, _number: int, _frame: object) -> None:
+    def _handle(self, _number: int, _frame: object) -> None:
         if self.is_requested:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
             _signal.raise_signal(_signal.SIGINT)
         self.is_requested = True
 
 
-class InterruptNotice:
+class InterruptNotice(_Handled):
     """A part of the run in which an interrupt is answered before it ends the process.
 
-    ``say`` tells what was done so far. As above, a program that calls the command keeps
-    its own handler.
+    ``say`` tells what was done so far.
     """
 
     def __init__(self, say: Callable[[], None]) -> None:
+        super().__init__()
         self._say = say
-        self._is_active = False
 
-    def __enter__(self) -> Self:
-        is_main = current_thread() is main_thread()
-        handler = _signal.getsignal(_signal.SIGINT)
-        self._is_active = is_main and handler == _signal.SIG_DFL
-        if self._is_active:
-            _signal.signal(_signal.SIGINT, self._answer)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._is_active:
-            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-
-    def _answer(self, _number: int, _frame: object) -> None:
+    def _handle(self, _number: int, _frame: object) -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         self._say()
         _signal.raise_signal(_signal.SIGINT)

@@ -12,7 +12,7 @@ import msgspec
 
 from smp.errors import SmpError
 from smp.handler import Limits
-from smp.options import require_options
+from smp.options import BOOLEANS, require_options
 from smp.schema.catalog import Catalog, kubernetes
 from smp.unions import PROFILES, OnConflict
 from smp.values import JSONObject
@@ -22,11 +22,6 @@ _CLIENT_HOSTS: Final = {
     "": "127.0.0.1",
     "0.0.0.0": "127.0.0.1",  # noqa: S104 - compared with, not bound to
     "::": "::1",
-}
-# What Go's strconv.ParseBool reads.
-_BOOLEANS: Final = {
-    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 
 
@@ -70,12 +65,12 @@ class FeatureGates(msgspec.Struct, frozen=True):
                     f"unrecognized feature gate: {name}",
                     hint="known are " + ", ".join(cls.__struct_fields__),
                 )
-            if value not in _BOOLEANS:
+            if value not in BOOLEANS:
                 raise SettingsError(
                     f"invalid value of {name}={value}",
                     hint=f"{name}=true or {name}=false",
                 )
-            states[name] = _BOOLEANS[value]
+            states[name] = BOOLEANS[value]
         return cls(**states)
 
 
@@ -114,7 +109,7 @@ class RuntimeConfig(msgspec.Struct, frozen=True):
         for entry in filter(None, text.split(",")):
             name, equals, value = entry.partition("=")
             name, value = name.strip(), value.strip() if equals else "true"
-            if value not in _BOOLEANS:
+            if value not in BOOLEANS:
                 raise SettingsError(
                     f"invalid value {name}={value}",
                     hint=f"{name}=true or {name}=false",
@@ -125,7 +120,7 @@ class RuntimeConfig(msgspec.Struct, frozen=True):
                     f"unknown api groups {name}",
                     hint="api/all, api/ga, api/beta, api/alpha, or GROUP/VERSION",
                 )
-            switches[name] = _BOOLEANS[value]
+            switches[name] = BOOLEANS[value]
         return cls(switches)
 
 
