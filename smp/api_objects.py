@@ -21,9 +21,6 @@ SERVER_METADATA: Final = (
     "uid",
 )
 
-# What a server sets when it creates an object, so that only stored objects have it.
-METADATA_OF_CREATION: Final = ("uid", "resourceVersion", "creationTimestamp")
-
 # What a Secret shows; its other members are confidential, misspelled ones such as
 # ``stringdata`` too.
 SHOWN_OF_SECRET: Final = frozenset(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.api_objects import METADATA_OF_CREATION
 from smp.comparison._comparison import (
     Comparison,
 )
@@ -25,6 +24,9 @@ from smp.values import (
 
 _ROOT: Final = Path()
 NO_RULES: Final = Rules()
+
+# What only a stored object has.
+_STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 
 
 @over_json("the object", "desired", "live")
@@ -92,7 +94,7 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
 def is_stored(obj: JSONObject) -> bool:
     """Tell whether an object was stored by a server."""
     metadata = as_object(obj.get("metadata"))
-    return any(metadata.get(name) is not None for name in METADATA_OF_CREATION)
+    return any(metadata.get(name) is not None for name in _STORED)
 
 
 def _namespace(obj: JSONObject) -> JSON:
