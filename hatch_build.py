@@ -73,6 +73,7 @@ MODULES = (
     "smp/managed_fields/_compare.py",
     "smp/managed_fields/_fields_below.py",
     "smp/managed_fields/_typed.py",
+    "smp/managed_fields/_creation.py",
     "smp/managed_fields/_merge.py",
     "smp/managed_fields/_prune.py",
     "smp/managed_fields/_ownership.py",

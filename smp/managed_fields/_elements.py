@@ -149,15 +149,15 @@ def in_order(elements: Collection[str]) -> list[str]:
 
     Fields by name, keyed elements by their keys, values by value, indexes.
     """
-    ordered = _in_pieces(elements)
+    ordered = in_pieces(elements)
     # Almost always all are fields. Those are in order: Python compares code points, Go
     # bytes of UTF-8, and both have the same order.
     if ordered and ordered[-1].startswith(_FIELD):
         return ordered
-    return _in_pieces(ordered, _order_of)
+    return in_pieces(ordered, _order_of)
 
 
-def _in_pieces(
+def in_pieces(
     elements: Collection[str], key: Callable[[str], _Order] | None = None
 ) -> list[str]:
     """Return elements in order, as ``sorted`` does; very many are sorted in pieces."""

@@ -196,22 +196,32 @@ class ManagedFields:
             if read is not None and read[0] is owner:
                 entries.append(read[1])
                 continue
-            entry: JSONObject = {}
-            if owner.manager:
-                entry["manager"] = owner.manager
-            entry["operation"] = owner.operation
-            entry["apiVersion"] = owner.api_version
-            if owner.time:
-                entry["time"] = owner.time
-            entry["fieldsType"] = "FieldsV1"
-            entry["fieldsV1"] = owner.fields.to_v1()
-            if owner.subresource:
-                entry["subresource"] = owner.subresource
-            entries.append(entry)
-        if not entries:
-            return without_managed_fields(obj)
-        metadata = as_object(obj.get("metadata"))
-        return {**obj, "metadata": {**metadata, "managedFields": entries}}
+            entries.append(entry_of(owner, owner.fields.to_v1()))
+        return with_entries(obj, entries)
+
+
+def entry_of(owner: Owner, fields: JSONObject) -> JSONObject:
+    """Return the entry of an owner; ``fields`` is fieldsV1 of what it owns."""
+    entry: JSONObject = {}
+    if owner.manager:
+        entry["manager"] = owner.manager
+    entry["operation"] = owner.operation
+    entry["apiVersion"] = owner.api_version
+    if owner.time:
+        entry["time"] = owner.time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = fields
+    if owner.subresource:
+        entry["subresource"] = owner.subresource
+    return entry
+
+
+def with_entries(obj: JSONObject, entries: JSONArray) -> JSONObject:
+    """Return an object with these entries; without managedFields if there are none."""
+    if not entries:
+        return without_managed_fields(obj)
+    metadata = as_object(obj.get("metadata"))
+    return {**obj, "metadata": {**metadata, "managedFields": entries}}
 
 
 def readable_owners(

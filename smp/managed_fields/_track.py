@@ -12,14 +12,18 @@ from msgspec.structs import replace
 
 from smp.api_objects import without_managed_fields
 from smp.errors import ObjectError, SmpError
+from smp.managed_fields._creation import fields_of_creation
 from smp.managed_fields._entries import (
     UPDATE,
     Identity,
     ManagedFields,
     Operation,
     Write,
+    entry_of,
     seconds,
+    with_entries,
 )
+from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._ownership import NEVER_OWNED, reconcile, take_over
 from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
@@ -79,6 +83,8 @@ def track(
                 reset=reset_fields(schema, subresource, has_status=serving.has_status),
                 serving=serving,
             )
+            if not managed.owners:
+                return _created(new, schema, write)
             record_update(managed, old or {}, new, schema, write)
     except SmpError:
         before = as_object(as_object(old).get("metadata")).get("managedFields")
@@ -115,6 +121,23 @@ def _sent_or_stored(
         return ManagedFields.of(old or {})
     except ObjectError:
         return ManagedFields()
+
+
+def _created(new: JSONObject, schema: Schema, write: Write) -> JSONObject:
+    """Return a new object with the entry of its only manager."""
+    new = without_managed_fields(new)
+    fields = fields_of_creation(
+        # Go: the object is converted to the typed struct of its version.
+        stored(new, schema),
+        stored({}, schema),
+        schema,
+        write.reset,
+        NEVER_OWNED,
+    )
+    if not fields:
+        return new
+    entry = entry_of(write.owner(EMPTY, write.time), fields)
+    return with_entries(new, [entry])
 
 
 def record_update(

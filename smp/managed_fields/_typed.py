@@ -76,6 +76,15 @@ def type_problems(
     return _problems(obj, old, shape, allow_duplicates=allow_duplicates)
 
 
+def problems_of(value: JSON, shape: Shape) -> list[str]:
+    """Return what is wrong with the types of a value, as Go words it.
+
+    An element of a list may occur twice in it. Raises RecursionError.
+    """
+    check_depth(value)
+    return _problems(value, None, shape, allow_duplicates=True)
+
+
 def listing(problems: list[str]) -> str:
     """Return problems as one text (Go: typed.ValidationErrors.Error)."""
     if len(problems) == 1:
