@@ -46,6 +46,8 @@ MODULES = (
     "smp/strategic/_leftovers.py",
     "smp/strategic/_conflicts.py",
     "smp/strategic/_patch_paths.py",
+    "smp/names.py",
+    "smp/typed_storage/_scalars.py",
     "smp/typed_storage/_plan.py",
     "smp/typed_storage/_decoding.py",
     "smp/typed_storage/_stored.py",
@@ -53,6 +55,7 @@ MODULES = (
     "smp/protobuf/wire.py",
     "smp/protobuf/_decoding.py",
     "smp/enums.py",
+    "smp/validation/_formats.py",
     "smp/validation/_judged.py",
     "smp/validation/_value_checks.py",
     "smp/validation/_metadata_checks.py",
@@ -97,6 +100,9 @@ MODULES = (
     "smp/fleet/_coverage.py",
     "smp/fleet/_equality.py",
     "smp/wire/_lazy.py",
+    "smp/server/objects/fields.py",
+    "smp/server/objects/metadata.py",
+    "smp/server/registry/envelope.py",
 )
 _OLDEST_PYTHON = (3, 11)
 REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")

@@ -171,7 +171,7 @@ class Contender:
             "Connections": CONNECTIONS,
             "Objects": OBJECTS,
             # No number comes twice, also not in the next turn.
-            "First": time.time_ns() // 1_000_000 % 1_000_000_000,
+            "First": time.time_ns() // 100_000 % 10_000_000_000,
             **load,
         }
         done = subprocess.run(

@@ -3,12 +3,15 @@
 Each rule takes a string and returns what is wrong with it, or the empty string.
 Sources: the Kubernetes documentation, "Object Names and IDs" and "Labels and
 Selectors"; k8s.io/apimachinery, pkg/util/validation.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from smp.values import JSONObject, as_text
@@ -42,7 +45,7 @@ def _matching(
 
 
 # Most objects, and the prefixes of label keys (Go: content.IsDNS1123Subdomain).
-subdomain: Final = _matching(
+subdomain: Final[Rule] = _matching(
     rf"{_LABEL}(\.{_LABEL})*",
     253,
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
@@ -50,7 +53,7 @@ subdomain: Final = _matching(
     "example.com",
 )
 # Names that are one part of a host name (Go: content.IsDNS1123Label).
-label: Final = _matching(
+label: Final[Rule] = _matching(
     _LABEL,
     63,
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters "
@@ -59,7 +62,7 @@ label: Final = _matching(
     "123-abc",
 )
 # The older rule, of DNS servers that refuse a digit first (Go: IsDNS1035Label).
-rfc1035_label: Final = _matching(
+rfc1035_label: Final[Rule] = _matching(
     r"[a-z]([-a-z0-9]*[a-z0-9])?",
     63,
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
@@ -69,7 +72,7 @@ rfc1035_label: Final = _matching(
 )
 # A part of a host name that may begin with an underscore (Go:
 # validation.IsDNS1123SubdomainWithUnderscore).
-subdomain_with_underscores: Final = _matching(
+subdomain_with_underscores: Final[Rule] = _matching(
     r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*",
     253,
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
@@ -78,7 +81,7 @@ subdomain_with_underscores: Final = _matching(
     "example.com",
 )
 # The key of a ConfigMap or a Secret (Go: validation.IsConfigMapKey).
-_config_key: Final = _matching(
+_config_key: Final[Rule] = _matching(
     "[-._a-zA-Z0-9]+",
     253,
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
@@ -87,7 +90,7 @@ _config_key: Final = _matching(
     "key-name",
 )
 # Go: content.IsLabelKey, the part after the slash.
-_unprefixed_key: Final = _matching(
+_unprefixed_key: Final[Rule] = _matching(
     r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     63,
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
@@ -98,7 +101,7 @@ _unprefixed_key: Final = _matching(
     unit="bytes",
 )
 # The value of a label, which may be empty (Go: content.IsLabelValue).
-label_value: Final = _matching(
+label_value: Final[Rule] = _matching(
     r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?",
     63,
     "a valid label must be an empty string or consist of alphanumeric characters, "
@@ -109,6 +112,8 @@ label_value: Final = _matching(
     unit="bytes",
 )
 _EMPTY: Final = "must be non-empty"
+# Of a label: a subdomain, a slash and a name.
+_LONGEST_KEY: Final = 253 + 1 + 63
 
 
 def path_segment(text: str) -> str:
@@ -135,17 +140,21 @@ def config_key(text: str) -> str:
     return _config_key(text)
 
 
-def label_key_problems(text: str) -> list[str]:
+def label_key_problems(text: str) -> tuple[str, ...]:
     """Return all that is wrong with the key of a label (Go: content.IsLabelKey).
 
     It is a name, or a DNS subdomain, a slash and a name. Without a slash the key is
     private to its user; with one, the prefix is a domain.
     """
+    return _known_key(text) if len(text) <= _LONGEST_KEY else _label_key(text)
+
+
+def _label_key(text: str) -> tuple[str, ...]:
     parts = text.split("/")
     if len(parts) > 2:  # noqa: PLR2004  # a prefix and a name
         detail = _unprefixed_key("/")
         prefix = "with an optional DNS subdomain prefix and '/'"
-        return [f"a valid label key {detail} {prefix} (e.g. 'example.com/MyName')"]
+        return (f"a valid label key {detail} {prefix} (e.g. 'example.com/MyName')",)
     problems: list[str] = []
     if len(parts) > 1:
         prefix = parts[0]
@@ -158,7 +167,11 @@ def label_key_problems(text: str) -> list[str]:
     problem = _unprefixed_key(name)
     if problem:
         problems.append(f"name part {problem}")
-    return problems
+    return tuple(problems)
+
+
+# All objects have the same few keys.
+_known_key: Final = lru_cache(maxsize=4096)(_label_key)
 
 
 def label_key(text: str) -> str:

@@ -8,7 +8,6 @@ looks at, and what a function adds is completed by the functions of its own type
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Final
 
 from smp.defaults._quantities import rounded_to_milli
@@ -49,7 +48,19 @@ class _Default:
             walk = Walk(plan, [DefaultsRule(plan)])
             self._value = walk.run({}, self._value, self._type)
             self._completed = True
-        return deepcopy(self._value)
+        return _copied(self._value)
+
+
+def _copied(value: JSON) -> JSON:
+    """Return a default that shares no object or list with the one of the table."""
+    if isinstance(value, dict):
+        members: JSONObject = {}
+        for name, member in value.items():
+            members[name] = _copied(member)
+        return members
+    if isinstance(value, list):
+        return [_copied(element) for element in value]
+    return value
 
 
 class _Step:

@@ -51,8 +51,10 @@ def duplicate_fields(body: bytes, value: JSON) -> list[str]:
 
     ``value`` is what the body decodes to. Go: sigs.k8s.io/json, UnmarshalStrict.
     """
-    # If the value, printed, is the body again, then no key was a duplicate.
-    if msgspec.json.encode(value) == msgspec.json.format(body, indent=-1):
+    # If the value, printed, is the body again, then no key was a duplicate. Most bodies
+    # are compact, and need not be printed themselves.
+    printed = msgspec.json.encode(value)
+    if printed == body or printed == msgspec.json.format(body, indent=-1):
         return []
     duplicates: dict[str, None] = {}
     _collect_duplicates(json.loads(body, object_pairs_hook=_Pairs), "", duplicates)

@@ -15,7 +15,13 @@ import msgspec
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
+from smp.managed_fields._shapes import (
+    LIST,
+    MAP,
+    Shape,
+    path_elements,
+    root_shape,
+)
 from smp.schema.model import Schema
 from smp.steps import count_steps
 from smp.values import (
@@ -124,20 +130,20 @@ def _compare(
     """
     if old is new:
         return
-    if old_shape.form is not new_shape.form:
+    if old_shape.form != new_shape.form:
         _compare_as(old, new, old_shape, found)
     _compare_as(old, new, new_shape, found)
 
 
 def _compare_as(old: JSON, new: JSON, shape: Shape, found: _Changes) -> None:
-    if shape.form is Form.MAP:
+    if shape.form == MAP:
         old_map = as_object(old)
         new_map = as_object(new)
         # Two empty ones are a leaf: null and empty differ.
         if old_map or new_map:
             _compare_maps(old_map, new_map, shape, found)
             return
-    elif shape.form is Form.LIST:
+    elif shape.form == LIST:
         old_list = as_list(old)
         new_list = as_list(new)
         if old_list or new_list:
@@ -252,11 +258,11 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
     Where there are none it is ``EMPTY`` itself.
     """
     # Most values are owned as a whole, or have no paths below them.
-    if shape.form is not Form.MAP and shape.form is not Form.LIST:
+    if shape.form not in (MAP, LIST):
         return EMPTY
     members: list[str] = []
     children: dict[str, FieldSet] = {}
-    if shape.form is Form.MAP and isinstance(value, dict):
+    if shape.form == MAP and isinstance(value, dict):
         for name, content in value.items():
             count_steps(1)
             element = field_element(name)
@@ -264,7 +270,7 @@ def everything(value: JSON, shape: Shape) -> FieldSet:
             below = _everything_at(element, content, shape.of_name(name, content))
             if below is not EMPTY:
                 children[element] = below
-    elif shape.form is Form.LIST and isinstance(value, list):
+    elif shape.form == LIST and isinstance(value, list):
         for element, contents in _by_element(value, shape).items():
             count_steps(1)
             members.append(element)

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.errors import ObjectError, bounded
+from smp.errors import bounded
 from smp.managed_fields._compare import equal
 from smp.managed_fields._elements import field_element, in_order, in_pieces
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
-from smp.managed_fields._typed import listing, problems_of
+from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
+from smp.managed_fields._typed import require_types
 from smp.schema.model import Schema
 from smp.steps import count_steps
-from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONArray, JSONObject
+from smp.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject
 
 _SELF: Final = "."
 
@@ -43,10 +43,10 @@ def fields_of_creation(
     DepthError.
     """
     shape = root_shape(schema, obj)
-    return _of_map(obj, zero, shape, reset, never_owned, MAX_LEVELS)
+    return _beyond(obj, zero, shape, reset, never_owned, MAX_LEVELS)
 
 
-def _of_map(
+def _beyond(
     value: JSONObject,
     zero: JSONObject,
     shape: Shape,
@@ -54,86 +54,84 @@ def _of_map(
     never_owned: FieldSet,
     levels: int,
 ) -> JSONObject:
-    """Return what is owned below an object; the parameters are those at its place."""
+    """Return what is owned below an object that is not owned as a whole.
+
+    All parameters are those at its place; the zero value is empty if there is none.
+    """
     count_steps(len(value))
-    not_owned = reset.members
-    never_itself = never_owned.members
     document: JSONObject = {}
     for name in in_pieces(value):
         content = value[name]
-        before = zero.get(name, ABSENT)
         element = field_element(name)
         inner = shape.of_name(name, content)
-        below = _below(
-            content,
-            before,
-            inner,
-            reset.children.get(element, EMPTY),
-            never_owned.children.get(element, EMPTY),
-            levels - 1,
-        )
-        if element in not_owned:
+        before = zero.get(name, ABSENT)
+        reset_below = reset.children.get(element, EMPTY)
+        never_below = never_owned.children.get(element, EMPTY)
+        is_whole = before is ABSENT and not reset_below and not never_below
+        if isinstance(content, dict) and inner.form == MAP and not is_whole:
+            former = before if isinstance(before, dict) else {}
+            below = _beyond(
+                content, former, inner, reset_below, never_below, levels - 1
+            )
+        else:
+            # The zero value of a list has no elements.
+            below = _everything(content, inner, levels - 1)
+        if element in reset.members:
             continue
-        is_owned = before is ABSENT or (
-            not _is_tree(content, before, inner) and not equal(before, content)
-        )
-        if is_owned and element not in never_itself:
+        is_owned = True
+        if before is not ABSENT:
+            # What two values hold is compared, unless both are empty: null and empty
+            # differ.
+            is_tree = inner.form in (MAP, LIST) and bool(content or before)
+            is_owned = not is_tree and not equal(before, content)
+        if is_owned and element not in never_owned.members:
             document[element] = {_SELF: {}, **below} if below else {}
         elif below:
             document[element] = below
     return document
 
 
-def _is_tree(value: JSON, zero: JSON, shape: Shape) -> bool:
-    """Tell whether two values are compared by what is in them.
+def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
+    """Return all paths below a value, empty where it is owned as a whole.
 
-    Two empty ones are not: null and empty differ.
+    Raises UnknownFieldError, and ObjectError for values of other types.
     """
-    return shape.form in (Form.MAP, Form.LIST) and bool(value or zero)
-
-
-def _below(
-    value: JSON,
-    zero: JSON | Absent,
-    shape: Shape,
-    reset: FieldSet,
-    never_owned: FieldSet,
-    levels: int,
-) -> JSONObject:
-    """Return what is owned below a value; the zero value is absent or may be null.
-
-    Raises ObjectError for a value of another type.
-    """
-    if not levels:
-        raise RecursionError
-    if shape.form is Form.MAP and isinstance(value, dict):
-        before = zero if isinstance(zero, dict) else {}
-        return _of_map(value, before, shape, reset, never_owned, levels)
-    if shape.form is Form.LIST and isinstance(value, list):
-        # The zero value of a list has no elements.
+    if isinstance(value, dict) and shape.form == MAP:
+        if not levels:
+            raise RecursionError
+        return _of_map(value, shape, levels)
+    if isinstance(value, list) and shape.form == LIST:
+        if not levels:
+            raise RecursionError
         return _of_list(value, shape, levels)
-    problems = problems_of(value, shape)
-    if problems:
-        raise ObjectError(listing(problems), code="invalid-applied")
+    require_types(value, shape)
     return {}
 
 
-def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
-    """Return what is owned below a list of type set or map.
+def _of_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
+    count_steps(len(value))
+    document: JSONObject = {}
+    for name in in_pieces(value):
+        content = value[name]
+        below = _everything(content, shape.of_name(name, content), levels - 1)
+        document[field_element(name)] = {_SELF: {}, **below} if below else {}
+    return document
 
-    Of elements that occur several times nothing is owned but the elements themselves
-    (Go: compareWalker.visitListItems).
+
+def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
+    """Return the elements of a list of type set or map, and what is below them.
+
+    Where elements are equal, nothing below them is owned (Go:
+    compareWalker.visitListItems).
     """
     count_steps(len(values))
-    contents: dict[str, JSONObject] = {}
     elements = path_elements(shape, values)
+    contents: dict[str, JSONObject] = {}
     for index in range(len(values)):
         value = values[index]
         element = elements[index]
-        is_repeated = element in contents
-        inner = shape.of_element(value)
-        below = _below(value, ABSENT, inner, EMPTY, EMPTY, levels - 1)
-        contents[element] = {} if is_repeated else below
+        below = _everything(value, shape.of_element(value), levels - 1)
+        contents[element] = {} if element in contents else below
     document: JSONObject = {}
     for element in in_order(contents):
         below = contents[element]

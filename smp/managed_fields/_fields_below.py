@@ -11,16 +11,22 @@ from collections import Counter
 from smp.errors import SmpError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import FieldSet
-from smp.managed_fields._shapes import Form, Shape, is_empty, path_elements
+from smp.managed_fields._shapes import (
+    LIST,
+    MAP,
+    Shape,
+    is_empty,
+    path_elements,
+)
 from smp.steps import count_steps
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 
 
 def fields_below(value: JSON, shape: Shape) -> FieldSet | None:
     """Return the set below a value; None where the value is owned as a whole."""
-    if shape.form is Form.MAP:
+    if shape.form == MAP:
         return _of_map(as_object(value), shape)
-    if shape.form is Form.LIST:
+    if shape.form == LIST:
         return _of_list(as_list(value), shape)
     return None
 

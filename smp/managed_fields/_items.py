@@ -7,7 +7,15 @@ from operator import is_
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
+from smp.managed_fields._shapes import (
+    ATOMIC_LIST,
+    ATOMIC_MAP,
+    LIST,
+    SCALAR,
+    Shape,
+    path_elements,
+    root_shape,
+)
 from smp.plain import over_json, require_objects
 from smp.schema.model import Schema
 from smp.values import JSON, JSONArray, JSONObject, as_object, require_known
@@ -45,15 +53,15 @@ def _bounded_items(
 
 def _items(value: JSON, shape: Shape, fields: FieldSet, *, extract: bool) -> JSON:
     """Go: typed.removeItemsWithSchema."""
-    if shape.form is Form.SCALAR:
+    if shape.form == SCALAR:
         return value
-    is_list = shape.form in (Form.LIST, Form.ATOMIC_LIST)
+    is_list = shape.form in (LIST, ATOMIC_LIST)
     if not isinstance(value, list if is_list else dict):
         require_known(value)
         return None
     # An atomic value is extracted as a whole, and removed as a whole. So is an empty
     # one: null and empty differ where a field is extracted.
-    if not value or shape.form in (Form.ATOMIC_LIST, Form.ATOMIC_MAP):
+    if not value or shape.form in (ATOMIC_LIST, ATOMIC_MAP):
         return value if extract else None
     if isinstance(value, list):
         return _list_items(value, shape, fields, extract=extract) or None

@@ -29,7 +29,15 @@ import msgspec
 from smp.errors import Conflict, ObjectError, UnknownFieldError, bounded
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._merge import merge_order
-from smp.managed_fields._shapes import Form, Shape, Shapes, path_elements, root_shape
+from smp.managed_fields._shapes import (
+    LIST,
+    MAP,
+    SCALAR,
+    Shape,
+    Shapes,
+    path_elements,
+    root_shape,
+)
 from smp.paths import Path
 from smp.schema.model import Schema, unknown_field
 from smp.sharing import share_object
@@ -46,7 +54,7 @@ from smp.values import (
 )
 
 _PRESERVES: Final = "x-kubernetes-preserve-unknown-fields"
-_AS_A_WHOLE: Final = Shape(Form.SCALAR, Shapes())
+_AS_A_WHOLE: Final = Shape(SCALAR, Shapes())
 
 
 class Structure(msgspec.Struct, frozen=True):
@@ -202,11 +210,11 @@ class _Walk:
         path: Path,
     ) -> JSON | Absent:
         """Merge a value that the configuration has."""
-        if isinstance(wanted, dict) and shape.form is Form.MAP:
+        if isinstance(wanted, dict) and shape.form == MAP:
             return self.objects(
                 as_object(base), wanted, as_object(live), shape, structure, path
             )
-        if isinstance(wanted, list) and shape.form is Form.LIST:
+        if isinstance(wanted, list) and shape.form == LIST:
             merged = self._lists(
                 as_list(base), wanted, as_list(live), shape, structure, path
             )
@@ -280,7 +288,7 @@ class _Walk:
         if isinstance(live, Absent):
             return ABSENT
         form = shape.form
-        if form is Form.MAP and isinstance(live, dict) and isinstance(base, dict):
+        if form == MAP and isinstance(live, dict) and isinstance(base, dict):
             members: JSONObject = {}
             for name, before in live.items():
                 value: JSON | Absent = before
@@ -295,7 +303,7 @@ class _Walk:
             if members and {*structure.required} <= members.keys():
                 return members
             return ABSENT
-        if form is Form.LIST and isinstance(live, list) and isinstance(base, list):
+        if form == LIST and isinstance(live, list) and isinstance(base, list):
             applied, there = _by_element(shape, base), _by_element(shape, live)
             if applied is not None and there is not None:
                 return [
@@ -386,7 +394,7 @@ def changed_members(live: JSONObject, merged: JSONObject, schema: Schema) -> JSO
 
 
 def _changed(before: JSON, after: JSON, shape: Shape) -> JSON:
-    if isinstance(before, dict) and isinstance(after, dict) and shape.form is Form.MAP:
+    if isinstance(before, dict) and isinstance(after, dict) and shape.form == MAP:
         members: JSONObject = dict.fromkeys(before.keys() - after.keys())
         for name, value in after.items():
             old = before.get(name, ABSENT)
@@ -396,7 +404,7 @@ def _changed(before: JSON, after: JSON, shape: Shape) -> JSON:
                 inner = _shape_of(shape, name, value) or _AS_A_WHOLE
                 members[name] = _changed(old, value, inner)
         return members
-    if isinstance(before, list) and isinstance(after, list) and shape.form is Form.LIST:
+    if isinstance(before, list) and isinstance(after, list) and shape.form == LIST:
         of_before, of_after = _by_element(shape, before), _by_element(shape, after)
         if of_before is None or of_after is None:
             return after

@@ -9,7 +9,13 @@ from operator import is_
 
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import step_of
-from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
+from smp.managed_fields._shapes import (
+    LIST,
+    MAP,
+    Shape,
+    path_elements,
+    root_shape,
+)
 from smp.schema.model import Schema
 from smp.sharing import share
 from smp.steps import count_steps
@@ -38,13 +44,13 @@ def _merged(live: JSON, applied: JSON, shape: Shape) -> JSON:
     """Merge two values that both exist; either may be null. Go: mergingWalker.merge."""
     if live is applied:
         return live
-    if shape.form is Form.MAP and isinstance(live, dict) and live:
+    if shape.form == MAP and isinstance(live, dict) and live:
         # A null removes nothing: no item of the map is merged with anything.
         if applied is None:
             return live
         if isinstance(applied, dict):
             return _merged_maps(live, applied, shape)
-    elif shape.form is Form.LIST and isinstance(live, list) and live:
+    elif shape.form == LIST and isinstance(live, list) and live:
         if applied is None:
             return live
         if isinstance(applied, list):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from smp.managed_fields._elements import step_of
-from smp.managed_fields._shapes import Form, root_shape
+from smp.managed_fields._shapes import (
+    LIST,
+    MAP,
+    root_shape,
+)
 from smp.paths import Element, Path
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject
@@ -20,14 +24,14 @@ def owned_path(obj: JSONObject, schema: Schema, path: Path) -> Path:
     owned = Path()
     for step in path.steps:
         if isinstance(step, (int, Element)):
-            if shape.form is not Form.LIST or not isinstance(value, list):
+            if shape.form != LIST or not isinstance(value, list):
                 break
             index = step if isinstance(step, int) else step.index
             value = value[index]
             owned = owned / step_of(shape.element(value))
             shape = shape.of_element(value)
         elif isinstance(step, str):
-            if shape.form is not Form.MAP or not isinstance(value, dict):
+            if shape.form != MAP or not isinstance(value, dict):
                 break
             value = value.get(step)
             owned = owned / step

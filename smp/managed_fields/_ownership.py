@@ -16,7 +16,14 @@ from msgspec.structs import replace
 from smp.errors import ObjectError, bounded
 from smp.managed_fields._entries import Identity, ManagedFields, Owner
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.managed_fields._shapes import (
+    ATOMIC_LIST,
+    ATOMIC_MAP,
+    LIST,
+    MAP,
+    Shape,
+    root_shape,
+)
 from smp.managed_fields._typed import listing, type_problems
 from smp.managed_fields._versions import Changes, Serving
 from smp.paths import Path
@@ -119,9 +126,9 @@ def _reconciled(fields: FieldSet, shape: Shape) -> FieldSet:
         # The schema may not know the field any more.
         if inner is None:
             continue
-        if inner.form in (Form.ATOMIC_LIST, Form.ATOMIC_MAP):
+        if inner.form in (ATOMIC_LIST, ATOMIC_MAP):
             changed[element] = EMPTY
-        elif inner.form in (Form.LIST, Form.MAP):
+        elif inner.form in (LIST, MAP):
             reconciled = _reconciled(below, inner)
             if reconciled is not below:
                 changed[element] = reconciled

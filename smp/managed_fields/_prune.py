@@ -24,7 +24,13 @@ from collections.abc import Sequence
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import Form, Shape, path_elements, root_shape
+from smp.managed_fields._shapes import (
+    LIST,
+    MAP,
+    Shape,
+    path_elements,
+    root_shape,
+)
 from smp.schema.model import Schema
 from smp.steps import count_steps
 from smp.values import (
@@ -97,9 +103,9 @@ class _Place:
 
 def _without(value: JSON, shape: Shape, place: _Place) -> JSON:
     contents: list[tuple[str, str, JSON]]
-    if shape.form is Form.MAP and isinstance(value, dict):
+    if shape.form == MAP and isinstance(value, dict):
         contents = [(field_element(name), name, value[name]) for name in value]
-    elif shape.form is Form.LIST and isinstance(value, list):
+    elif shape.form == LIST and isinstance(value, list):
         elements = path_elements(shape, value)
         contents = [
             (element, "", item) for element, item in zip(elements, value, strict=True)
@@ -179,12 +185,12 @@ def _is_empty_list(value: JSON, shape: Shape) -> bool:
 
     A field set does not have it (Go: typed.toFieldSetWalker.visitMapItems).
     """
-    return shape.form is Form.LIST and isinstance(value, list) and not value
+    return shape.form == LIST and isinstance(value, list) and not value
 
 
 def _has_empty_list(value: JSON, shape: Shape) -> bool:
     """Tell whether a field of an object is such a list, or has nothing but those."""
-    if shape.form is not Form.MAP or not isinstance(value, dict):
+    if shape.form != MAP or not isinstance(value, dict):
         return False
     for name, content in value.items():
         if shape.declares(name):
@@ -196,7 +202,7 @@ def _has_empty_list(value: JSON, shape: Shape) -> bool:
 
 def _has_no_path(value: JSON, shape: Shape) -> bool:
     """Tell whether there are only such lists in an object."""
-    if shape.form is not Form.MAP or not isinstance(value, dict) or not value:
+    if shape.form != MAP or not isinstance(value, dict) or not value:
         return False
     for name, content in value.items():
         if not shape.declares(name):

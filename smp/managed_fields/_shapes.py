@@ -8,7 +8,6 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from enum import Enum
 from functools import lru_cache
 from typing import Final
 
@@ -40,18 +39,17 @@ _KEPT_AS: Final = "managed fields"
 _LONGEST_NAME: Final = 253
 
 
-class Form(Enum):
-    """What a type makes of a value."""
-
-    SCALAR = "scalar"
-    ATOMIC_LIST = "atomic list"
-    ATOMIC_MAP = "atomic map"
-    # A list of type set, or of type map.
-    LIST = "list"
-    # An object, or a map, each of whose fields is owned on its own.
-    MAP = "map"
-    # Whatever a value has: a list is atomic, an object is a map of such values.
-    DEDUCED = "deduced"
+# The form of a value: what its type makes of it. These are numbers, and no Enum, as
+# compiled code compares numbers at once.
+SCALAR: Final = 0
+ATOMIC_LIST: Final = 1
+ATOMIC_MAP: Final = 2
+# A list of type set, or of type map.
+LIST: Final = 3
+# An object, or a map, each of whose fields is owned on its own.
+MAP: Final = 4
+# Whatever a value has: a list is atomic, an object is a map of such values.
+DEDUCED: Final = 5
 
 
 class Shape:
@@ -64,12 +62,13 @@ class Shape:
         "form",
         "inherited",
         "keys",
+        "scalar",
         "type",
     )
 
     def __init__(
         self,
-        form: Form,
+        form: int,
         shapes: Shapes,
         type_: Type = ANY,
         *,
@@ -79,6 +78,8 @@ class Shape:
         self.form = form
         self._shapes = shapes
         self.type = type_
+        # The JSON type of a scalar, or "any".
+        self.scalar = type_.name if isinstance(type_, ScalarType) else "any"
         # The map keys of a list; a set has none.
         self.keys = keys
         # What an undeclared name means below an object that preserves unknown fields.
@@ -100,7 +101,7 @@ class Shape:
         shape = self.of_field(name)
         if shape is None:
             raise unknown_field().within(name)
-        return shape.deduced(value) if shape.form is Form.DEDUCED else shape
+        return shape.deduced(value) if shape.form == DEDUCED else shape
 
     def of_field(self, name: str) -> Shape | None:
         """Return the shape of a name in a map, not deduced; None for an unknown one."""
@@ -122,7 +123,7 @@ class Shape:
     def of_element(self, value: JSON) -> Shape:
         """Return the shape of an element of a list."""
         shape = self.of_items()
-        return shape.deduced(value) if shape.form is Form.DEDUCED else shape
+        return shape.deduced(value) if shape.form == DEDUCED else shape
 
     def of_items(self) -> Shape:
         """Return the shape of all elements of a list, not deduced."""
@@ -132,7 +133,7 @@ class Shape:
 
     def of_path_element(self, element: str) -> Shape | None:
         """Return the shape below a path element; None where the schema has none."""
-        if self.form is Form.LIST:
+        if self.form == LIST:
             return self.of_items()
         step = step_of(element)
         return self.of_field(step) if isinstance(step, str) else None
@@ -224,13 +225,13 @@ class Shapes:
 
     def _made(self, type_: Type, field: Field | None, inherited: Field | None) -> Shape:
         if isinstance(type_, ScalarType):
-            return Shape(Form.SCALAR, self, type_)
+            return Shape(SCALAR, self, type_)
         if isinstance(type_, ListType):
             return self._of_list(type_, field, inherited)
         if isinstance(type_, ObjectType):
             return self._of_object(type_, field, inherited)
         if isinstance(type_, AnyType):
-            return Shape(Form.DEDUCED, self)
+            return Shape(DEDUCED, self)
         raise unknown_field()
 
     def _of_list(
@@ -239,13 +240,13 @@ class Shapes:
         """Go: schemaconv.getListElementRelationship."""
         if type_.list_type == "map":
             keys = type_.map_keys
-            return Shape(Form.LIST, self, type_, keys=keys, inherited=inherited)
+            return Shape(LIST, self, type_, keys=keys, inherited=inherited)
         if type_.list_type == "set":
-            return Shape(Form.LIST, self, type_, inherited=inherited)
+            return Shape(LIST, self, type_, inherited=inherited)
         if not type_.states_list_type and field is not None and field.merges:
             keys = (field.merge_key,) if field.merge_key else ()
-            return Shape(Form.LIST, self, type_, keys=keys, inherited=inherited)
-        return Shape(Form.ATOMIC_LIST, self, type_, inherited=inherited)
+            return Shape(LIST, self, type_, keys=keys, inherited=inherited)
+        return Shape(ATOMIC_LIST, self, type_, inherited=inherited)
 
     def _of_object(
         self, type_: ObjectType, field: Field | None, inherited: Field | None
@@ -257,21 +258,21 @@ class Shapes:
         is_described = type_.structured or type_.others is not None
         # A type without properties is free-form, and one without a type as well.
         if not is_described and (type_.name == _RAW_EXTENSION or map_type != "atomic"):
-            return Shape(Form.DEDUCED, self, type_)
+            return Shape(DEDUCED, self, type_)
         if type_.structured and type_.others is ANY_FIELD:
             # x-kubernetes-preserve-unknown-fields holds for all that is described
             # below. Go: schemaconv's convert.visitSpec.
             inherited = ANY_FIELD
-        form = Form.ATOMIC_MAP if map_type == "atomic" else Form.MAP
+        form = ATOMIC_MAP if map_type == "atomic" else MAP
         return Shape(form, self, type_, inherited=inherited)
 
 
 # The shapes of what has no type.
 _DEDUCED: Final = Shapes()
-_SCALAR: Final = Shape(Form.SCALAR, _DEDUCED)
-_ATOMIC_LIST: Final = Shape(Form.ATOMIC_LIST, _DEDUCED)
-_ATOMIC_MAP: Final = Shape(Form.ATOMIC_MAP, _DEDUCED)
-_MAP: Final = Shape(Form.MAP, _DEDUCED)
+_SCALAR: Final = Shape(SCALAR, _DEDUCED)
+_ATOMIC_LIST: Final = Shape(ATOMIC_LIST, _DEDUCED)
+_ATOMIC_MAP: Final = Shape(ATOMIC_MAP, _DEDUCED)
+_MAP: Final = Shape(MAP, _DEDUCED)
 
 
 def root_shape(schema: Schema, value: JSON) -> Shape:
@@ -282,7 +283,7 @@ def root_shape(schema: Schema, value: JSON) -> Shape:
         shapes = Shapes()
         schema.types.plans[_KEPT_AS] = shapes
     shape = shapes.of(schema.type, None, None)
-    return shape.deduced(value) if shape.form is Form.DEDUCED else shape
+    return shape.deduced(value) if shape.form == DEDUCED else shape
 
 
 @lru_cache(maxsize=16384)

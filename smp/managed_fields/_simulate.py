@@ -32,7 +32,11 @@ from smp.managed_fields._owners import owners, owners_of_fields
 from smp.managed_fields._ownership import NEVER_OWNED
 from smp.managed_fields._release import release
 from smp.managed_fields._server_side import server_side_apply
-from smp.managed_fields._shapes import Form, Shape, root_shape
+from smp.managed_fields._shapes import (
+    MAP,
+    Shape,
+    root_shape,
+)
 from smp.managed_fields._track import track
 from smp.managed_fields._upgrade import upgrade
 from smp.managed_fields._versions import SERVING, Serving
@@ -348,7 +352,7 @@ def _other_members(
     The sets are those below a value of that shape.
     """
     type_ = shape.type
-    if shape.form is Form.MAP and isinstance(type_, ObjectType):
+    if shape.form == MAP and isinstance(type_, ObjectType):
         for union in type_.unions:
             mine = [name for name in union.names if _has_field(ours, name)]
             others = [name for name in union.names if _has_field(theirs, name)]

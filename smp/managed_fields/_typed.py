@@ -17,8 +17,15 @@ from smp.managed_fields._go_text import (
     syntax_text,
     type_text,
 )
-from smp.managed_fields._shapes import Form, Shape, root_shape
-from smp.schema.model import ScalarType, Schema
+from smp.managed_fields._shapes import (
+    ATOMIC_MAP,
+    LIST,
+    MAP,
+    SCALAR,
+    Shape,
+    root_shape,
+)
+from smp.schema.model import Schema
 from smp.steps import count_steps
 from smp.values import (
     JSON,
@@ -76,13 +83,16 @@ def type_problems(
     return _problems(obj, old, shape, allow_duplicates=allow_duplicates)
 
 
-def problems_of(value: JSON, shape: Shape) -> list[str]:
-    """Return what is wrong with the types of a value, as Go words it.
+def require_types(value: JSON, shape: Shape) -> None:
+    """Raise ObjectError (code invalid-applied) for a value of other types.
 
     An element of a list may occur twice in it. Raises RecursionError.
     """
-    check_depth(value)
-    return _problems(value, None, shape, allow_duplicates=True)
+    if shape.form != SCALAR:
+        check_depth(value)
+    problems = _problems(value, None, shape, allow_duplicates=True)
+    if problems:
+        raise ObjectError(listing(problems), code="invalid-applied")
 
 
 def listing(problems: list[str]) -> str:
@@ -97,12 +107,12 @@ def _problems(
 ) -> list[str]:
     if value is None or value is old:
         return []
-    if shape.form is Form.SCALAR:
+    if shape.form == SCALAR:
         found = _scalar_problems(value, shape)
         if found:
             require_plain(value)
         return found
-    if shape.form in (Form.MAP, Form.ATOMIC_MAP):
+    if shape.form in (MAP, ATOMIC_MAP):
         if not isinstance(value, dict):
             require_plain(value)
             return [f": expected map, got &{{{plain_text(value)}}}"]
@@ -117,7 +127,7 @@ def _problems(
 
 def _scalar_problems(value: JSON, shape: Shape) -> list[str]:
     """Go: typed.validateScalar."""
-    name = shape.type.name if isinstance(shape.type, ScalarType) else "any"
+    name = shape.scalar
     if name == "string" and not isinstance(value, str):
         got = f"&value.valueUnstructured{{Value:{syntax_text(value)}}}"
         return [f": expected string, got {got}"]
@@ -161,7 +171,7 @@ def _list_problems(
     for index, value in enumerate(values):
         count_steps(1)
         element = ""
-        if shape.form is Form.LIST:
+        if shape.form == LIST:
             try:
                 element = shape.element(value)
             except ObjectError as error:

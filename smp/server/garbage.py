@@ -7,7 +7,9 @@ everything that a large request has made so far: parts of a second. So
 
 - what is there at the start, and what a collection has left, is not looked at again
   (``gc.freeze``), but for once an hour,
-- and old objects are collected when no thread works on a request.
+- old objects are collected when no thread works on a request,
+- and young ones are looked at when there are more of them than a usual request makes,
+  as those are freed at its end.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from typing import Final
 from smp.server.work import Workers
 
 _INTERVAL: Final = 10.0  # seconds
+_YOUNG: Final = 10_000  # objects; looking at them takes half a millisecond
 # Collections of the middle generation after which old objects are collected: each is
-# after some thousand new objects.
-_DUE: Final = 50
+# after some ten thousand new objects.
+_DUE: Final = 5
 _ALL: Final = 3600.0  # seconds between two collections of everything
 _NEVER: Final = 1_000_000_000
 
@@ -30,7 +33,7 @@ _NEVER: Final = 1_000_000_000
 async def collect_garbage(workers: Workers) -> None:
     """Collect the garbage of this process until cancelled."""
     young, middle, old = gc.get_threshold()
-    gc.set_threshold(young, middle, _NEVER)
+    gc.set_threshold(max(young, _YOUNG), middle, _NEVER)
     gc.freeze()
     seen, everything = _middle_collections(), monotonic()
     try:

@@ -1,6 +1,8 @@
 """How Go types with a JSON form of their own print what they have read.
 
 Each function returns a value that cannot be read as it is: an API server refuses it.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

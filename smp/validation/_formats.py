@@ -2,6 +2,8 @@
 
 Each takes a text and returns what is wrong with it, or the empty string.
 Go: k8s.io/apimachinery, pkg/util/validation and pkg/api/validate/content.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

@@ -38,6 +38,9 @@ class _Asked:
             names.append(row.key)
         # Without a field the whole object counts.
         self.names = names if self.steps else []
+        self.first = self.steps[0] if self.steps else ""
+        self.when = _conditions(row.when)
+        self.unless = _conditions(row.unless)
         # Most rows are about a value that is absent, or present, in most objects.
         self.ignores_absent = row.rule not in JUDGE_ABSENT and row.zero != "judged"
         self.needs_only_presence = row.rule == "required" and not row.key
@@ -57,13 +60,10 @@ class _Asked:
 
     def holds(self, obj: JSONObject) -> bool:
         """Tell whether an object meets ``when`` and ``unless``."""
-        for path, values in self.row.when.items():
-            if not _is_any(at(obj, _steps(path)), values):
+        for steps, values in self.when:
+            if not _is_any(at(obj, steps), values):
                 return False
-        for path, values in self.row.unless.items():
-            if _is_any(at(obj, _steps(path)), values):
-                return False
-        return True
+        return not any(_is_any(at(obj, steps), values) for steps, values in self.unless)
 
     def keeps_same(self, old: JSONObject, new: JSONObject) -> bool:
         """Tell whether an update leaves the fields in ``same`` as they were."""
@@ -85,6 +85,13 @@ class _Asked:
 
 def _steps(path: str) -> tuple[str, ...]:
     return tuple(path.split(".")) if path else ()
+
+
+def _conditions(
+    rows: dict[str, tuple[Scalar, ...]],
+) -> list[tuple[tuple[str, ...], tuple[Scalar, ...]]]:
+    """Return the values that fields have to have, by the steps of their paths."""
+    return [(_steps(path), values) for path, values in rows.items()]
 
 
 def _is_any(value: JSON | Absent, values: tuple[Scalar, ...]) -> bool:
@@ -151,6 +158,8 @@ class ValidationRule(Rule):
         old = as_object(place.old)
         is_update = self._ratchet and isinstance(place.old, dict)
         for asked in facts.asked:
+            if asked.ignores_absent and asked.first and asked.first not in new:
+                continue
             judged_value = at(new, asked.steps)
             if asked.ignores_absent and judged_value is ABSENT:
                 continue

@@ -84,7 +84,7 @@ def _is_text_of(judged: Judged, text: JSON, below: tuple[Step, ...]) -> None:
     if judged.row.format == "label-key":
         problems = label_key_problems(text)
     else:
-        problems = [FORMATS[judged.row.format](text)]
+        problems = (FORMATS[judged.row.format](text),)
     for problem in problems:
         if problem:
             judged.add("FieldValueInvalid", problem, text, below)

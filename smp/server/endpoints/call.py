@@ -19,15 +19,18 @@ from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
 from smp.server.objects import addresses, subresources
 from smp.server.objects.daemon_sets import DAEMON_SETS, counted
+from smp.server.objects.resources import Resource
 from smp.server.registry.kinds import Kind
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import Target
+from smp.server.settings import Settings
 from smp.values import JSONObject
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _WRITE: Final = 3e-7  # seconds for each byte of an object whose schema is simple
+_MOST_OPTIONS: Final = 100  # of each kind that are remembered
 # The member of the ASGI scope that has the Call of a request about objects.
 CALL: Final = "smp.call"
 
@@ -60,36 +63,9 @@ class Call:
     @cached_property
     def options(self) -> Options:
         """The options of the handler. Raises InvalidError."""
-        settings, defined = self.state.settings, self.kind.defined
-        # The defaults of built-in kinds are code in an API server: here they have none.
-        default = None
-        if defined:
-            default = partial(with_schema_defaults, schema=defined.schema)
-        options = Options(
-            profile=settings.union_profile,
-            on_conflict=settings.on_conflict,
-            ratchet=settings.ratchet,
-            validation=True,
-            limits=settings.limits,
-            default=default,
-            prepare=self._prepared,
-            manager=manager_of(header(self.request.scope, b"user-agent")),
-            subresource=self.target.subresource,
-            # A subresource writes what an update of the object may not.
-            immutable_fields=not self.target.subresource,
-            serving=Serving(
-                has_status=self.target.resource.status or defined is None,
-                versions=self.kind.versions,
-                custom=defined is not None,
-            ),
-            typed=True,
-            unconditional=self.target.resource.unconditional_update,
-            custom=defined is not None,
-            resource=self.target.resource.qualified,
-        )
         content_type = header(self.request.scope, b"content-type")
         options = requested(
-            options,
+            self._usual_options(),
             # Request.url would parse more than that.
             self.request.scope["query_string"].decode("latin-1"),
             method=self.request.method,
@@ -100,20 +76,19 @@ class Call:
             options = replace(options, field_validation="Ignore")
         return options
 
-    def _prepared(self, old: JSONObject | None, new: JSONObject) -> JSONObject:
-        """Return a new object with what this endpoint does not write as it was."""
-        if self.target.subresource:
-            return subresources.on_subresource_update(
-                self.target.subresource, old or {}, new, self.target.resource
-            )
-        if old is None:
-            new = subresources.on_create(new, self.target.resource)
-            if self.target.resource.key == DAEMON_SETS:
-                new = counted(None, new)
-            return new
-        if self.target.resource.key == ("", "services"):
-            new = addresses.kept(old, new)
-        return subresources.on_update(old, new, self.target.resource)
+    def _usual_options(self) -> Options:
+        """Return the options of a request without a query."""
+        known = self.kind.options
+        subresource = self.target.subresource
+        manager = manager_of(header(self.request.scope, b"user-agent"))
+        options = known.get((subresource, manager))
+        if options is None:
+            # Clients choose their names: there may be any number of them.
+            if len(known) >= _MOST_OPTIONS:
+                known.clear()
+            options = _options(self.state.settings, self.kind, subresource, manager)
+            known[subresource, manager] = options
+        return options
 
     @cached_property
     def list_options(self) -> ListOptions:
@@ -150,3 +125,49 @@ class Call:
             resource.plural,
             self.target.subresource,
         )
+
+
+def _options(settings: Settings, kind: Kind, subresource: str, manager: str) -> Options:
+    resource, defined = kind.resource, kind.defined
+    # The defaults of built-in kinds are code in an API server: here they have none.
+    default = None
+    if defined:
+        default = partial(with_schema_defaults, schema=defined.schema)
+    return Options(
+        profile=settings.union_profile,
+        on_conflict=settings.on_conflict,
+        ratchet=settings.ratchet,
+        validation=True,
+        limits=settings.limits,
+        default=default,
+        prepare=partial(_prepared, resource, subresource),
+        manager=manager,
+        subresource=subresource,
+        # A subresource writes what an update of the object may not.
+        immutable_fields=not subresource,
+        serving=Serving(
+            has_status=resource.status or defined is None,
+            versions=kind.versions,
+            custom=defined is not None,
+        ),
+        typed=True,
+        unconditional=resource.unconditional_update,
+        custom=defined is not None,
+        resource=resource.qualified,
+    )
+
+
+def _prepared(
+    resource: Resource, subresource: str, old: JSONObject | None, new: JSONObject
+) -> JSONObject:
+    """Return a new object with what an endpoint does not write as it was."""
+    if subresource:
+        return subresources.on_subresource_update(subresource, old or {}, new, resource)
+    if old is None:
+        new = subresources.on_create(new, resource)
+        if resource.key == DAEMON_SETS:
+            new = counted(None, new)
+        return new
+    if resource.key == ("", "services"):
+        new = addresses.kept(old, new)
+    return subresources.on_update(old, new, resource)

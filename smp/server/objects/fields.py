@@ -1,4 +1,7 @@
-"""Reading the fields of objects whose types have not been checked."""
+"""Reading the fields of objects whose types have not been checked.
+
+This module is compiled with mypyc (hatch_build.py).
+"""
 
 from __future__ import annotations
 

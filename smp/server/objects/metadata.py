@@ -4,6 +4,8 @@ Time and chance are arguments. Sources: the Kubernetes API conventions ("Metadat
 "Object Names and IDs" and "Labels and Selectors" in the Kubernetes documentation, and
 what an API server does before it creates and updates an object (Go: BeforeCreate and
 BeforeUpdate in k8s.io/apiserver/pkg/registry/rest).
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ made from the stored bytes without decoding them:
     stored  {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{}}
     served  {"apiVersion":"v1","kind":"ConfigMap",
              "metadata":{"resourceVersion":"7","name":"a"},"data":{}}
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from smp.errors import SmpError, UnknownKindError
+from smp.handler import Options
 from smp.schema.catalog import Catalog, published_enums
 from smp.schema.model import Schema
 from smp.server.errors import UnknownResourceError
@@ -48,7 +49,8 @@ class Kind(msgspec.Struct, frozen=True):
 
     ``schema`` is None where the catalog does not describe the kind; ``defined`` is the
     version of the CRD of a custom resource, ``versions`` are the schemas of the other
-    ones that are served, by apiVersion.
+    ones that are served, by apiVersion. ``options`` has those of former requests, by
+    subresource and field manager.
     """
 
     resource: Resource
@@ -56,6 +58,7 @@ class Kind(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     defined: DefinedVersion | None = None
     versions: Mapping[str, Schema] | None = None
+    options: dict[tuple[str, str], Options] = {}
 
     @property
     def weight(self) -> int:
