@@ -16,7 +16,7 @@ from typing import Final
 
 from smp.errors import bounded
 from smp.managed_fields._compare import equal
-from smp.managed_fields._elements import field_element, in_order, in_pieces
+from smp.managed_fields._elements import field_element, in_order, in_text_order
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
 from smp.managed_fields._typed import require_types
@@ -25,6 +25,7 @@ from smp.steps import count_steps
 from smp.values import ABSENT, JSON, MAX_LEVELS, JSONArray, JSONObject
 
 _SELF: Final = "."
+_NOTHING: Final[JSONObject] = {}
 
 
 @bounded("the object")
@@ -60,7 +61,7 @@ def _beyond(
     """
     count_steps(len(value))
     document: JSONObject = {}
-    for name in in_pieces(value):
+    for name in in_text_order(value):
         content = value[name]
         element = field_element(name)
         inner = shape.of_name(name, content)
@@ -96,6 +97,8 @@ def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
 
     Raises UnknownFieldError, and ObjectError for values of other types.
     """
+    if shape.is_text and isinstance(value, str):  # first, as most values are texts
+        return _NOTHING
     if isinstance(value, dict) and shape.form == MAP:
         if not levels:
             raise RecursionError
@@ -105,13 +108,13 @@ def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
             raise RecursionError
         return _of_list(value, shape, levels)
     require_types(value, shape)
-    return {}
+    return _NOTHING
 
 
 def _of_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
     count_steps(len(value))
     document: JSONObject = {}
-    for name in in_pieces(value):
+    for name in in_text_order(value):
         content = value[name]
         below = _everything(content, shape.of_name(name, content), levels - 1)
         document[field_element(name)] = {_SELF: {}, **below} if below else {}
@@ -131,7 +134,7 @@ def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
         value = values[index]
         element = elements[index]
         below = _everything(value, shape.of_element(value), levels - 1)
-        contents[element] = {} if element in contents else below
+        contents[element] = _NOTHING if element in contents else below
     document: JSONObject = {}
     for element in in_order(contents):
         below = contents[element]

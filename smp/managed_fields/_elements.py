@@ -27,6 +27,9 @@ _FIELD: Final = "f:"
 _KEYS: Final = "k:"
 _VALUE: Final = "v:"
 _INDEX: Final = "i:"
+# How an element begins that is keyed by its name, and how many quotes it has.
+_NAME: Final = 'k:{"name":"'
+_QUOTES: Final = 4
 
 # Go: strconv.Atoi.
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -149,18 +152,40 @@ def in_order(elements: Collection[str]) -> list[str]:
 
     Fields by name, keyed elements by their keys, values by value, indexes.
     """
-    ordered = in_pieces(elements)
+    ordered = in_text_order(elements)
     # Almost always all are fields. Those are in order: Python compares code points, Go
     # bytes of UTF-8, and both have the same order.
-    if ordered and ordered[-1].startswith(_FIELD):
+    if not ordered or ordered[-1].startswith(_FIELD) or _have_names(ordered):
         return ordered
-    return in_pieces(ordered, _order_of)
+    return _in_pieces(ordered, _order_of)
 
 
-def in_pieces(
+def _have_names(ordered: list[str]) -> bool:
+    """Tell whether elements in the order of their text are in that of their names.
+
+    They are where ``name`` is the only key of all elements, and no name has a character
+    that is escaped, or that is less than the quote at the end of a shorter name.
+    """
+    # If the first one and the last one begin so, those between them do.
+    if not ordered[0].startswith(_NAME) or not ordered[-1].startswith(_NAME):
+        return False
+    text = "".join(ordered)
+    has_one_key = text.count('"') == len(ordered) * _QUOTES
+    return has_one_key and not ("\\" in text or " " in text or "!" in text)
+
+
+def in_text_order(texts: Collection[str]) -> list[str]:
+    """Return texts in order, as ``sorted`` does; very many are sorted in pieces."""
+    if len(texts) > _MOST_SORTED:
+        return _in_pieces(texts)
+    ordered = [*texts]
+    ordered.sort()
+    return ordered
+
+
+def _in_pieces(
     elements: Collection[str], key: Callable[[str], _Order] | None = None
 ) -> list[str]:
-    """Return elements in order, as ``sorted`` does; very many are sorted in pieces."""
     if len(elements) <= _MOST_SORTED:
         return sorted(elements, key=key)
     unordered = [*elements]

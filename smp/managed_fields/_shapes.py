@@ -61,6 +61,7 @@ class Shape:
         "_shapes",
         "form",
         "inherited",
+        "is_text",
         "keys",
         "scalar",
         "type",
@@ -80,6 +81,7 @@ class Shape:
         self.type = type_
         # The JSON type of a scalar, or "any".
         self.scalar = type_.name if isinstance(type_, ScalarType) else "any"
+        self.is_text = self.scalar == "string"
         # The map keys of a list; a set has none.
         self.keys = keys
         # What an undeclared name means below an object that preserves unknown fields.
