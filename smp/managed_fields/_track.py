@@ -103,8 +103,10 @@ def _sent_or_stored(
     old: JSONObject | None, new: JSONObject, schema: Schema, *, is_subresource: bool
 ) -> ManagedFields:
     """Return the entries to start from (Go: decodeLiveOrNew)."""
+    sent = as_object(new.get("metadata")).get("managedFields")
+    if old is None and sent is None:
+        return ManagedFields()
     if not is_subresource:
-        sent = as_object(new.get("metadata")).get("managedFields")
         # Go: isResetManagedFields. A list without entries is one as well, but not in
         # a custom resource: unstructured content has none then.
         is_reset = sent == [{}] or (sent == [] and is_typed(schema))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,13 @@ class InterruptedStore(MemoryStore):
         await asyncio.sleep(0)
         return stored
 
-    async def create(self, key: str, value: bytes) -> int | None:
+    async def create(
+        self, key: str, value: bytes, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
         interruption, self.before_create = self.before_create, None
         if interruption:
             await interruption()
-        return await super().create(key, value)
+        return await super().create(key, value, unchanged)
 
 
 def test_servers_on_one_store_lose_no_patch() -> None:

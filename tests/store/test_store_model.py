@@ -15,7 +15,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from smp.server.store import Event, Expired, Store, Stored, open_store
+from smp.server.store import (
+    ChangedError,
+    Event,
+    Expired,
+    Store,
+    Stored,
+    open_store,
+)
 from smp.server.store.sqlite import SQLiteStore
 from tests.support.stores import (
     BACKENDS,
@@ -62,6 +69,32 @@ async def test_the_history_is_complete_and_bounded(url: str, backend: str) -> No
             (rows,) = file.execute("SELECT count(*) FROM changes").fetchone()
         file.close()
         assert rows <= 60 + 6  # the bounded history, and the present value of each key
+
+
+async def test_a_key_is_created_only_beside_unchanged_ones(url: str) -> None:
+    async with opened_store(url) as store:
+        first = await store.create("a", b"1") or 0
+        a = Stored("a", b"1", first)
+        other = Stored("b", b"1", await store.create("b", b"1") or 0)
+        assert await store.create("c/1", b"1", [a, other])
+        # Written, and deleted.
+        second = await store.swap("a", b"2", first) or 0
+        with pytest.raises(ChangedError):
+            await store.create("c/2", b"1", [other, a])
+        a = Stored("a", b"2", second)
+        assert await store.create("c/2", b"1", [a])
+        await store.delete("a", second)
+        with pytest.raises(ChangedError):
+            await store.create("c/3", b"1", [a])
+        assert await store.get("c/3") is None
+        # That the key exists already is said first.
+        assert await store.create("c/2", b"2", [a]) is None
+        assert await store.create("c/2", b"2", [other]) is None
+        page = await store.list("c/")
+        assert [(each.key, each.value) for each in page.items] == [
+            ("c/1", b"1"),
+            ("c/2", b"1"),
+        ]
 
 
 async def test_the_history_of_a_file_is_bounded_in_bytes(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -12,7 +12,6 @@ from smp import codec, handler
 from smp.errors import SmpError
 from smp.handler import (
     AlreadyExistsError,
-    NotFoundError,
     Outcome,
     Refused,
     to_status,
@@ -27,7 +26,6 @@ from smp.server.objects import subresources
 from smp.server.objects.metadata import metadata_of
 from smp.server.registry.admission import admit_new
 from smp.server.registry.allocation import completed
-from smp.server.registry.deletion import remove
 from smp.server.registry.envelope import served, unpack
 from smp.server.registry.objects import (
     find,
@@ -80,7 +78,7 @@ async def create(call: Call) -> Response:
     body = await read_object(call)
     # An API server checks this in admission, before it validates: a missing namespace
     # is reported rather than what is invalid in the object.
-    await require_parents(
+    parents = await require_parents(
         call.state, call.target, not_older=None if options.dry_run else 0
     )
 
@@ -96,7 +94,7 @@ async def create(call: Call) -> Response:
         if isinstance(new, Refused):
             return status_response(new)
         target = call.target.named(_name(new.object))
-        stored = await insert_new(call, target, new, seconds)
+        stored = await insert_new(call, target, new, parents, seconds)
         if stored:
             return await created(call, stored, new)
         # A name that the client chose exists already; only a generated one is tried
@@ -147,13 +145,17 @@ async def complete(call: Call, new: NewObject) -> NewObject | Refused:
 
 
 async def insert_new(
-    call: Call, target: Target, new: NewObject, seconds: float
+    call: Call,
+    target: Target,
+    new: NewObject,
+    parents: Sequence[Stored],
+    seconds: float,
 ) -> Stored | None:
     """Store a new object that took so long to make; None where it exists already.
 
-    A dry run stores nothing. Raises ParentNotFoundError and ForbiddenError where its
-    namespace or definition began to be deleted at the same time. The sweep of the
-    parent may have passed the object already, so the object is removed again.
+    A dry run stores nothing. Raises ParentNotFoundError and ForbiddenError where one of
+    its parents began to be deleted meanwhile: the sweep of the parent may have passed,
+    and would not delete it.
     """
     if call.options.dry_run:
         if await call.state.store.get(target.key) is not None:
@@ -161,18 +163,7 @@ async def insert_new(
         # The answer has no resourceVersion (revision 0).
         value = await pack_within_limit(call.state, target, new.object, seconds=seconds)
         return Stored(target.key, value, 0)
-    stored = await insert(call.state, target, new.object, seconds=seconds)
-    # The first check, before the object was written, does not exclude that.
-    written_at = stored.revision if stored else 0
-    try:
-        await require_parents(call.state, target, not_older=written_at)
-    except SmpError:
-        if stored:
-            # NotFoundError: the sweep has deleted it as well.
-            with suppress(NotFoundError):
-                await remove(call.state, target)
-        raise
-    return stored
+    return await insert(call.state, target, new.object, parents, seconds=seconds)
 
 
 def _name(obj: JSONObject) -> str:

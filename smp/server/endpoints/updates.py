@@ -203,7 +203,7 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
     if isinstance(outcome, Refused):
         return status_response(outcome)
     _require_identity(outcome.object, call.target)
-    await require_parents(
+    parents = await require_parents(
         call.state, call.target, not_older=None if call.options.dry_run else 0
     )
     new = await call.work(seconds, admitted, call, outcome)
@@ -212,7 +212,7 @@ async def _created(call: Call, transform: Transform, size: int) -> Response | No
     new = await complete(call, new)
     if isinstance(new, Refused):
         return status_response(new)
-    stored = await insert_new(call, call.target, new, seconds)
+    stored = await insert_new(call, call.target, new, parents, seconds)
     return await created(call, stored, new) if stored else None
 
 

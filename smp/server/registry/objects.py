@@ -7,7 +7,7 @@ are created only where their parents exist, and are deleted with them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from smp.handler import ForbiddenError, NotFoundError, TooLargeError
@@ -16,7 +16,7 @@ from smp.server.objects.metadata import metadata_of
 from smp.server.registry.envelope import pack, unpack
 from smp.server.registry.state import ServerState
 from smp.server.registry.target import CRDS, NAMESPACES, Target
-from smp.server.store import Stored
+from smp.server.store import ChangedError, Stored
 from smp.values import JSONObject
 
 # Where other processes write the same object, a request tries until its time is over
@@ -64,14 +64,28 @@ async def pack_within_limit(
 
 
 async def insert(
-    state: ServerState, target: Target, obj: JSONObject, *, seconds: float = 0
+    state: ServerState,
+    target: Target,
+    obj: JSONObject,
+    found: Sequence[Stored] = (),
+    *,
+    seconds: float = 0,
 ) -> Stored | None:
     """Store a new object; None where it exists already.
 
-    ``seconds`` is that of ``pack_within_limit``, which says what is raised.
+    ``found`` are its parents, as ``require_parents`` found them: nothing is written
+    where one of them was changed or deleted since. ``seconds`` is that of
+    ``pack_within_limit``, which says what is raised beside what ``require_parents``
+    raises.
     """
     value = await pack_within_limit(state, target, obj, seconds=seconds)
-    revision = await state.store.create(target.key, value)
+    while True:
+        try:
+            revision = await state.store.create(target.key, value, found)
+        except ChangedError:
+            found = await require_parents(state, target)
+        else:
+            break
     if revision is None:
         return None
     await _learn_definition(state, target, value, revision)
@@ -140,19 +154,19 @@ def _count_conflict(state: ServerState, target: Target) -> None:
 
 
 async def require_parents(
-    state: ServerState, target: Target, *, not_older: int | None = 0
-) -> None:
-    """Check that the parents of a new object exist, and are not being deleted.
+    state: ServerState, target: Target, *, not_older: int | None = None
+) -> Sequence[Stored]:
+    """Return the parents of a new object, none of which is being deleted.
 
     ``not_older`` is that of ``Store.get``. Raises ParentNotFoundError and
     ForbiddenError.
     """
+    found: list[Stored] = []
     for parent in parents(state, target):
         stored = await state.store.get(parent.key, not_older=not_older)
-        if _accepts_contents(parent, stored):
-            continue
         # What is at hand may be out of date: only the newest is a reason to refuse.
-        stored = await state.store.get(parent.key)
+        if stored is None or not _accepts_contents(parent, stored):
+            stored = await state.store.get(parent.key)
         if stored is None:
             raise ParentNotFoundError(parent)
         if not _accepts_contents(parent, stored):
@@ -161,12 +175,12 @@ async def require_parents(
             raise ForbiddenError(
                 f"unable to create new content in {name} because it is being terminated"
             )
+        found.append(stored)
+    return found
 
 
-def _accepts_contents(parent: Target, stored: Stored | None) -> bool:
-    """Tell whether a parent exists, and is not being deleted."""
-    if stored is None:
-        return False
+def _accepts_contents(parent: Target, stored: Stored) -> bool:
+    """Tell whether a parent is not being deleted."""
     # A definition may be large: it is decoded only where the name is somewhere in it.
     if b'"deletionTimestamp"' not in stored.value:
         return True

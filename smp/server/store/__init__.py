@@ -6,6 +6,7 @@ All stores have the same contract, that of ``Store``.
 from __future__ import annotations
 
 from smp.server.store.errors import (
+    ChangedError,
     Expired,
     FutureRevisionError,
     OutcomeUnknownError,
@@ -17,6 +18,7 @@ from smp.server.store.model import Event, Page, Store, Stored
 from smp.server.store.opening import open_store
 
 __all__ = [
+    "ChangedError",
     "Event",
     "Expired",
     "FutureRevisionError",

@@ -28,6 +28,13 @@ class OutcomeUnknownError(StoreError):
     status = 504
 
 
+class ChangedError(SmpError):
+    """A key was written that a write expected to be unchanged; nothing was written."""
+
+    default_code = "changed"
+    status = 409
+
+
 class TooLargeError(StoreError):
     """A value larger than the store accepts; the write was not executed."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -31,7 +31,12 @@ from smp.server.store._messages import (
     WatchRequest,
 )
 from smp.server.store.cache import Cache
-from smp.server.store.errors import Expired, StoreError, check_reached
+from smp.server.store.errors import (
+    ChangedError,
+    Expired,
+    StoreError,
+    check_reached,
+)
 from smp.server.store.history import HISTORY, PROGRESS, Batch
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
 
@@ -199,18 +204,36 @@ class EtcdStore(Writes):
         found = response.responses[0].response_range
         return found.kvs[0].version if found and found.kvs else 0, current
 
-    async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
+    async def _change(
+        self,
+        key: str,
+        value: bytes | None,
+        last: int,
+        unchanged: Sequence[Stored] = (),
+    ) -> int | None:
         name = encoded(self._objects + key)
         # The compare-and-swap: the last change of the key must have been ``last``. etcd
         # takes 0 for the revision of a key that does not exist.
-        compare = Compare(MOD, name, mod_revision=min(last, _MAX))
+        compare = [Compare(MOD, name, mod_revision=min(last, _MAX))]
+        for other in unchanged:
+            other_name = encoded(self._objects + other.key)
+            compare.append(Compare(MOD, other_name, mod_revision=other.revision))
         if value is None:
             write = RequestOp(request_delete_range=DeleteRangeRequest(name))
         else:
             write = RequestOp(request_put=PutRequest(name, value))
-        request = TxnRequest(compare=[compare], success=[write])
+        # Which of the conditions does not hold is a question of its own.
+        failure: list[RequestOp] = []
+        if unchanged:
+            failure.append(RequestOp(request_range=RangeRequest(name)))
+        request = TxnRequest(compare=compare, success=[write], failure=failure)
         response = await self._client.txn(request)
         if not response.succeeded:
+            for answer in response.responses:
+                found = answer.response_range
+                current = found.kvs[0].mod_revision if found and found.kvs else 0
+                if current == last:
+                    raise ChangedError("a key that was to be unchanged was changed")
             return None
         revision = response.header.revision
         self._cache.add(key, value, revision)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from smp.server.store.contents import Contents
@@ -15,6 +15,7 @@ from smp.server.store.model import (
     Stored,
     Writes,
     change_event,
+    check_unchanged,
 )
 
 
@@ -58,12 +59,20 @@ class MemoryStore(Writes):
         """End the watches."""
         self._contents.log.close()
 
-    async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
+    async def _change(
+        self,
+        key: str,
+        value: bytes | None,
+        last: int,
+        unchanged: Sequence[Stored] = (),
+    ) -> int | None:
         self._check_open()
         # There is no await in here, so nothing happens between comparing and writing.
         before = self._contents.get(key)
         if (before.revision if before else 0) != last:
             return None
+        for other in unchanged:
+            check_unchanged(other, self._contents.get(other.key))
         revision = self._contents.log.revision + 1
         event = change_event(key, value, revision, before)
         self._contents.extend([event], revision)

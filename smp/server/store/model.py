@@ -9,12 +9,12 @@ not been compacted.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
 
-from smp.server.store.errors import StoreError
+from smp.server.store.errors import ChangedError, StoreError
 
 # The revision of a store that was never written, as etcd counts; revisions are above 0.
 FIRST_REVISION: Final = 1
@@ -51,6 +51,12 @@ def change_event(
         last_value = before.value if before else b""
         return Event("delete", key, last_value, revision, before)
     return Event("put", key, value, revision, before)
+
+
+def check_unchanged(known: Stored, current: Stored | None) -> None:
+    """Raise ChangedError where a key was written or deleted since it was read."""
+    if current is None or current.revision != known.revision:
+        raise ChangedError(f"{known.key} was changed")
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -99,8 +105,14 @@ class Store(Protocol):
         """
         ...
 
-    async def create(self, key: str, value: bytes) -> int | None:
-        """Write a new key and return the revision; None where the key exists."""
+    async def create(
+        self, key: str, value: bytes, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
+        """Write a new key and return the revision; None where the key exists.
+
+        Raises ChangedError where one of the ``unchanged`` keys was written, or deleted,
+        since it was read.
+        """
         ...
 
     async def swap(self, key: str, value: bytes, revision: int) -> int | None:
@@ -143,18 +155,27 @@ class Writes(ABC):
     """The three writes of a store as one compare-and-swap."""
 
     @abstractmethod
-    async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
+    async def _change(
+        self,
+        key: str,
+        value: bytes | None,
+        last: int,
+        unchanged: Sequence[Stored] = (),
+    ) -> int | None:
         """Write a value, or with None delete the key, if ``last`` wrote it last.
 
         A ``last`` of 0: the key must not exist. Returns the new revision, or None where
-        the condition does not hold.
+        the condition does not hold. Raises ChangedError where it holds, but one of the
+        ``unchanged`` keys was written or deleted since.
         """
 
-    async def create(self, key: str, value: bytes) -> int | None:
+    async def create(
+        self, key: str, value: bytes, unchanged: Sequence[Stored] = ()
+    ) -> int | None:
         """Write a new key."""
         if not key:
             raise StoreError("a key must not be empty", code="empty-key")
-        return await self._change(key, value, 0)
+        return await self._change(key, value, 0, unchanged)
 
     # A revision of 0 would mean "the key must not exist" to _change, so it is answered
     # here: no key was ever written at it.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -35,7 +35,14 @@ from smp.server.store.errors import (
     check_reached,
 )
 from smp.server.store.history import HISTORY, PROGRESS, Batch, wait
-from smp.server.store.model import Event, Page, Stored, Writes, change_event
+from smp.server.store.model import (
+    Event,
+    Page,
+    Stored,
+    Writes,
+    change_event,
+    check_unchanged,
+)
 from smp.server.store.worker import Worker, is_busy
 
 _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
@@ -221,13 +228,21 @@ class SQLiteStore(Writes):
         await self._reader.close()
         self._asking.close()
 
-    async def _change(self, key: str, value: bytes | None, last: int) -> int | None:
+    async def _change(
+        self,
+        key: str,
+        value: bytes | None,
+        last: int,
+        unchanged: Sequence[Stored] = (),
+    ) -> int | None:
         def write(connection: sqlite3.Connection) -> int | None:
             # The transaction began with BEGIN IMMEDIATE: no other process writes
             # between comparing and writing.
             present = _get(connection, key=key)
             if (present.revision if present else 0) != last:
                 return None
+            for other in unchanged:
+                check_unchanged(other, _get(connection, key=other.key))
             row = (encoded(key), value, last or None)
             revision = connection.execute(_INSERT, row).lastrowid or 0
             # Compacting at every write would cost more than the longer history.
