@@ -239,7 +239,9 @@ def as_object(value: JSON | Absent) -> JSONObject:
     """Return an object as it is, and an empty one for any other value."""
     if isinstance(value, dict):
         return value
-    require_known(value)
+    # What is absent is known, and the usual other value.
+    if value is not ABSENT and value is not None:
+        require_known(value)
     return {}
 
 
@@ -247,7 +249,8 @@ def as_list(value: JSON | Absent) -> JSONArray:
     """Return a list as it is, and an empty one for any other value."""
     if isinstance(value, list):
         return value
-    require_known(value)
+    if value is not ABSENT and value is not None:
+        require_known(value)
     return []
 
 

@@ -54,7 +54,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default=1,
     show_default=True,
     help="Serve with so many processes on one port, so that more than one processor"
-    " works; the store has to be one that they share.",
+    " works.",
 )
 @click.option(
     "--kubeconfig", type=_FILE, help="Write a kubeconfig for this server to this file."

@@ -9,9 +9,10 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Final
 
@@ -50,14 +51,14 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
-    ``ready`` is called with the URL once requests are answered. With several
-    ``processes`` the store has to be one that they share. Raises SettingsError, also
-    where the address cannot be bound or a file cannot be read or written, and
-    StoreError.
+    ``ready`` is called with the URL once requests are answered. Several ``processes``
+    share the store; that in memory is then a file which is deleted at the end. Raises
+    SettingsError, also where the address cannot be bound or a file cannot be read or
+    written, and StoreError.
     """
     listener.check(settings)
     if processes > 1:
-        _require_shareable(store, settings)
+        _require_shareable(settings)
     raise_descriptor_limit()
     # The event loop waits for each thread that works (smp.server.work) so long.
     sys.setswitchinterval(_SWITCH)
@@ -65,7 +66,13 @@ def serve(
     if kubeconfig_path:
         check_kubeconfig(kubeconfig_path)
     # Bound first: port 0 gets its number, which the kubeconfig needs.
-    with listening_socket(listener) as listening:
+    with listening_socket(listener) as listening, ExitStack() as stack:
+        durable = True
+        if processes > 1 and store == "memory:":
+            # Processes have no memory in common that objects could be in.
+            directory = stack.enter_context(TemporaryDirectory(prefix="smp-"))
+            store = f"sqlite:{Path(directory) / 'objects.db'}"
+            durable = False
         url = listener.url(listening.getsockname()[1])
 
         def on_ready() -> None:
@@ -79,7 +86,7 @@ def serve(
 
         async def run(parent: Connection | None, on_ready: Callable[[], None]) -> None:
             # Here, as the store and the application belong to the event loop.
-            app = create_app(open_store(store), settings)
+            app = create_app(open_store(store, durable=durable), settings)
             server = Server(uvicorn_config(app, listener), app, on_ready)
             if parent is not None:
                 server.end_with(parent)
@@ -102,15 +109,10 @@ def serve(
             run_in_loop(None, on_ready)
 
 
-def _require_shareable(store: str, settings: Settings) -> None:
-    """Raise SettingsError where several processes cannot serve one store."""
+def _require_shareable(settings: Settings) -> None:
+    """Raise SettingsError where several processes cannot serve together."""
     if os.name != "posix":
         raise SettingsError("several processes need a POSIX system")
-    if store == "memory:":
-        raise SettingsError(
-            "a store in memory is of one process",
-            hint="--store sqlite:PATH or etcd://HOST:PORT with --processes",
-        )
     # Each process would allocate the same uids.
     if settings.seed is not None:
         raise SettingsError("a seed is for one process")

@@ -142,11 +142,7 @@ def message_of_failure(*options: str) -> str:
             "cannot read /nowhere: No such file or directory",
         ),
         (("--overlay", "/nowhere"), "cannot read the file"),
-        (("--processes", "2"), "a store in memory is of one process\n  hint:"),
-        (
-            ("--processes", "2", "--store", "sqlite:a.db", "--seed", "1"),
-            "a seed is for one process",
-        ),
+        (("--processes", "2", "--seed", "1"), "a seed is for one process"),
         (
             ("--processes", "2", "--store", "sqlite:/tmp"),
             "cannot use the store /tmp: it is a directory",

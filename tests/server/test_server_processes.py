@@ -54,8 +54,17 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def test_each_process_has_what_the_other_one_wrote(tmp_path: Path) -> None:
-    with serving_with_two(tmp_path) as server:
+@pytest.mark.parametrize("store", ["sqlite", "memory"])
+def test_each_process_has_what_the_other_one_wrote(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    options = ("--store", "memory:") if store == "memory" else ()
+    with serving_with_two(tmp_path, *options) as server:
+        # The memory of one process is not that of the other: it is a file.
+        assert len([*temporary.iterdir()]) == len(options) // 2
         assert len(children(server)) == 2
 
         def increment(name: str) -> None:
@@ -89,6 +98,7 @@ def test_each_process_has_what_the_other_one_wrote(tmp_path: Path) -> None:
             list(threads.map(patch, range(8)))
         assert len(server.get(f"{CONFIG_MAPS}/a")["data"]) == 1 + 8 * 20
         assert server.stop() == 0
+        assert not [*temporary.iterdir()]
 
 
 def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:

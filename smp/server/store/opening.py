@@ -10,14 +10,19 @@ from smp.server.store.sqlite import SQLiteStore
 
 
 def open_store(
-    url: str, *, history: int = HISTORY, progress: float = PROGRESS
+    url: str,
+    *,
+    history: int = HISTORY,
+    progress: float = PROGRESS,
+    durable: bool = True,
 ) -> Store:
     """Open the store of a URL.
 
     The URL is ``memory:``, ``sqlite:PATH`` or one of etcd (Endpoints.parse). The last
     ``history`` changes are kept in memory for watches, and in the file; etcd has its
     own history. A watch delivers a progress event after ``progress`` seconds without
-    changes. Raises StoreError for any other URL (``invalid-store-url``) and for a file
+    changes. Without ``durable`` the writes of a file do not wait for the disk. Raises
+    StoreError for any other URL (``invalid-store-url``) and for a file
     that cannot be used (``unusable-store``); etcd is not contacted before it is used.
     """
     scheme, _, path = url.partition(":")
@@ -25,7 +30,7 @@ def open_store(
         return MemoryStore(history=history, progress=progress)
     # sqlite::memory: is refused: each connection would get a database of its own.
     if scheme == "sqlite" and path not in ("", ":memory:"):
-        return SQLiteStore(path, history=history, progress=progress)
+        return SQLiteStore(path, history=history, progress=progress, durable=durable)
     if scheme in ("etcd", "etcds"):
         # Only etcd needs grpc, which takes long to import.
         from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above

@@ -55,10 +55,12 @@ _OWNER: Final = """
 SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
 # FULL: a commit is on the disk when it is acknowledged. NORMAL could lose the last
-# commits in a power failure.
+# commits in a power failure. OFF does not wait for the disk at all: a power failure can
+# destroy the file, the end of a process does not.
+_FLUSHES: Final = {True: "FULL", False: "OFF"}
 _PREPARE: Final = """
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
+PRAGMA synchronous = {flushes};
 PRAGMA journal_size_limit = 67108864;
 BEGIN IMMEDIATE;
 PRAGMA application_id = 0x736D7031;
@@ -133,7 +135,8 @@ class SQLiteStore(Writes):
     """A file with the last ``history`` changes, and the values that they need.
 
     The values of the history have at most ``size`` bytes. It is compacted in steps of a
-    tenth, so it may be that much longer.
+    tenth, so it may be that much longer. Without ``durable`` no write waits for the
+    disk, for a file that is deleted with its server.
     """
 
     def __init__(
@@ -143,10 +146,12 @@ class SQLiteStore(Writes):
         history: int = HISTORY,
         size: int = _HISTORY_SIZE,
         progress: float = PROGRESS,
+        durable: bool = True,
     ) -> None:
         # In WAL mode readers and the writer do not wait for each other.
         # The worker itself waits for other writers.
-        writing, reading = _open(path, busy=0), _open(path)
+        writing = _open(path, busy=0, durable=durable)
+        reading = _open(path)
         # Only asked for the revision, by the event loop itself.
         self._asking = _open(path, busy=0)
         self._history = history
@@ -286,10 +291,13 @@ class SQLiteStore(Writes):
                 await wait(written, _POLL)
 
 
-def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
+def _open(
+    path: str, *, busy: float = _BUSY, durable: bool = True
+) -> sqlite3.Connection:
     """Open the file and create the tables. Raises StoreError.
 
-    Later the connection waits ``busy`` seconds for others.
+    Later the connection waits ``busy`` seconds for others, and where it is ``durable``
+    for the disk.
 
     SQLite does not wait for another process that does the same: it is tried again.
     """
@@ -307,7 +315,7 @@ def _open(path: str, *, busy: float = _BUSY) -> sqlite3.Connection:
                 is_new = not application and not tables
                 if application != _APPLICATION and not is_new:
                     raise sqlite3.DatabaseError("the database of another application")
-                connection.executescript(_PREPARE)
+                connection.executescript(_PREPARE.format(flushes=_FLUSHES[durable]))
                 connection.execute(f"PRAGMA busy_timeout = {int(busy * 1000)}")
             except sqlite3.Error:
                 connection.close()

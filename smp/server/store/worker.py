@@ -24,7 +24,7 @@ Job: TypeAlias = Callable[[sqlite3.Connection], T]
 
 _BATCH: Final = 500  # jobs in a transaction, besides the first
 _PATIENCE: Final = 20.0  # seconds to wait for the transactions of other processes
-_PAUSE: Final = 0.001  # seconds between two attempts to begin one
+_PAUSE: Final = 0.0002  # seconds between two attempts to begin one
 _SQLITE_ERRORS: Final = (sqlite3.Error, MemoryError)
 
 
