@@ -288,6 +288,7 @@ OURS: Final[Mapping[str, tuple[str, int]]] = {
     "memory": ("memory", 1),
     "etcd, 2 processes": ("etcd", 2),
     "SQLite, 2 processes": ("SQLite", 2),
+    "memory, 2 processes": ("memory", 2),
 }
 NAMES: Final = (REAL, *OURS)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from smp.errors import SmpError
 from smp.handler import MethodNotAllowedError
@@ -49,9 +50,9 @@ def create_app(store: Store, settings: Settings) -> Starlette:
             state.stopping.set()
             await store.close()
 
-    app = Starlette(
+    app = _Application(
+        state,
         routes=routes(state),
-        middleware=[Middleware(RequestMiddleware, state=state)],
         exception_handlers={SmpError: _answer_error, HTTPException: _answer_error},
         lifespan=lifespan,
     )
@@ -63,6 +64,18 @@ def create_app(store: Store, settings: Settings) -> Starlette:
     app.state.randomness = state.randomness
     app.state.settings = settings
     return app
+
+
+class _Application(Starlette):
+    """Starlette for what is not about objects, behind what surrounds all requests."""
+
+    def __init__(self, served: ServerState, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._served = served
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return what is called for each request."""
+        return RequestMiddleware(super().build_middleware_stack(), state=self._served)
 
 
 async def _answer_error(_request: Request, error: Exception) -> Response:

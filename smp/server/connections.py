@@ -308,6 +308,9 @@ class _Timed(asyncio.Protocol):
         """Take a part of a request."""
         self._has_other_data = self._is_in_body
         super().data_received(data)
+        # Most heads come as a whole, and need no limit.
+        if self._is_in_head:
+            self._limit_request()
         # A head may begin in the data that other requests end in.
         if self._is_in_head and not self._has_other_data:
             self._head_size += len(data)
@@ -319,7 +322,6 @@ class _Timed(asyncio.Protocol):
         super().on_message_begin()  # type: ignore[misc]
         self._is_in_head = True
         self._head_size = 0
-        self._limit_request()
 
     def on_headers_complete(self) -> None:
         """Note the end of the head of a request."""
