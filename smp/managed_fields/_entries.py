@@ -8,6 +8,8 @@ managedfields, internal.BuildManagerIdentifier).
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
+from time import time
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -111,17 +113,8 @@ class Write(msgspec.Struct, frozen=True):
             api_version if operation == UPDATE else "",
             subresource,
         )
-        moment = datetime.now(UTC) if now is None else now
-        try:
-            # A time without a zone is UTC, and not that of the machine.
-            moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-        except OverflowError:
-            raise ObjectError(
-                f"{now} is no time of a write", code="invalid-time"
-            ) from None
-        # strftime pads no years.
-        time = f"{moment.replace(microsecond=0, tzinfo=None).isoformat()}Z"
-        return cls(identity, api_version, time, reset, serving)
+        text = _second_text(int(time())) if now is None else _time_text(now)
+        return cls(identity, api_version, text, reset, serving)
 
     def owner(self, fields: FieldSet, time: str) -> Owner:
         """Return the entry of the write."""
@@ -277,6 +270,24 @@ def _owner(entry: JSON, index: int) -> Owner:
         time=as_text(entry.get("time")),
         fields=fields,
     )
+
+
+def _time_text(moment: datetime) -> str:
+    """Return a time as an entry has it; without a zone it is UTC."""
+    try:
+        utc = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except OverflowError:
+        raise ObjectError(
+            f"{moment} is no time of a write", code="invalid-time"
+        ) from None
+    # strftime pads no years.
+    return f"{utc.replace(microsecond=0, tzinfo=None).isoformat()}Z"
+
+
+# A server writes many objects in a second.
+@lru_cache(maxsize=2)
+def _second_text(second: int) -> str:
+    return _time_text(datetime.fromtimestamp(second, UTC))
 
 
 def _invalid(problem: str) -> SmpError:

@@ -20,7 +20,6 @@ _PORT_NAME: Final = re.compile(r"[-a-z0-9]+")
 _LONGEST_PORT_NAME: Final = 15
 _PERCENT: Final = re.compile(r"[0-9]+%", re.ASCII)
 _BITS: Final = re.compile(r"0{0,100}[0-9]{1,3}")
-_PRINTABLE: Final = re.compile(r"[ -<>-~]*")
 _HEADER: Final = re.compile(r"[-A-Za-z0-9]+")
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
@@ -52,7 +51,7 @@ def percent(text: str) -> str:
 
 def environment_name(text: str) -> str:
     """Check the name of an environment variable (Go: IsRelaxedEnvVarName)."""
-    if _PRINTABLE.fullmatch(text):
+    if text.isascii() and text.isprintable() and "=" not in text:
         return ""
     return (
         "a valid environment variable name must consist only of printable ASCII"

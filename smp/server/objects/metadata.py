@@ -126,6 +126,9 @@ def with_resource_version(obj: JSONObject, revision: int) -> JSONObject:
 
 def without_resource_version(obj: JSONObject) -> JSONObject:
     """Return an object as it is stored: the store knows its revision."""
+    metadata = metadata_of(obj)
+    if "resourceVersion" not in metadata and "selfLink" not in metadata:
+        return obj
     return with_metadata(obj, **dict.fromkeys(_UNSTORED_FIELDS, ABSENT))
 
 
