@@ -34,6 +34,9 @@ class ChangedError(SmpError):
     default_code = "changed"
     status = 409
 
+    def __init__(self) -> None:
+        super().__init__("a key that was to be unchanged was changed")
+
 
 class TooLargeError(StoreError):
     """A value larger than the store accepts; the write was not executed."""

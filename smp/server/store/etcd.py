@@ -233,7 +233,7 @@ class EtcdStore(Writes):
                 found = answer.response_range
                 current = found.kvs[0].mod_revision if found and found.kvs else 0
                 if current == last:
-                    raise ChangedError("a key that was to be unchanged was changed")
+                    raise ChangedError
             return None
         revision = response.header.revision
         self._cache.add(key, value, revision)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from smp.server.store.contents import Contents
-from smp.server.store.errors import ClosedError, check_reached
+from smp.server.store.errors import ChangedError, ClosedError, check_reached
 from smp.server.store.history import HISTORY, PROGRESS, watch
 from smp.server.store.model import (
     FIRST_REVISION,
@@ -15,7 +15,6 @@ from smp.server.store.model import (
     Stored,
     Writes,
     change_event,
-    check_unchanged,
 )
 
 
@@ -72,7 +71,9 @@ class MemoryStore(Writes):
         if (before.revision if before else 0) != last:
             return None
         for other in unchanged:
-            check_unchanged(other, self._contents.get(other.key))
+            current = self._contents.get(other.key)
+            if current is None or current.revision != other.revision:
+                raise ChangedError
         revision = self._contents.log.revision + 1
         event = change_event(key, value, revision, before)
         self._contents.extend([event], revision)

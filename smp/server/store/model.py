@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
-from smp.server.store.errors import ChangedError, StoreError
+from smp.server.store.errors import StoreError
 
 # The revision of a store that was never written, as etcd counts; revisions are above 0.
 FIRST_REVISION: Final = 1
@@ -51,12 +51,6 @@ def change_event(
         last_value = before.value if before else b""
         return Event("delete", key, last_value, revision, before)
     return Event("put", key, value, revision, before)
-
-
-def check_unchanged(known: Stored, current: Stored | None) -> None:
-    """Raise ChangedError where a key was written or deleted since it was read."""
-    if current is None or current.revision != known.revision:
-        raise ChangedError(f"{known.key} was changed")
 
 
 class Page(msgspec.Struct, frozen=True):

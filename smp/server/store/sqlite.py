@@ -29,6 +29,7 @@ from typing import Final
 from smp.server.store._keys import decoded, encoded, following, key_range
 from smp.server.store.cache import Cache
 from smp.server.store.errors import (
+    ChangedError,
     ClosedError,
     Expired,
     StoreError,
@@ -41,7 +42,6 @@ from smp.server.store.model import (
     Stored,
     Writes,
     change_event,
-    check_unchanged,
 )
 from smp.server.store.worker import Worker, is_busy
 
@@ -49,6 +49,7 @@ _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
 _POLL: Final = 0.1  # seconds between looks at what other processes wrote
 _EVENTS: Final = 100  # changes read at a time
 _HISTORY_SIZE: Final = 64 << 20  # bytes of values in the history
+_LARGEST: Final = (1 << 63) - 1  # of the integers of SQLite
 
 _APPLICATION: Final = 0x736D7031  # identifies our files: application_id in the header
 _OWNER: Final = """
@@ -77,9 +78,19 @@ COMMIT;
 """
 # 1 is the revision of a store that was never written (FIRST_REVISION).
 _PRESENT: Final = "SELECT coalesce(max(revision), 1) FROM changes"
-_INSERT: Final = (
-    "INSERT INTO changes SELECT coalesce(max(revision), 1) + 1, ?, ?, ? FROM changes"
-)
+# A write and its conditions are one statement: Python takes its lock again after each,
+# and the event loop may have it for long.
+_INSERT: Final = """
+INSERT INTO changes
+SELECT (SELECT coalesce(max(revision), 1) + 1 FROM changes), ?, ?, ? WHERE
+"""
+# That a key was written last at a revision; 0: it does not exist.
+_IS_AT: Final = """
+coalesce((
+    SELECT revision * (value IS NOT NULL) FROM changes WHERE key = ?
+    ORDER BY revision DESC LIMIT 1
+), 0) = ?
+"""
 _GET: Final = (
     "SELECT value, revision FROM changes WHERE key = ? ORDER BY revision DESC LIMIT 1"
 )
@@ -241,15 +252,22 @@ class SQLiteStore(Writes):
         unchanged: Sequence[Stored] = (),
     ) -> int | None:
         def write(connection: sqlite3.Connection) -> int | None:
-            # The transaction began with BEGIN IMMEDIATE: no other process writes
-            # between comparing and writing.
-            present = _get(connection, key=key)
-            if (present.revision if present else 0) != last:
-                return None
+            name = encoded(key)
+            # No key was written at a larger one.
+            at = min(last, _LARGEST)
+            parameters: list[object] = [name, value, at or None, name, at]
             for other in unchanged:
-                check_unchanged(other, _get(connection, key=other.key))
-            row = (encoded(key), value, last or None)
-            revision = connection.execute(_INSERT, row).lastrowid or 0
+                parameters += [encoded(other.key), other.revision]
+            conditions = " AND ".join([_IS_AT] * (1 + len(unchanged)))
+            written = connection.execute(_INSERT + conditions, parameters)
+            if not written.rowcount:
+                # The transaction began with BEGIN IMMEDIATE: no other process writes
+                # between the statement and this.
+                present = _get(connection, key=key)
+                if (present.revision if present else 0) == last:
+                    raise ChangedError
+                return None
+            revision = written.lastrowid or 0
             # Compacting at every write would cost more than the longer history.
             self._growth += len(value or b"")
             is_large = self._growth > self._size // 10
