@@ -131,6 +131,7 @@ ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     ),
     "ApplyConflictError": ((APPLY_CONFLICT,),),
     "BrokenConnectionError": ("GET", "reset"),
+    "ChangedError": (),
     "ClosedError": (),
     "ConflictError": ((CONFLICT,),),
     "Expired": (7,),
