@@ -22,10 +22,12 @@ from typing import Final
 from smp.server.work import Workers
 
 _INTERVAL: Final = 10.0  # seconds
-_YOUNG: Final = 10_000  # objects; looking at them takes half a millisecond
+# Objects, and collections of these: looking at so many takes a millisecond.
+_YOUNG: Final = 5_000
+_MIDDLE: Final = 2
 # Collections of the middle generation after which old objects are collected: each is
 # after some ten thousand new objects.
-_DUE: Final = 5
+_DUE: Final = 30
 _ALL: Final = 3600.0  # seconds between two collections of everything
 _NEVER: Final = 1_000_000_000
 
@@ -33,7 +35,7 @@ _NEVER: Final = 1_000_000_000
 async def collect_garbage(workers: Workers) -> None:
     """Collect the garbage of this process until cancelled."""
     young, middle, old = gc.get_threshold()
-    gc.set_threshold(max(young, _YOUNG), middle, _NEVER)
+    gc.set_threshold(max(young, _YOUNG), min(middle, _MIDDLE), _NEVER)
     gc.freeze()
     seen, everything = _middle_collections(), monotonic()
     try:
