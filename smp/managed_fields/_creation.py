@@ -59,9 +59,9 @@ def _beyond(
 
     All parameters are those at its place; the zero value is empty if there is none.
     """
-    count_steps(len(value))
     document: JSONObject = {}
     for name in in_text_order(value):
+        count_steps(1)
         content = value[name]
         element = field_element(name)
         inner = shape.of_name(name, content)
@@ -112,9 +112,9 @@ def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
 
 
 def _of_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
-    count_steps(len(value))
     document: JSONObject = {}
     for name in in_text_order(value):
+        count_steps(1)
         content = value[name]
         below = _everything(content, shape.of_name(name, content), levels - 1)
         document[field_element(name)] = {_SELF: {}, **below} if below else {}
@@ -127,16 +127,17 @@ def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
     Where elements are equal, nothing below them is owned (Go:
     compareWalker.visitListItems).
     """
-    count_steps(len(values))
     elements = path_elements(shape, values)
     contents: dict[str, JSONObject] = {}
     for index in range(len(values)):
+        count_steps(1)
         value = values[index]
         element = elements[index]
         below = _everything(value, shape.of_element(value), levels - 1)
         contents[element] = _NOTHING if element in contents else below
     document: JSONObject = {}
     for element in in_order(contents):
+        count_steps(1)
         below = contents[element]
         document[element] = {_SELF: {}, **below} if below else {}
     return document
