@@ -18,6 +18,8 @@ from smp.values import ABSENT, JSON, Absent, JSONObject, as_object
 # In bytes, as many as the body of a request may have. The defaults of the elements of a
 # list are added to each of them, so a small object could become a very large one.
 MAX_ADDED: Final = 3 * 1024 * 1024
+# Of a member of an object: two quotes, a colon and a comma.
+_PUNCTUATION: Final = 4
 
 
 class TooLargeDefaultsError(ObjectError):
@@ -58,6 +60,7 @@ class _Defaulting:
         for name, field_schema in properties.items():
             if name not in obj and "default" in as_object(field_schema):
                 fields[name] = ABSENT
+                self._bytes_left -= len(name) + _PUNCTUATION
 
         filled: JSONObject = {}
         changed = False

@@ -271,6 +271,16 @@ def test_the_size_of_defaults_is_bounded() -> None:
     assert len(as_object(filled)) == 1000
     with pytest.raises(TooLargeDefaultsError):
         with_schema_defaults({"spec": {"l": [{}] * 2000}}, schema)
+    # Their names are printed as well.
+    short: JSON = {"type": "string", "default": "d"}
+    names: JSON = {
+        "type": "object",
+        "properties": {f"q{number}": short for number in range(100)},
+    }
+    elements: JSON = {"type": "array", "items": names}
+    schema = schema_of({"type": "object", "properties": {"l": elements}})
+    with pytest.raises(TooLargeDefaultsError):
+        with_schema_defaults({"spec": {"l": [{}] * 5000}}, schema)
 
 
 # The causes of a kube-apiserver 1.36.3: a schema, a value of it, reason and message.
