@@ -86,10 +86,15 @@ def _beyond(
             is_tree = inner.form in (MAP, LIST) and bool(content or before)
             is_owned = not is_tree and not equal(before, content)
         if is_owned and element not in never_owned.members:
-            document[element] = {_SELF: {}, **below} if below else {}
+            document[element] = _owned(below)
         elif below:
             document[element] = below
     return document
+
+
+def _owned(below: JSONObject) -> JSONObject:
+    """Return a node whose path is owned, with what is owned below it."""
+    return {_SELF: {}, **below} if below else {}
 
 
 def _everything(value: JSON, shape: Shape, levels: int) -> JSONObject:
@@ -117,7 +122,7 @@ def _of_map(value: JSONObject, shape: Shape, levels: int) -> JSONObject:
         count_steps(1)
         content = value[name]
         below = _everything(content, shape.of_name(name, content), levels - 1)
-        document[field_element(name)] = {_SELF: {}, **below} if below else {}
+        document[field_element(name)] = _owned(below)
     return document
 
 
@@ -139,5 +144,5 @@ def _of_list(values: JSONArray, shape: Shape, levels: int) -> JSONObject:
     for element in in_order(contents):
         count_steps(1)
         below = contents[element]
-        document[element] = {_SELF: {}, **below} if below else {}
+        document[element] = _owned(below)
     return document

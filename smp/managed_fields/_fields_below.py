@@ -11,13 +11,7 @@ from collections import Counter
 from smp.errors import SmpError
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import FieldSet
-from smp.managed_fields._shapes import (
-    LIST,
-    MAP,
-    Shape,
-    is_empty,
-    path_elements,
-)
+from smp.managed_fields._shapes import LIST, MAP, Shape, is_empty, path_elements
 from smp.steps import count_steps
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object
 

@@ -9,13 +9,7 @@ from operator import is_
 
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import step_of
-from smp.managed_fields._shapes import (
-    LIST,
-    MAP,
-    Shape,
-    path_elements,
-    root_shape,
-)
+from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
 from smp.schema.model import Schema
 from smp.sharing import share
 from smp.steps import count_steps

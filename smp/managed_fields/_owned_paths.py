@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from smp.managed_fields._elements import step_of
-from smp.managed_fields._shapes import (
-    LIST,
-    MAP,
-    root_shape,
-)
+from smp.managed_fields._shapes import LIST, MAP, root_shape
 from smp.paths import Element, Path
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject

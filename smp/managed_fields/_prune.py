@@ -24,13 +24,7 @@ from collections.abc import Sequence
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._field_set import EMPTY, FieldSet
-from smp.managed_fields._shapes import (
-    LIST,
-    MAP,
-    Shape,
-    path_elements,
-    root_shape,
-)
+from smp.managed_fields._shapes import LIST, MAP, Shape, path_elements, root_shape
 from smp.schema.model import Schema
 from smp.steps import count_steps
 from smp.values import (

@@ -32,11 +32,7 @@ from smp.managed_fields._owners import owners, owners_of_fields
 from smp.managed_fields._ownership import NEVER_OWNED
 from smp.managed_fields._release import release
 from smp.managed_fields._server_side import server_side_apply
-from smp.managed_fields._shapes import (
-    MAP,
-    Shape,
-    root_shape,
-)
+from smp.managed_fields._shapes import MAP, Shape, root_shape
 from smp.managed_fields._track import track
 from smp.managed_fields._upgrade import upgrade
 from smp.managed_fields._versions import SERVING, Serving

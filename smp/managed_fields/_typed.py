@@ -17,14 +17,7 @@ from smp.managed_fields._go_text import (
     syntax_text,
     type_text,
 )
-from smp.managed_fields._shapes import (
-    ATOMIC_MAP,
-    LIST,
-    MAP,
-    SCALAR,
-    Shape,
-    root_shape,
-)
+from smp.managed_fields._shapes import ATOMIC_MAP, LIST, MAP, SCALAR, Shape, root_shape
 from smp.schema.model import Schema
 from smp.steps import count_steps
 from smp.values import (

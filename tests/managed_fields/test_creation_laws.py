@@ -16,36 +16,12 @@ from smp.managed_fields._typed import type_problems
 from smp.schema.model import Schema
 from smp.typed_storage import stored
 from smp.values import JSON, JSONArray, JSONObject, as_object, same
-from tests.support.field_sets import EVERY, random_value
+from tests.record.field_sets import every_schema
+from tests.support.field_sets import random_value
 
 CATALOG = smp.kubernetes()
 SCHEMAS = [CATALOG.schema(*kind) for kind in CATALOG.kinds()]
-_TEXTS: JSONObject = {"type": "object", "additionalProperties": {"type": "string"}}
-EVERY_TYPE = smp.Catalog.from_crd(
-    {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "cups.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": {"kind": "Cup", "plural": "cups"},
-            "scope": "Namespaced",
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {"spec": EVERY, "status": _TEXTS},
-                        }
-                    },
-                }
-            ],
-        },
-    }
-).schema("example.com/v1", "Cup")
+EVERY_TYPE = every_schema()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SUBRESOURCES = ("", "", "", "status", "finalize", "approval")
 law = settings(max_examples=300, deadline=None)

@@ -15,14 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from smp.server.store import (
-    ChangedError,
-    Event,
-    Expired,
-    Store,
-    Stored,
-    open_store,
-)
+from smp.server.store import ChangedError, Event, Expired, Store, Stored, open_store
 from smp.server.store.sqlite import SQLiteStore
 from tests.support.stores import (
     BACKENDS,

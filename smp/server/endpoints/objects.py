@@ -10,12 +10,7 @@ from starlette.responses import Response
 
 from smp import codec, handler
 from smp.errors import SmpError
-from smp.handler import (
-    AlreadyExistsError,
-    Outcome,
-    Refused,
-    to_status,
-)
+from smp.handler import AlreadyExistsError, Outcome, Refused, to_status
 from smp.server.endpoints.bodies import read_object
 from smp.server.endpoints.call import Call
 from smp.server.endpoints.list_options import number

@@ -31,12 +31,7 @@ from smp.server.store._messages import (
     WatchRequest,
 )
 from smp.server.store.cache import Cache
-from smp.server.store.errors import (
-    ChangedError,
-    Expired,
-    StoreError,
-    check_reached,
-)
+from smp.server.store.errors import ChangedError, Expired, StoreError, check_reached
 from smp.server.store.history import HISTORY, PROGRESS, Batch
 from smp.server.store.model import Event, Page, Stored, Writes, change_event
 

@@ -36,13 +36,7 @@ from smp.server.store.errors import (
     check_reached,
 )
 from smp.server.store.history import HISTORY, PROGRESS, Batch, wait
-from smp.server.store.model import (
-    Event,
-    Page,
-    Stored,
-    Writes,
-    change_event,
-)
+from smp.server.store.model import Event, Page, Stored, Writes, change_event
 from smp.server.store.worker import Worker, is_busy
 
 _BUSY: Final = 5.0  # seconds to wait for the transaction of another process
