@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from smp.turns import offer_turn
+from smp.interpreted import offer_turn
 
 # Fewer than a millisecond of any loop, and so many that the look costs nothing.
 _TURN: Final = 1000

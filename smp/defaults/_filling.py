@@ -184,8 +184,6 @@ class DefaultsInterest(Interest):
 class DefaultsRule(Rule):
     """Fills in the defaults of each object, after those of the objects in it."""
 
-    leaves = True
-
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 

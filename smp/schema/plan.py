@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from smp.errors import SchemaError
+from smp.interpreted import mypyc_attr
 from smp.schema.model import (
     Field,
     ListType,
@@ -31,6 +32,7 @@ SCALAR: Final = 2
 _NO_KEYS: Final[tuple[str, ...]] = ()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Interest:
     """What a rule looks for in types. A plan asks once for each type and keeps it.
 

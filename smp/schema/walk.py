@@ -52,6 +52,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from smp.errors import SchemaError
+from smp.interpreted import mypyc_attr
 from smp.paths import Element, Path, Step
 from smp.schema.model import Field, ObjectType, Type
 from smp.schema.plan import LIST, OBJECT, SCALAR, Node, Plan, identities
@@ -217,15 +218,13 @@ class Counterpart:
         return self._by_key[parent].unique.get(key_of(place.new, keys), ABSENT)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Rule:
     """A question that is asked along a value and its type; see the events' methods.
 
     A rule is made for one walk and holds what it found. ``facts`` are those of its
-    interest for the type of the place. A rule with a ``leave`` of its own sets
-    ``leaves``.
+    interest for the type of the place.
     """
-
-    leaves = False
 
     def enter(self, place: Place, facts: object | None) -> bool:  # noqa: ARG002
         """Look at an object or a list; tell whether to go on to what it holds."""
@@ -266,7 +265,7 @@ class Walk:
         self._everything = plan.everything
         self._leaves = False
         for rule in rules:
-            self._leaves = self._leaves or rule.leaves
+            self._leaves = self._leaves or type(rule).leave is not Rule.leave
         self._levels = MAX_LEVELS
 
     def run(self, old: JSON | Absent, new: JSON, type_: Type) -> JSON:

@@ -70,8 +70,6 @@ class UnknownFieldRule(Rule):
 class LeafRule(Rule):
     """Finds the leaves of a patch, beside the object that it would change."""
 
-    leaves = True
-
     def __init__(self) -> None:
         self.paths: list[Path] = []
         # How many leaves there were when each place was entered.

@@ -44,8 +44,6 @@ class DefaultsInterest(Interest):
 class DefaultsRule(Rule):
     """Removes the members that defaults added beside another choice."""
 
-    leaves = True
-
     def leave(self, place: Place, value: JSON, facts: object | None) -> JSON:
         """Look at the unions of an object."""
         # An object that a default added as a whole stays as the schema has it.

@@ -84,8 +84,6 @@ def require_keys_outside_unions(type_: ListType, keys: tuple[str, ...]) -> None:
 class NormalizationRule(Rule):
     """Decides on the unions of each object, after those of the objects below it."""
 
-    leaves = True
-
     def __init__(
         self,
         plan: Plan,

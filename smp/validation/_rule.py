@@ -137,8 +137,6 @@ class ValidationRule(Rule):
     An object is judged after what it holds.
     """
 
-    leaves = True
-
     def __init__(self, *, ratchet: bool, custom: bool) -> None:
         self.violations: list[Violation] = []
         self._ratchet = ratchet

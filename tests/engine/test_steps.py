@@ -11,8 +11,8 @@ import pytest
 
 import smp
 from smp.documents import dump_yaml, read_one
+from smp.interpreted import offer_turn
 from smp.sharing import share
-from smp.turns import offer_turn
 
 MEMBERS = 10_000
 POD = smp.kubernetes().schema("v1", "Pod")

@@ -138,7 +138,7 @@ def test_the_commands_of_the_page_exist() -> None:
 
 
 def test_modules_with_rules_are_compiled_with_the_walk() -> None:
-    """A class of an interpreted module cannot inherit from a compiled one."""
+    """The compiled walk calls rules of interpreted modules more slowly."""
     for path in sorted((ROOT / "smp").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
