@@ -3,8 +3,9 @@
 The same source is compiled that is interpreted without it. A wheel is compiled where
 there is a C compiler, and pure Python otherwise; an editable installation is never
 compiled. The environment variable SMP_COMPILE overrides this: with 0 nothing is
-compiled, with 1 the build fails where the engine cannot be compiled. SMP_COMPILE_LEVEL
-is how much the C compiler optimizes, 3 by default; 1 takes less time, for tests.
+compiled, with 1 the build fails where the engine cannot be compiled. Where it is not
+set, nothing is compiled for a hook of pre-commit. SMP_COMPILE_LEVEL is how much the C
+compiler optimizes: 1 by default, 3 for the wheels of a release.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import re
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from email.parser import HeaderParser
 from pathlib import Path
 from tempfile import mkdtemp
@@ -105,6 +108,7 @@ MODULES = (
     "smp/server/registry/envelope.py",
 )
 _OLDEST_PYTHON = (3, 11)
+PROGRESS_SECONDS = 10
 REQUIREMENTS = ("msgspec>=0.19", "mypy>=2.4", "setuptools>=80")
 
 
@@ -126,17 +130,19 @@ class CompiledEngine(BuildHookInterface):  # type: ignore[type-arg]
             raise SystemExit(
                 f"strategic-merge-patch needs Python 3.11 or newer, this is {running}"
             )
-        if self.target_name == "wheel" and _is_wanted():
+        if self.target_name == "wheel" and _is_wanted(Path(self.root)):
             return [*REQUIREMENTS]
         return []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the engine, and add the libraries to the wheel."""
-        if version != "standard" or not _is_wanted():
+        if version != "standard" or not _is_wanted(Path(self.root)):
             return
         self._temporary = Path(mkdtemp())
+        say = self.app.display_info
+        say(f"compiling {len(MODULES)} modules, a minute; SMP_COMPILE=0 skips it")
         try:
-            libraries = compiled(Path(self.root), self._temporary)
+            libraries = compiled(Path(self.root), self._temporary, say)
         except (Exception, SystemExit) as error:  # mypyc exits where it finds an error
             if _setting() == "1":
                 raise
@@ -213,14 +219,20 @@ def readme_of_an_index(text: str, base: str) -> str:
     return re.sub(link, r"\1", re.sub(rf"{picture}\n\n", "", text))
 
 
-def compiled(root: Path, target: Path) -> list[str]:
-    """Compile the engine of a source tree into a folder.
+def compiled(root: Path, target: Path, say: Callable[[str], None]) -> list[str]:
+    """Compile the engine of a source tree into a folder, and say how far it is.
 
     Return the paths of the libraries within the folder.
     """
     # These are installed only for builds that compile (see ``dependencies``).
     from mypyc.build import mypycify  # noqa: PLC0415 - see above
     from setuptools import Distribution  # noqa: PLC0415 - see above
+    from setuptools.command.build_ext import build_ext  # noqa: PLC0415 - see above
+
+    class ParallelBuild(build_ext):  # type: ignore[misc]  # setuptools has no types
+        def build_extensions(self) -> None:
+            compile_sources(self, say)
+            super().build_extensions()
 
     before = Path.cwd()
     os.chdir(root)
@@ -232,15 +244,21 @@ def compiled(root: Path, target: Path) -> list[str]:
                 "--ignore-missing-imports",
                 *MODULES,
             ],
-            opt_level=os.environ.get("SMP_COMPILE_LEVEL", "3"),
+            opt_level=os.environ.get("SMP_COMPILE_LEVEL", "1"),
             debug_level="0",
+            multi_file=True,
             group_name="smp.engine",
             target_dir=str(target / "c"),
         )
-        distribution = Distribution({"name": "smp", "ext_modules": extensions})
-        build = distribution.get_command_obj("build_ext")
+        # With a dot in the name of the group, mypyc writes headers a folder deeper than
+        # where it includes them from.
+        for extension in extensions:
+            extension.include_dirs.append(str(target / "c" / "smp"))
+        options = {"name": "smp", "ext_modules": extensions}
+        build = ParallelBuild(Distribution(options))
         build.build_lib = str(target)
         build.build_temp = str(target / "o")
+        build.parallel = os.cpu_count()
         build.ensure_finalized()
         build.run()
     finally:
@@ -252,14 +270,63 @@ def compiled(root: Path, target: Path) -> list[str]:
     )
 
 
+def compile_sources(build: Any, say: Callable[[str], None]) -> None:
+    """Compile the sources of all extensions, one per processor at a time.
+
+    What is left for setuptools is to link the objects. (Its own option ``parallel`` is
+    for several extensions, and here one has nearly all of the code.)
+    """
+    pool = ThreadPoolExecutor(os.cpu_count())
+    jobs = []
+    for extension in build.extensions:
+        of_extension = [
+            pool.submit(
+                build.compiler.compile,
+                [source],
+                output_dir=build.build_temp,
+                include_dirs=extension.include_dirs,
+                extra_postargs=extension.extra_compile_args,
+            )
+            for source in sorted(extension.sources)
+        ]
+        jobs.append((extension, of_extension))
+    left = {job for _, of_extension in jobs for job in of_extension}
+    count = len(left)
+    try:
+        while left:
+            done, left = wait(left, PROGRESS_SECONDS, FIRST_EXCEPTION)
+            say(f"compiled {count - len(left)} of {count} C files")
+            for job in done:
+                job.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+    for extension, of_extension in jobs:
+        extension.sources = []
+        extension.extra_objects = [
+            name for job in of_extension for name in job.result()
+        ]
+
+
 def _setting() -> str:
     return os.environ.get("SMP_COMPILE", "")
 
 
-def _is_wanted() -> bool:
+def _is_wanted(root: Path) -> bool:
     if _setting() in ("0", "1"):
         return _setting() == "1"
-    return sys.implementation.name == "cpython" and _has_compiler()
+    if sys.implementation.name != "cpython" or _is_for_hook(root):
+        return False
+    return _has_compiler()
+
+
+def _is_for_hook(root: Path) -> bool:
+    """Tell whether this is for a hook of Git, as then a commit waits for it.
+
+    The environments of pre-commit have such a name (``lang_base.environment_dir``), and
+    prek has a file of its own in its clone of the repository.
+    """
+    of_pre_commit = Path(sys.prefix).name.startswith("py_env-")
+    return of_pre_commit or (root / ".prek-repo.json").exists()
 
 
 def _has_compiler() -> bool:

@@ -6,6 +6,7 @@ They install with uv where it is there, and with pip where it is not.
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Final
@@ -108,6 +109,27 @@ def wheel(session: nox.Session) -> None:
     session.run("smp", "doctor")
     apply = ("-f", "docs/examples/new.yaml", "--live", "docs/examples/live.yaml")
     session.run("smp", "apply", *apply, "-o", "report")
+
+
+@nox.session
+def hook(session: nox.Session) -> None:
+    """Run a hook of this repository with pre-commit; nothing is compiled for it."""
+    session.install("pre-commit")
+    home = Path(session.create_tmp()) / "pre-commit"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    commit = session.run("git", "rev-parse", "HEAD", external=True, silent=True)
+    repository = {"repo": str(Path.cwd()), "rev": str(commit).strip()}
+    config = home / "config.yaml"
+    config.write_text(
+        json.dumps({"repos": [{**repository, "hooks": [{"id": "smp-lint"}]}]})
+    )
+    lint = ("run", "--config", str(config), "--files", "docs/examples/new.yaml")
+    variables = {"PRE_COMMIT_HOME": str(home), "SMP_COMPILE": ""}
+    session.run("pre-commit", *lint, env=variables)
+    installed = {path.suffix for path in home.rglob("site-packages/smp/values.*")}
+    if installed != {".py"}:
+        session.error(f"the hook is compiled, or not there: {installed}")
 
 
 @nox.session

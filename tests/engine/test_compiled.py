@@ -13,6 +13,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from hatch_build import MODULES
+from tests.project.test_docs_blocks import PYTHON_ELSEWHERE
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -29,15 +30,26 @@ SUITES: Final = (
     "tests/engine/test_robustness.py::test_bottomless_values_are_an_error_or_a_result",
     "tests/engine/test_robustness.py::test_a_bottomless_patch_is_too_deep",
 )
+# The Python of the documentation runs on both kinds of installation.
+PAGES: Final = (
+    "tests/project/test_docs_blocks.py",
+    *sorted({f"tests/{test}" for test in PYTHON_ELSEWHERE.values()}),
+)
 PROOF: Final = "test_proof.py"
-LINKED: Final = ("benchmarks", "docs", "pyproject.toml", "spec_cases", "tests")
+LINKED: Final = (
+    "benchmarks",
+    "docs",
+    "hatch_build.py",
+    "pyproject.toml",
+    "spec_cases",
+    "tests",
+)
 
 
 def build_wheel(
     target: Path, monkeypatch: pytest.MonkeyPatch, compile_setting: str = ""
 ) -> Path:
     monkeypatch.setenv("SMP_COMPILE", compile_setting)
-    monkeypatch.setenv("SMP_COMPILE_LEVEL", "g")
     builder = WheelBuilder(str(ROOT))
     (path,) = builder.build(directory=str(target), versions=["standard"])
     return Path(path)
@@ -52,11 +64,12 @@ def compiled_wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(wheel)
 
 
-def test_the_compiled_engine_agrees_with_the_reference_and_keeps_the_laws(
-    compiled_wheel: zipfile.ZipFile, tmp_path: Path
-) -> None:
-    # The tests run in a tree that has the package of the wheel, and nothing else of it.
-    tree = tmp_path / "tree"
+@pytest.fixture(scope="module")
+def tree(
+    compiled_wheel: zipfile.ZipFile, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder for tests with the package of the wheel, and nothing else of it."""
+    tree = tmp_path_factory.mktemp("tree")
     compiled_wheel.extractall(tree)
     for name in LINKED:
         (tree / name).symlink_to(ROOT / name)
@@ -66,9 +79,20 @@ def test_the_compiled_engine_agrees_with_the_reference_and_keeps_the_laws(
         f"    assert values.__file__.startswith('{tree}/smp/values.c')\n"
         "    assert values.COMPILED\n"
     )
+    return tree
+
+
+@pytest.mark.parametrize(
+    "selected",
+    [SUITES, (*PAGES, "-k", "proof or example_ or examples_ or script_of")],
+    ids=["the engine", "the documentation"],
+)
+def test_tests_pass_on_the_compiled_engine(
+    tree: Path, selected: tuple[str, ...]
+) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     ran = subprocess.run(
-        [*command, PROOF, *SUITES],
+        [*command, PROOF, *selected],
         cwd=tree,
         env={**os.environ, "PYTEST_ADDOPTS": ""},
         capture_output=True,

@@ -104,7 +104,7 @@ ELSEWHERE: Final = {
     ("README.md", "$ smp apply -f docs/examples/new.yaml --live"): _SHOWN,
     ("README.md", "$ smp explain -f docs/examples/new.yaml"): _SHOWN,
     ("README.md", "pip install '.[server]'"): _SHOWN,
-    ("README.md", "python3 -m venv .venv && .venv/bin/pip install -q ."): _SHOWN,
+    ("README.md", "python3 -m venv .venv && .venv/bin/pip install -v ."): _SHOWN,
     ("README.md", "python3 -m venv .venv && .venv/bin/pip install -q -e"): _SHOWN,
     ("command.md", "$ smp apply --server-side"): _SHOWN,
     ("command.md", "$ smp blame"): _SHOWN,
@@ -130,7 +130,7 @@ NOT_RUN: Final = {
     ("howto/tests.md", "pip install"): _INSTALLS,
     ("installation.md", "pip install"): _INSTALLS,
     ("performance.md", "SMP_KUBE_APISERVER=PATH python"): _MEASURES,
-    ("performance.md", "pip install"): _MEASURES,
+    ("performance.md", "SMP_COMPILE_LEVEL=3 pip install"): _MEASURES,
     ("server.md", "SMP_KUBE_APISERVER=PATH python"): _MEASURES,
     ("server.md", "python benchmarks/attacks.py"): _MEASURES,
     ("server.md", "python benchmarks/server.py"): _MEASURES,
@@ -148,7 +148,7 @@ def test_a_page_with_python_has_a_test_that_runs_it() -> None:
 @pytest.mark.parametrize("page", PYTHON_HERE)
 # The clients leave connections to the garbage collector.
 @pytest.mark.filterwarnings("default")
-def test_the_python_of_a_page_runs(page: str) -> None:
+def test_the_examples_of_a_page_run(page: str) -> None:
     assert run_example("\n".join(python_examples(PAGES[page])), page)
 
 
