@@ -7,7 +7,7 @@ import re
 import tarfile
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -17,7 +17,7 @@ from release.krew import manifest
 from release.notes import NotesError, notes_of, version_of
 from smp.documents import read
 from smp.values import as_object
-from tests.support.paths import ROOT
+from tests.support.paths import DOCS, ROOT
 
 CHANGELOG = """\
 # Changelog
@@ -36,6 +36,21 @@ First.
 - a
 """
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+# The first release of each action that runs on Node 24, by ``runs.using`` in its
+# action.yml at that tag. Hosted runners have had no Node 20 since September 2026
+# (github.blog/changelog/2025-09-19-deprecation-of-node-20-on-github-actions-runners).
+# Of an action that runs no JavaScript itself, the first whose own steps are on Node 24.
+NODE_24: Final = {
+    "actions/attest": (3, 0, 0),
+    "actions/checkout": (5, 0, 0),
+    # v5 and v6 could run on Node 24, and did not by default: their README has it.
+    "actions/download-artifact": (7, 0, 0),
+    "actions/setup-python": (6, 0, 0),
+    # As above: v5 did not by default.
+    "actions/upload-artifact": (6, 0, 0),
+    # It uses actions/setup-python: its pull request 408, released after its issue 413.
+    "pypa/gh-action-pypi-publish": (1, 14, 1),
+}
 
 
 @pytest.mark.parametrize("ref", ["v1.0.0", "refs/tags/v1.0.0"])
@@ -132,6 +147,39 @@ def test_actions_are_pinned_and_jobs_have_few_rights(path: Path) -> None:
         assert "timeout-minutes" in job
 
 
+def test_actions_run_on_node_24() -> None:
+    """Those of the workflows, and those that the documentation shows."""
+    pins: dict[str, set[str]] = {}
+    for path in (*WORKFLOWS, ROOT / "action.yml", *sorted(DOCS.rglob("*.md"))):
+        for action, pin in re.findall(
+            r"\buses: ([\w.-]+/[\w.-]+)[\w./-]*@(.*)", path.read_text()
+        ):
+            if (action, pin) != ("OWNER/REPOSITORY", "COMMIT"):
+                pins.setdefault(action, set()).add(pin)
+    assert pins.keys() >= {"actions/checkout"}
+    problems = []
+    for action, used in pins.items():
+        first = NODE_24.get(action)
+        if first is None:
+            problems.append(
+                f"{action}: look in its action.yml from which release on it runs on "
+                "Node 24 (runs.using: node24, or that of what its steps use), and "
+                "write it into NODE_24"
+            )
+            continue
+        for pin in used:
+            release = re.search(r"v(\d+(?:\.\d+)*)$", pin)
+            numbers = release[1].split(".") if release else ["0"]
+            version = tuple(int(number) for number in numbers)
+            # v7 is the newest release with that major number.
+            if version < first[: len(version)]:
+                wanted = ".".join(map(str, first))
+                problems.append(f"{action}@{pin}: Node 24 needs v{wanted} or later")
+        if len({pin for pin in used if "#" in pin}) > 1:
+            problems.append(f"{action}: one release, not {sorted(used)}")
+    assert not problems, "\n".join(problems)
+
+
 def test_the_jobs_of_ci_are_sessions_of_nox() -> None:
     sessions = re.findall(
         r"^@nox\.session.*\ndef (\w+)", (ROOT / "noxfile.py").read_text(), re.MULTILINE
@@ -139,3 +187,8 @@ def test_the_jobs_of_ci_are_sessions_of_nox() -> None:
     jobs = workflow(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]
     matrix = jobs["checks"]["strategy"]["matrix"]["session"]
     assert {*matrix, "tests", "compiled"} <= {*sessions}
+    called = re.findall(
+        r"^nox .* -s (.*)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE
+    )
+    assert {name for names in called for name in names.split()} <= {*sessions}
+    assert "lint types workflows site" in called
