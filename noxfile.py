@@ -1,7 +1,8 @@
 """The jobs of CI, as sessions: ``nox -l`` lists them, ``nox -s tests-3.13`` runs one.
 
 .github/workflows/ci.yml runs the same sessions, so what fails there can be run here.
-They install with uv where it is there, and with pip where it is not.
+They install with uv where it is there, and with pip where it is not. .ci/run runs those
+that need no environment of their own in its own one, where all is installed already.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 # The tests that most changes need; the others are for .ci/run.
 QUICK: Final = ("-m", "not slow", "-n", "auto", "--dist", "worksteal")
 INTERPRETED: Final = {"SMP_COMPILE": "0"}
+ACTIONLINT: Final = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 OLDEST: Final = Path(".github/oldest.txt")
 # Those for users. The tools of the tests are always the newest.
 EXTRAS: Final = ("cluster", "fleet", "go", "report", "server", "uvloop")
@@ -143,7 +145,7 @@ def site(session: nox.Session) -> None:
 @nox.session
 def workflows(session: nox.Session) -> None:
     """Check the workflows and the action."""
-    session.install("zizmor", "check-jsonschema")
+    session.install("-e", ".[dev]", env=INTERPRETED)
     session.run("zizmor", "--offline", "--strict-collection", ".github", "action.yml")
     files = [str(file) for file in Path(".github/workflows").iterdir()]
     schema = "--builtin-schema"
@@ -151,8 +153,8 @@ def workflows(session: nox.Session) -> None:
     session.run("check-jsonschema", schema, "vendor.github-actions", "action.yml")
     dependabot = (schema, "vendor.dependabot", ".github/dependabot.yml")
     session.run("check-jsonschema", *dependabot)
-    if shutil.which("actionlint"):
-        session.run("actionlint", external=True)
+    if shutil.which("go"):
+        session.run("go", "run", ACTIONLINT, external=True)
 
 
 @nox.session
