@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Final
 
+import msgspec
 import pytest
 
 from smp import documents
-from tests.support.command import smp_command
+from tests.support.command import Ran, smp_command
 from tests.support.examples import python_examples, run_example
 from tests.support.kubectl import kubectl_path, needs_kubectl
 from tests.support.paths import DOCS, ROOT, SPEC_CASES
@@ -104,6 +109,109 @@ def test_first_command_runs_the_main_job() -> None:
     ran = smp(main_job.removeprefix(".venv/bin/"))
     assert ran.returncode == 0
     assert "hostPath" in ran.stdout
+
+
+EXAMPLES: Final = "-f docs/examples/new.yaml --live docs/examples/live.yaml"
+# A part of each answer; `smp lint` finds nothing.
+ANSWERS: Final = {
+    "explain": "a HorizontalPodAutoscaler or kubectl scale sets it",
+    "blame": "kubectl  Update  scale |   replicas: 7",
+    "apply": '~ spec.strategy.type: "RollingUpdate" -> "Recreate"',
+    "drift": "1 object: 1 drift",
+    "lint": "",
+}
+# What else the list at the head names: a command for it, and the extra that it needs.
+NAMED: Final = {
+    "`diff`": ("smp diff docs/examples/live.yaml docs/examples/new.yaml", ""),
+    "`patch`": ('smp patch docs/examples/live.yaml -p {"spec":{"replicas":2}}', ""),
+    "HTML": (f"smp apply {EXAMPLES} -o html", "report"),
+    "`smp cluster`": ("smp cluster get deployments", "cluster"),
+    "`--live cluster`": ("smp diff --live cluster docs/examples/new.yaml", "cluster"),
+    "`smp drift`": ("smp drift --desired docs/examples --live cluster", "fleet"),
+    "`smp serve`": ("smp serve", "server"),
+}
+EXTRA: Final = re.compile(r"pip install '\.\[(\w+)\]'")
+
+
+def packages_of_extras() -> dict[str, set[str]]:
+    """Return what each extra for users names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return {
+        extra: {re.split(r"[^\w-]", name)[0] for name in requirements}
+        for extra, requirements in project["optional-dependencies"].items()
+        if extra in ("cluster", "etcd", "fleet", "go", "report", "server")
+    }
+
+
+def run_with_extras(commands: list[str], extras: set[str]) -> list[Ran]:
+    """Run commands as after an install that has only these extras."""
+    found = packages_of_extras()
+    absent = {*itertools.chain(*(found[extra] for extra in found.keys() - extras))}
+    modules = [
+        module
+        for module, packages in packages_distributions().items()
+        if absent & {package.lower() for package in packages}
+    ]
+    program = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({modules!r}))\n"
+        "import msgspec\n"
+        "from tests.support.command import run\n"
+        "ran = [run(*command.split()[1:]) for command in sys.argv[1:]]\n"
+        "sys.stdout.buffer.write(msgspec.json.encode(ran))\n"
+    )
+    output = subprocess.check_output(
+        [sys.executable, "-c", program, *commands], cwd=ROOT, timeout=120
+    )
+    return msgspec.json.decode(output, type=list[Ran])
+
+
+def test_each_question_has_a_command_that_answers_it() -> None:
+    """After the install at the head, or with the extra that stands beside it."""
+    rows = re.findall(r"^\| [^|]+\? \| `smp ([^`]+)`(.*) \|$", README, re.MULTILINE)
+    commands = {command.split()[0]: f"smp {command}" for command, _ in rows}
+    assert [*commands] == [*ANSWERS]
+    extras = {command.split()[0]: {*EXTRA.findall(rest)} for command, rest in rows}
+    plain = [name for name in commands if not extras[name]]
+    answers = dict(
+        zip(
+            plain,
+            run_with_extras([commands[name] for name in plain], set()),
+            strict=True,
+        )
+    )
+    for name in commands.keys() - answers.keys():
+        (answers[name],) = run_with_extras([commands[name]], extras[name])
+    assert not [
+        (name, ran.output)
+        for name, ran in answers.items()
+        if ran.exit_code > 1 or ANSWERS[name] not in ran.stdout
+    ]
+
+
+def test_what_the_readme_names_runs_or_has_its_extra_beside_it() -> None:
+    items = re.findall(r"^- \*\*A.*?(?=^- |^$)", README, re.MULTILINE | re.DOTALL)
+    item_of = {
+        name: next((item for item in items if name in item), "") for name in NAMED
+    }
+    problems = []
+    outcomes = run_with_extras([command for command, _ in NAMED.values()], set())
+    for (name, (command, extra)), ran in zip(NAMED.items(), outcomes, strict=True):
+        if not item_of[name]:
+            problems.append(f"{name} is not in the list")
+        elif not extra and ran.exit_code > 1:
+            problems.append(f"{command} needs more than the install: {ran.stderr}")
+        elif extra and extra not in EXTRA.findall(item_of[name]):
+            problems.append(f"{name} has no pip install '.[{extra}]' beside it")
+        elif extra and not any(
+            package in ran.stderr for package in packages_of_extras()[extra]
+        ):
+            problems.append(f"{command} does not need {extra}: {ran.output}")
+    assert not problems
+    # What it names besides is in a question.
+    named = re.findall(r"`(?:smp )?([a-z]+)`", "".join(items))
+    known = {name.strip("`").split()[-1] for name in NAMED} | {*ANSWERS}
+    assert {*named} <= known
 
 
 def test_second_command_runs_the_tests() -> None:
