@@ -358,15 +358,19 @@ def compared_in_pipeline(block: Block, folder: Path) -> None:
 
 
 def applied_in_pipeline(block: Block, folder: Path) -> None:
+    """A step of a pipeline, where nothing is live, and where one object is."""
     (folder / "deploy").mkdir()
     shutil.copy(DOCS / "examples" / "new.yaml", folder / "deploy")
+    (folder / "deploy" / "settings.yaml").write_text(SETTINGS)
     wanted = (DOCS / "examples" / "new.yaml").read_text()
     with KubernetesApi() as api:
-        api.apply((DOCS / "examples" / "namespace.yaml").read_text())
-        api.apply(wanted.replace("nginx:1.27", "nginx:1.26"))
-        ran = run_script(block.text, folder, KUBECONFIG=str(api.kubeconfig))
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert "nginx:1.27" in (folder / "report.html").read_text()
+        for summary in ("2 objects: 2 new", "2 objects: 1 changed, 1 new"):
+            script = f"set -eu\n{block.text}"
+            ran = run_script(script, folder, KUBECONFIG=str(api.kubeconfig))
+            assert (ran.returncode, ran.stderr) == (0, f"smp: {summary}\n")
+            assert "nginx:1.27" in (folder / "report.html").read_text()
+            api.apply((DOCS / "examples" / "namespace.yaml").read_text())
+            api.apply(wanted.replace("nginx:1.27", "nginx:1.26"))
 
 
 def value_of(block: Block) -> Any:
@@ -462,6 +466,12 @@ def union_of_overlay(block: Block, _folder: Path) -> None:
     assert [str(violation.path) for violation in found] == ["spec.b"]
 
 
+SETTINGS: Final = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop}
+data: {mode: production}
+"""
 STATEFUL_SET: Final = """
 apiVersion: apps/v1
 kind: StatefulSet
@@ -502,10 +512,7 @@ def applied_to_cluster(block: Block, folder: Path) -> None:
     """The lines of the page of the cluster, one after the other."""
     (folder / "manifests").mkdir()
     # No controller makes other kinds ready.
-    metadata: JSONObject = {"name": "settings", "namespace": "shop"}
-    settings: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap"}
-    settings = {**settings, "metadata": metadata, "data": {"mode": "production"}}
-    (folder / "manifests" / "settings.yaml").write_text(dump_yaml([settings]))
+    (folder / "manifests" / "settings.yaml").write_text(SETTINGS)
     codes = []
     with KubernetesApi() as api:
         api.apply((DOCS / "examples" / "namespace.yaml").read_text())
