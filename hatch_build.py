@@ -29,6 +29,8 @@ MODULES = (
     "smp/steps.py",
     "smp/values.py",
     "smp/api_objects.py",
+    "smp/quantities.py",
+    "smp/times.py",
     "smp/sharing.py",
     "smp/documents/_scalars.py",
     "smp/documents/_heads.py",

@@ -21,17 +21,17 @@ are equal by their amount (Go: apiequality.Semantic.DeepEqual).
 
 from __future__ import annotations
 
-import re
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 import smp.schema
 from smp import codec
 from smp.paths import Path
+from smp.quantities import read_quantity
 from smp.raw import RawJSON
 from smp.schema.model import Schema
 from smp.values import (
@@ -42,13 +42,9 @@ from smp.values import (
     as_list,
     as_object,
     as_text,
-    printed,
     same,
 )
 from smp.violations import Reason, Violation
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 _CODE: Final = "field-immutable"
 _FILE: Final = f"{smp.schema.__path__[0]}/bundled/immutable.json"
@@ -246,8 +242,7 @@ def _changed(
             return not any(same(present, value) for value in defaults)
         # Go prints no zero for a value with omitempty.
         return not (isinstance(present, (bool, int)) and not present)
-    amount = _amount(old) if is_quantity else None
-    return amount is None or amount != _amount(new)
+    return not (is_quantity and _are_equal_quantities(old, new))
 
 
 def _object_changed(
@@ -270,6 +265,13 @@ def _object_changed(
     return False
 
 
+def _are_equal_quantities(old: JSON | Absent, new: JSON | Absent) -> bool:
+    if isinstance(old, Absent) or isinstance(new, Absent):
+        return False
+    before, after = read_quantity(old), read_quantity(new)
+    return before is not None and after is not None and before.equals(after)
+
+
 def _is_empty(value: JSON | Absent) -> bool:
     """Tell whether a value is absent, null or empty, which are equal in Go."""
     if isinstance(value, Absent) or value is None:
@@ -281,41 +283,6 @@ def _is_empty(value: JSON | Absent) -> bool:
 _QUANTITIES: Final = frozenset(
     {"capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
 )
-_QUANTITY: Final = re.compile(
-    r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)"
-    r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,3}))?",
-    re.ASCII,
-)
-# What each suffix multiplies by: a base, and its exponent.
-_SUFFIXES: Final = {
-    **{f"{name}i": (1024, at + 1) for at, name in enumerate("KMGTPE")},
-    **{name: (1000, at - 3) for at, name in enumerate("num")},
-    **{name: (1000, at + 1) for at, name in enumerate("kMGTPE")},
-}
-
-
-# Longer ones are compared as texts: Decimal has a largest number, Go has none.
-_LONGEST: Final = 100
-
-
-def _amount(value: JSON | Absent) -> Decimal | None:
-    """Return the amount of a quantity (Go: resource.ParseQuantity), or None."""
-    if isinstance(value, (bool, Absent)) or not isinstance(value, (str, int, float)):
-        return None
-    text = printed(value)
-    match = _QUANTITY.fullmatch(text)
-    if match is None or len(text) > _LONGEST:
-        return None
-    # Few updates change a quantity in another form.
-    from decimal import Decimal  # noqa: PLC0415  # see above
-
-    number, suffix, exponent = match.groups()
-    if suffix:
-        base, power = _SUFFIXES[suffix]
-        return Decimal(number) * Decimal(base) ** power
-    return Decimal(number).scaleb(int(exponent or 0))
-
-
 _ADDED_TOLERATIONS: Final = frozenset(
     {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 )

@@ -10,6 +10,7 @@
 //	{"op": "server_side_apply", "current": {..}, "modified": {..}, "manager": "a", ..}
 //	{"op": "track", ..}, as server_side_apply: managed fields of a write that is none
 //	{"op": "define", "name": "1.37", "definitions": {NAME: SCHEMA}}
+//	{"op": "quantities", "texts": ["1e3", ..]}, and "quantity_pairs", "times", "durations"
 //
 // "lookup" is "struct" (the default: the Go type of "kind") or "openapi": the
 // root is "schema", or the definition called "root"; references are resolved in

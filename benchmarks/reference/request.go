@@ -38,6 +38,7 @@ type request struct {
 	Original, Patch, Modified, Current document
 	Left, Right                        document
 	Patches                            []document
+	Texts                              []string
 
 	Overwrite     *bool
 	Preconditions bool
@@ -84,6 +85,8 @@ func parse(line []byte) (operation, *request, error) {
 	case "server_side_apply", "server_side_apply_parsed", "track", "track_parsed":
 		run, err := r.fieldManagement()
 		return run, r, err
+	case "quantities", "quantity_pairs", "times", "durations":
+		return r.scalars(), r, nil
 	}
 	lookup, err := r.lookup()
 	if err != nil {

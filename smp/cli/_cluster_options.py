@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
 
 from smp.options import BOOLEANS
+from smp.times import parse_duration
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
-# Go: time.ParseDuration, as far as kubectl's flags have a use for it.
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+_SECOND: Final = 1_000_000_000  # nanoseconds
 
 
 class KubectlCommand(click.Command):
@@ -50,10 +48,10 @@ def duration(value: Any) -> float:
         return value
     # time.ParseDuration refuses a number alone; here it is not mistaken.
     text = f"{value}s" if str(value).isdecimal() else str(value)
-    parts = _DURATION.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    nanoseconds = parse_duration(text)
+    if nanoseconds is None or nanoseconds < 0:
         raise click.BadParameter(f"{value!r} is not a duration such as 30s or 5m")
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    return nanoseconds / _SECOND
 
 
 def joined(*decorators: Callable[[Any], Any]) -> Callable[[CommandT], CommandT]:

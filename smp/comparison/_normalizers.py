@@ -11,24 +11,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable
-from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from smp.codec import encode
-from smp.typed_storage import (
-    BINARY_EXPONENTS,
-    DECIMAL_EXPONENTS,
-    double,
-    is_quantity,
-    octets,
-)
+from smp.quantities import read_quantity
+from smp.times import parse_duration, read_time
+from smp.typed_storage import double, octets
 from smp.values import (
     JSON,
-    LONGEST_NUMBER,
     as_list,
     as_object,
     as_text,
-    printed,
     scalar_key,
 )
 
@@ -70,133 +63,19 @@ NORMALIZERS: Final = (*ON, *OFF)
 # What two values have in common that are equal; None: equal to nothing else.
 ValueKey: TypeAlias = "Hashable | None"
 
-# A sign, digits, a fraction, and a suffix or an exponent (Go:
-# resource.parseQuantityString).
-_QUANTITY: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([+-]?[0-9]*)")
-_NANO: Final = -9
-_MAX: Final = 2**63 - 1
-
-# Go: time.unitMap, in nanoseconds.
-_UNITS: Final = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "μs": 1_000,  # the Greek letter, which is another character
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60 * 1_000_000_000,
-    "h": 3600 * 1_000_000_000,
-}
-_PART: Final = re.compile(r"([0-9]*)(\.?)([0-9]*)([^0-9.]+)")
-
-_TIME: Final = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})"
-    r"(?:\.([0-9]{1,9}))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
-)
-_NANO_DIGITS: Final = 9
-_HOURS: Final = 24
-_MINUTES: Final = 60
-
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _INT32: Final = range(-(2**31), 2**31)
 
 
 def amount(value: JSON) -> ValueKey:
-    """Return the amount as digits and a power of ten (Go: resource.Quantity.Cmp)."""
-    written = value if isinstance(value, str) else ""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        written = printed(value)
-    text = written.strip()
-    match = _QUANTITY.fullmatch(text)
-    if match is None or not is_quantity(text):
-        return None
-    sign, number, fraction, suffix, exponent = match.groups(default="")
-    # Decimal digits are exact, where a double would not be: 0.1 is 100m.
-    digits = int(f"0{number}{fraction}")
-    power = -len(fraction)
-    if suffix in BINARY_EXPONENTS:
-        digits <<= BINARY_EXPONENTS[suffix]
-    elif exponent:
-        power += int(exponent)
-    else:
-        power += DECIMAL_EXPONENTS[suffix]
-    # Go: ParseQuantity rounds up to nano, and cuts off large binary amounts.
-    if power < _NANO and digits:
-        dropped = _NANO - power
-        is_tiny = dropped > len(str(digits))
-        digits = 1 if is_tiny else -(-digits // 10**dropped)
-        power = _NANO
-    if suffix in BINARY_EXPONENTS and digits > _MAX * 10**-power:
-        digits, power = _MAX, 0
-    if not digits:
-        return (0, 0)
-    while digits % 10 == 0:
-        digits //= 10
-        power += 1
-    return (-digits if sign == "-" else digits, power)
+    """Return the amount of a quantity (Go: resource.Quantity.Cmp)."""
+    found = read_quantity(value)
+    return None if found is None else (found.sign, found.digits, found.exponent)
 
 
 def nanoseconds(value: JSON) -> ValueKey:
-    """Return the nanoseconds of a duration (Go: time.ParseDuration)."""
-    text = as_text(value)
-    if len(text) > LONGEST_NUMBER:
-        return None
-    is_negative = text.startswith("-")
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    # The only duration without a unit.
-    if rest == "0":
-        return 0
-    total = 0
-    position = 0
-    while position < len(rest):
-        match = _PART.match(rest, position)
-        if match is None or not (match[1] or match[3]) or match[4] not in _UNITS:
-            return None
-        unit = _UNITS[match[4]]
-        total += int(match[1] or "0") * unit + _of_fraction(match[3], unit)
-        # Go: an int64 of nanoseconds, of which the least has no positive counterpart.
-        if total > _MAX + 1:
-            return None
-        position = match.end()
-    if not rest or (total > _MAX and not is_negative):
-        return None
-    return -total if is_negative else total
-
-
-def _of_fraction(digits: str, unit: int) -> int:
-    """Return the nanoseconds of a fraction (Go: time.leadingFraction).
-
-    Go computes them with doubles, and drops the digits beyond an int64.
-    """
-    found = 0
-    scale = 1.0
-    for digit in digits:
-        more = 10 * found + int(digit)
-        if found > _MAX // 10 or more > _MAX + 1:
-            break
-        found = more
-        scale *= 10
-    return int(found * (unit / scale)) if found else 0
-
-
-def instant(value: JSON) -> ValueKey:
-    """Return the instant in UTC, and nanoseconds (Go: time.Time.Equal)."""
-    match = _TIME.fullmatch(as_text(value))
-    if match is None:
-        return None
-    year, month, day, hour, minute, second = (int(match[at]) for at in range(1, 7))
-    try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-        # Go takes zones from -23:59 to +23:59 here.
-        if match[8]:
-            hours, minutes = int(match[9]), int(match[10])
-            if hours >= _HOURS or minutes >= _MINUTES:
-                return None
-            offset = timedelta(hours=hours, minutes=minutes)
-            moment = moment - offset if match[8] == "+" else moment + offset
-    except (ValueError, OverflowError):
-        return None
-    return (moment, (match[7] or "").ljust(_NANO_DIGITS, "0"))
+    """Return the nanoseconds of a duration (Go: metav1.Duration)."""
+    return parse_duration(value) if isinstance(value, str) else None
 
 
 def integer(value: JSON) -> ValueKey:
@@ -280,7 +159,7 @@ def _in_order(value: JSON) -> JSON:
 _KEYS: Final[dict[str, Callable[[JSON], ValueKey]]] = {
     QUANTITY: amount,
     DURATION: nanoseconds,
-    TIME: instant,
+    TIME: read_time,
     BASE64: octets,
     NUMBER: printed_number,
     INT_OR_STRING: integer,

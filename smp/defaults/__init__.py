@@ -13,6 +13,5 @@ and those of its admission plugins: docs/deviations.md lists them.
 from __future__ import annotations
 
 from smp.defaults._operations import with_defaults
-from smp.defaults._quantities import amount_of
 
-__all__ = ["amount_of", "with_defaults"]
+__all__ = ["with_defaults"]

@@ -12,6 +12,7 @@ from smp.errors import SmpError
 from smp.hazards import Hazard, Input
 from smp.lint._codes import finding
 from smp.paths import Path, Step
+from smp.quantities import read_quantity
 from smp.schema.model import ANY_FIELD, Field, ListType, ObjectType, Type
 from smp.schema.plan import LIST, Interests, Node
 from smp.schema.walk import Place
@@ -25,7 +26,6 @@ from smp.strategic import (
     check_order,
     is_directive,
 )
-from smp.typed_storage import is_quantity
 from smp.values import (
     ABSENT,
     JSON,
@@ -84,7 +84,7 @@ class DocumentRule(ConformanceRule):
             if (
                 field is not None
                 and field.reference.endswith(_QUANTITY)
-                and not is_quantity(value.strip())
+                and read_quantity(value) is None
             ):
                 self.add("invalid-quantity", place.path / step)
 

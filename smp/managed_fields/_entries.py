@@ -20,6 +20,7 @@ from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._go_text import value_text
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
+from smp.times import read_time
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, as_text
 
 Operation: TypeAlias = Literal["Apply", "Update"]
@@ -310,10 +311,5 @@ def _order(owner: Owner) -> tuple[str, int, str, str, str]:
 
 def seconds(time: str) -> int:
     """Return a time as seconds since 1970; 0 for none."""
-    if not time:
-        return 0
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        return 0
-    return int(moment.timestamp())
+    found = read_time(time)
+    return 0 if found is None else found[0]

@@ -10,7 +10,8 @@ from smp import codec
 from smp.errors import DocumentError
 from smp.protobuf._errors import ProtobufError
 from smp.protobuf._messages import INT_OR_STRING, MICRO_TIME, QUANTITY, TIME
-from smp.typed_storage import double, is_quantity, quantity
+from smp.quantities import parse_quantity
+from smp.typed_storage import double
 from smp.values import JSON, JSONObject
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001  # in UTC
@@ -39,11 +40,11 @@ def printed(form: int, parts: JSONObject) -> JSON:
             raise ProtobufError("impossible IntOrString.Type")
         return parts.get("intVal", 0) if chosen == _INT else parts.get("strVal", "")
     if form == QUANTITY:
-        text = str(parts["string"])
         # Go: Quantity.Unmarshal parses the text.
-        if not is_quantity(text):
+        quantity = parse_quantity(str(parts["string"]))
+        if quantity is None:
             raise ProtobufError("unable to parse quantity's value")
-        return quantity(text)
+        return quantity.text
     # RawExtension, JSON and FieldsV1 have JSON as bytes.
     try:
         return codec.decode(str(parts["raw"]))

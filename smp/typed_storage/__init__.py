@@ -52,19 +52,13 @@ from smp.typed_storage._plan import (
     zero_key,
 )
 from smp.typed_storage._scalars import (
-    BINARY_EXPONENTS,
-    DECIMAL_EXPONENTS,
     double,
-    is_quantity,
     octets,
-    quantity,
 )
 from smp.typed_storage._stored import stored
 
 __all__ = [
-    "BINARY_EXPONENTS",
     "BYTES",
-    "DECIMAL_EXPONENTS",
     "MICRO_TIME",
     "NUMBER",
     "QUANTITY",
@@ -72,10 +66,8 @@ __all__ = [
     "GoType",
     "decoding_problem",
     "double",
-    "is_quantity",
     "is_typed",
     "octets",
-    "quantity",
     "storage_plan",
     "stored",
     "zero_key",

@@ -9,15 +9,15 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from calendar import monthrange
 from typing import Final
 
 from smp.errors import bounded
+from smp.quantities import quantity_problem
 from smp.schema.model import Schema
 from smp.steps import count_steps
+from smp.times import micro_time_problem, time_problem
 from smp.typed_storage._plan import (
     BYTES,
     EITHER,
@@ -32,11 +32,9 @@ from smp.typed_storage._plan import (
     Struct,
     storage_plan,
 )
-from smp.typed_storage._scalars import is_quantity
 from smp.values import (
     ABSENT,
     JSON,
-    LONGEST_NUMBER,
     MAX_LEVELS,
     Absent,
     JSONObject,
@@ -44,41 +42,13 @@ from smp.values import (
     type_name,
 )
 
-# Go: resource.splitREString and the errors of ParseQuantity.
-_PATTERN: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _LOOKED_AT: Final = frozenset(
     {STRUCT, LIST, MAP, EITHER, QUANTITY, INT_OR_STRING, TIME, MICRO_TIME, BYTES}
 )
-# The layouts of Go, by element: the text of it, and what it may be.
-_DATE_AND_TIME: Final = (
-    ("2006", "[0-9]{4}"),
-    ("-", "-"),
-    ("01", "[0-9]{2}"),
-    ("-", "-"),
-    ("02", "[0-9]{2}"),
-    ("T", "T"),
-    ("15", "[0-9]{2}"),
-    (":", ":"),
-    ("04", "[0-9]{2}"),
-    (":", ":"),
-    # A fraction is read although the layout has none.
-    ("05", "[0-9]{2}(?:[.,][0-9]+)?"),
-)
-_MICROS: Final = (*_DATE_AND_TIME[:-1], ("05", "[0-9]{2}"), (".000000", r"\.[0-9]{6}"))
-_ZONE: Final = ("Z07:00", "Z|[+-][0-9]{2}:[0-9]{2}")
-# What an element is called, and its lowest and highest value (Go: rangeErrString).
-_RANGES: Final = {
-    "01": ("month", 1, 12),
-    "02": ("day", 1, 31),
-    "15": ("hour", 0, 23),
-    "04": ("minute", 0, 59),
-    "05": ("second", 0, 59),
-}
 _BASE64: Final = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 )
 _QUANTUM: Final = 4
-_QUANTITY: Final = re.compile(_PATTERN.removeprefix("^").removesuffix("$"))
 
 
 @bounded("the object")
@@ -120,13 +90,13 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
         raise RecursionError
     form = type_.form
     if form == QUANTITY:
-        return _of_quantity(value)
+        return quantity_problem(value)
     if form == INT_OR_STRING:
         return _of_int_or_string(value)
-    if form in (TIME, MICRO_TIME):
-        return time_problem(
-            value, (*(_DATE_AND_TIME if form == TIME else _MICROS), _ZONE)
-        )
+    if form == TIME:
+        return time_problem(value)
+    if form == MICRO_TIME:
+        return micro_time_problem(value)
     if form == BYTES:
         return bytes_problem(value)
     if isinstance(value, dict):
@@ -150,17 +120,6 @@ def _of_value(value: JSON, old: JSON | Absent, type_: GoType, levels: int) -> st
     return ""
 
 
-def _of_quantity(value: JSON) -> str:
-    if value is None or type(value) is int or type(value) is float:
-        return ""
-    if not isinstance(value, str) or not _QUANTITY.fullmatch(value.strip()):
-        return f"quantities must match the regular expression '{_PATTERN}'"
-    if len(value) > LONGEST_NUMBER:
-        # A kube-apiserver has no such limit.
-        return f"quantities of more than {LONGEST_NUMBER} characters are not read"
-    return "" if is_quantity(value) else "unable to parse quantity's suffix"
-
-
 def _of_int_or_string(value: JSON) -> str:
     """Go: json.UnmarshalTypeError."""
     if value is None or isinstance(value, str) or type(value) is int:
@@ -171,36 +130,6 @@ def _of_int_or_string(value: JSON) -> str:
     elif isinstance(value, float):
         what = f"number {printed(value)}"
     return f"json: cannot unmarshal {what} into Go value of type int32"
-
-
-def time_problem(value: JSON, layout: tuple[tuple[str, str], ...]) -> str:
-    """Return why Go cannot read a time (Go: time.Parse and time.ParseError), or ""."""
-    if not isinstance(value, str):
-        return ""
-    found = f'parsing time "{value}"'
-    rest = value
-    date: list[int] = []
-    for element, pattern in layout:
-        match = re.match(pattern, rest)
-        if match is None:
-            whole = "".join([each for each, _ in layout])
-            return f'{found} as "{whole}": cannot parse "{rest}" as "{element}"'
-        rest = rest[match.end() :]
-        if element in _RANGES:
-            name, lowest, highest = _RANGES[element]
-            number = int(match[0][:2])
-            # The day is compared with the length of its month, at the end.
-            if element != "02" and not lowest <= number <= highest:
-                return f"{found}: {name} out of range"
-            date.append(number)
-        elif element == "2006":
-            date.append(int(match[0]))
-    if rest:
-        return f'{found}: extra text: "{rest}"'
-    year, month, day = date[:3]
-    if not 1 <= day <= (monthrange(year, month)[1] if year else 31):
-        return f"{found}: day out of range"
-    return ""
 
 
 def bytes_problem(value: JSON) -> str:

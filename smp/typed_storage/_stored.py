@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Final
 
 from smp.errors import bounded
+from smp.quantities import canonical_quantity
 from smp.schema.model import Schema
 from smp.steps import count_steps
+from smp.times import canonical_micro_time, canonical_time
 from smp.typed_storage._plan import (
     ALWAYS,
     AS_NULL_IF_EMPTY,
@@ -33,13 +35,13 @@ from smp.typed_storage._plan import (
     Struct,
     storage_plan,
 )
-from smp.typed_storage._scalars import base64, double, micro_time, quantity, time
+from smp.typed_storage._scalars import base64, double
 from smp.values import ABSENT, JSON, MAX_LEVELS, Absent, JSONArray, JSONObject
 
 _PRINTED: Final[dict[int, Callable[[JSON], JSON]]] = {
-    QUANTITY: quantity,
-    TIME: time,
-    MICRO_TIME: micro_time,
+    QUANTITY: canonical_quantity,
+    TIME: canonical_time,
+    MICRO_TIME: canonical_micro_time,
     BYTES: base64,
     NUMBER: double,
 }

@@ -5,8 +5,8 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from smp.defaults import amount_of
 from smp.paths import Key, Path
+from smp.quantities import read_quantity
 from smp.validation._judged import (
     Judged,
     shown,
@@ -32,16 +32,16 @@ def required_quantity(judged: Judged) -> None:
     if isinstance(value, Absent):
         judged.required("", Key(row.key))
         return
-    amount = amount_of(value)
-    if amount is not None and amount <= 0:
+    quantity = read_quantity(value)
+    if quantity is not None and quantity.sign <= 0:
         judged.invalid(printed(value), "must be greater than zero", Key(row.key))
 
 
 def not_negative(judged: Judged) -> None:
     """Refuse quantities below zero (Go: ValidateResourceQuantityValue)."""
     for name, value in as_object(judged.value).items():
-        amount = amount_of(value)
-        if amount is not None and amount < 0:
+        quantity = read_quantity(value)
+        if quantity is not None and quantity.sign < 0:
             judged.invalid(
                 printed(value), "must be greater than or equal to 0", Key(name)
             )
@@ -52,8 +52,8 @@ def positive(judged: Judged) -> None:
     value = judged.value
     if isinstance(value, Absent):
         return
-    amount = amount_of(value)
-    if amount is not None and amount <= 0:
+    quantity = read_quantity(value)
+    if quantity is not None and quantity.sign <= 0:
         judged.invalid(printed(value), judged.row.message)
 
 
@@ -62,8 +62,8 @@ def quantity_not_negative(judged: Judged) -> None:
     value = judged.value
     if isinstance(value, Absent):
         return
-    amount = amount_of(value)
-    if amount is not None and amount < 0:
+    quantity = read_quantity(value)
+    if quantity is not None and quantity.sign < 0:
         judged.invalid(printed(value), "must be greater than or equal to 0")
 
 
@@ -92,17 +92,17 @@ def within_limits(judged: Judged) -> None:
     """Compare requests with limits (Go: validateResourceRequirements)."""
     limits = as_object(judged.obj.get("limits"))
     for name, value in as_object(judged.value).items():
-        amount, limit = amount_of(value), amount_of(limits.get(name))
-        if amount is None or limit is None:
+        quantity, limit = read_quantity(value), read_quantity(limits.get(name))
+        if quantity is None or limit is None:
             continue
         text = printed(limits[name])
         # Go: helper.IsOvercommitAllowed: huge pages and extended resources are not.
         if name.startswith("hugepages-") or "/" in name:
-            if amount != limit:
+            if not quantity.equals(limit):
                 judged.invalid(
                     printed(value), f"must be equal to {name} limit of {text}"
                 )
-        elif amount > limit:
+        elif quantity.compare(limit) > 0:
             judged.invalid(
                 printed(value),
                 f"must be less than or equal to {name} limit of {text}",
@@ -127,6 +127,6 @@ def required_capacity(judged: Judged) -> None:
             )
         )
     for name, value in capacity.items():
-        amount = amount_of(value)
-        if amount is not None and amount <= 0:
+        quantity = read_quantity(value)
+        if quantity is not None and quantity.sign <= 0:
             judged.invalid(printed(value), "must be greater than zero", Key(name))

@@ -27,7 +27,9 @@ DIGITS: Final = "9" * 5000
 ZEROS: Final = "0" * 5000
 
 
-def pod(quantity: JSON, name: str = "web") -> JSONObject:
+def pod(
+    quantity: JSON, name: str = "web", limits: JSONObject | None = None
+) -> JSONObject:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -37,7 +39,7 @@ def pod(quantity: JSON, name: str = "web") -> JSONObject:
                 {
                     "name": name,
                     "image": "nginx",
-                    "resources": {"requests": {"cpu": quantity}},
+                    "resources": {"requests": {"cpu": quantity}, "limits": limits},
                 }
             ]
         },
@@ -74,16 +76,21 @@ def test_a_long_quantity_leads_to_no_other_error(
         operation(quantity)
 
 
-def test_a_long_quantity_is_refused_by_a_server() -> None:
+@pytest.mark.parametrize(("request_", "is_refused"), [("1e1000", 1), ("-1e1000", 0)])
+def test_a_request_is_compared_with_its_limit(request_: str, is_refused: int) -> None:
+    obj = pod(request_, limits={"cpu": "1"})
+    found = [violation.message for violation in validate_object(obj, POD)]
+    above = f'Invalid value: "{request_}": must be less than or equal to cpu limit of 1'
+    below = f'Invalid value: "{request_}": must be greater than or equal to 0'
+    # Go: resource.Quantity.Cmp and Sign, as recorded in tests/data/scalars.
+    assert (found.count(above), found.count(below)) == (is_refused, 1 - is_refused)
+
+
+def test_a_long_quantity_is_stored_as_any_other() -> None:
+    # tests/data/scalars has one that Go reads and prints.
     body = json.dumps(pod(DIGITS)).encode()
-    outcome = create(body, POD, Options(typed=True, validation=True))
-    assert (outcome.code, json.loads(outcome.body)["message"]) == (
-        400,
-        (
-            'Pod in version "v1" cannot be handled as a Pod: quantities of more than'
-            " 1000 characters are not read"
-        ),
-    )
+    outcome = create(body, POD, Options(typed=True))
+    assert (outcome.code, DIGITS in outcome.body.decode()) == (201, True)
 
 
 @pytest.mark.parametrize("index", [DIGITS, f"-{DIGITS}"])

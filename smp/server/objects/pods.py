@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from smp.quantities import Quantity, read_quantity
 from smp.server.objects.fields import objects_in, value_at
-from smp.values import JSON, JSONObject, as_object, as_text
+from smp.values import JSON, JSONObject, as_object
 
 # Go: plugin/pkg/admission/defaulttolerationseconds.
 _CONDITIONS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -78,20 +79,21 @@ def quality(pod: JSONObject) -> str:
         if requests or limits:
             is_best_effort = False
         # Where only a limit is given, the request is the same.
-        if len(limits) < len(_COUNTED) or {**limits, **requests} != limits:
+        if len(limits) < len(_COUNTED):
             is_guaranteed = False
+        for name, request in requests.items():
+            if name not in limits or not request.equals(limits[name]):
+                is_guaranteed = False
     if is_best_effort:
         return "BestEffort"
     return "Guaranteed" if is_guaranteed else "Burstable"
 
 
-def _counted(resources: JSON) -> dict[str, str]:
-    """Return the quantities that count; what is zero does not."""
+def _counted(resources: JSON) -> dict[str, Quantity]:
+    """Return the quantities that count; what is not above zero does not."""
     counted = {}
-    for name, quantity in as_object(resources).items():
-        # "100m" and "1Gi" without what is no digit.
-        digits = as_text(quantity).rstrip("numkKMGTPEi") or "0"
-        is_zero = not digits.strip("0.+-")
-        if name in _COUNTED and not is_zero:
-            counted[name] = as_text(quantity)
+    for name in _COUNTED:
+        quantity = read_quantity(as_object(resources).get(name))
+        if quantity is not None and quantity.sign > 0:
+            counted[name] = quantity
     return counted

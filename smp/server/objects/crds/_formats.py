@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from smp.server.objects.crds._patterns import compiled_pattern
+from smp.times import parse_duration
 
 _SHORT_NAME: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _HEX: Final = "[0-9a-fA-F]"
@@ -50,8 +51,7 @@ _PATTERNS: Final = {
     "[0-9a-f]{12}",
 }
 _LONGEST: Final = {"hostname": 255, "k8s-long-name": 253, "k8s-short-name": 63}
-# Go: time.ParseDuration, or somewhere a number with a unit, as Scala writes them.
-_GO_DURATION: Final = r"^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$"
+# Somewhere a number with a unit, as Scala writes them.
 _SCALA_DURATION: Final = (
     r"(?i)\d\s*(ns|us|µs|ms|s|m|h|hr|d|w|wk|nano[a-zµ]*|micro[a-zµ]*|milli[a-zµ]*|"
     r"sec[a-zµ]*|min[a-zµ]*|hour[a-zµ]*|day[a-zµ]*|week[a-zµ]*)([^a-zµ]|$)"
@@ -88,7 +88,7 @@ def is_time(text: str) -> bool:
 
 def is_duration(text: str) -> bool:
     """Tell whether a text is a duration (Go: strfmt.ParseDuration)."""
-    return _matches(_GO_DURATION, text) or _matches(_SCALA_DURATION, text)
+    return parse_duration(text) is not None or _matches(_SCALA_DURATION, text)
 
 
 def is_uri(text: str) -> bool:

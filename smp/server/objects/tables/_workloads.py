@@ -22,7 +22,8 @@ from smp.server.objects.tables._cells import (
     objects_at,
     text_at,
 )
-from smp.server.objects.tables.columns import parse_time, time_since
+from smp.server.objects.tables.columns import time_since, time_until
+from smp.times import read_time
 from smp.values import JSON, JSONObject
 
 _SHOWN_METRICS: Final = 2
@@ -81,8 +82,8 @@ def job_duration(obj: JSONObject, now: datetime) -> JSON:
     start = at(obj, "status.startTime")
     if not start:
         return ""
-    end = parse_time(at(obj, "status.completionTime"))
-    return time_since(start, end or now)
+    end = read_time(at(obj, "status.completionTime"))
+    return time_since(start, now) if end is None else time_until(start, end[0])
 
 
 def is_suspended(obj: JSONObject) -> JSON:

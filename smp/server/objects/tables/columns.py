@@ -7,12 +7,13 @@ The time is an argument. Go: k8s.io/kubernetes, pkg/printers/internalversion
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, TypeAlias
 
 import msgspec
 
 from smp.server.objects.metadata import metadata_of
+from smp.times import read_time
 from smp.values import JSON, JSONObject
 
 # The value of a cell, from an object and the current time.
@@ -50,23 +51,19 @@ def time_since(time: JSON, now: datetime) -> str:
     """
     if time is None:
         return "<unknown>"
-    parsed = parse_time(time)
-    if parsed is None:
+    return time_until(time, now.timestamp())
+
+
+def time_until(time: JSON, end: float) -> str:
+    """Print how long a time was before another one, in seconds since 1970."""
+    found = read_time(time)
+    if found is None:
         return "<invalid>"
-    return human_duration((now - parsed).total_seconds())
+    seconds, nanoseconds = found
+    return human_duration(end - seconds - nanoseconds / _SECOND)
 
 
-def parse_time(time: JSON) -> datetime | None:
-    """Read a time as in metadata, by default in UTC; None if it cannot be read."""
-    if not isinstance(time, str):
-        return None
-    try:
-        parsed = datetime.fromisoformat(time)
-    except ValueError:
-        return None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-
-
+_SECOND: Final = 1_000_000_000  # nanoseconds
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
