@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final, TypeAlias
 
+from smp.text_cache import TextCache
 from smp.values import JSONObject, as_text
 
 # Bytes. Go: k8s.io/apimachinery, pkg/api/validation, TotalAnnotationSizeLimitB.
@@ -146,10 +146,10 @@ def label_key_problems(text: str) -> tuple[str, ...]:
     It is a name, or a DNS subdomain, a slash and a name. Without a slash the key is
     private to its user; with one, the prefix is a domain.
     """
-    return _known_key(text) if len(text) <= _LONGEST_KEY else _label_key(text)
+    return _PROBLEMS_OF_KEYS[text]
 
 
-def _label_key(text: str) -> tuple[str, ...]:
+def _label_key_problems(text: str) -> tuple[str, ...]:
     parts = text.split("/")
     if len(parts) > 2:  # noqa: PLR2004  # a prefix and a name
         detail = _unprefixed_key("/")
@@ -171,7 +171,9 @@ def _label_key(text: str) -> tuple[str, ...]:
 
 
 # All objects have the same few keys.
-_known_key: Final = lru_cache(maxsize=4096)(_label_key)
+_PROBLEMS_OF_KEYS: Final[TextCache[tuple[str, ...]]] = TextCache(
+    _label_key_problems, longest=_LONGEST_KEY
+)
 
 
 def label_key(text: str) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +24,7 @@ from smp.documents._scalars import is_string_everywhere
 from smp.documents._text import MAX_DEPTH, has_unusual_character, unusual_character
 from smp.errors import DepthError
 from smp.steps import count_steps
+from smp.text_cache import TextCache
 from smp.values import JSON, type_name
 
 # Most strings. The words that readers take for something else are shorter, and numbers
@@ -42,7 +42,6 @@ _LITERAL: Final = r"(?=\S)(?:[^\n]*\S)?(?:\n(?:[^\n]*\S)?)+"
 # A longer key is introduced by a question mark, as libyaml does: readers look for the
 # colon of a key within a limited number of characters (YAML 1.2, section 7.4.2: 1024).
 _LONGEST_KEY: Final = 128
-# The same short texts occur again and again, above all keys.
 _SHORT: Final = 64
 
 
@@ -118,7 +117,7 @@ def _parts(
 def _key(key: object, spaces: str) -> str:
     if not isinstance(key, str):
         raise not_json(f"{type_name(key)} as a key")
-    text = _short_text(key) if len(key) <= _SHORT else _text(key)
+    text = _TEXTS[key]
     if len(text) > _LONGEST_KEY:
         return f"? {text}\n{spaces}:"
     return f"{text}:"
@@ -131,7 +130,7 @@ def _scalar(value: JSON, spaces: str) -> str:
             if re.fullmatch(_LITERAL, value) and not has_unusual_character(value):
                 return _literal(value, spaces)
             return _text(value)
-        return _short_text(value) if len(value) <= _SHORT else _text(value)
+        return _TEXTS[value]
     if isinstance(value, dict):
         return "{}"
     if isinstance(value, list):
@@ -165,9 +164,10 @@ def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_short_text = lru_cache(4096)(_text)
-
-
 def _escaped(character: re.Match[str]) -> str:
     # All that are unusual have 16 bits.
     return f"\\u{ord(character[0]):04x}"
+
+
+# The same short texts occur again and again, above all keys.
+_TEXTS: Final[TextCache[str]] = TextCache(_text, longest=_SHORT)

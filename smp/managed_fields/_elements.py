@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
-from functools import lru_cache
 from heapq import merge
 from typing import Final, TypeAlias
 
 from smp import codec
 from smp.errors import DocumentError, ObjectError, SmpError
 from smp.paths import Element, KeyedElement, Path, SetElement, Step
+from smp.text_cache import TextCache
 from smp.values import JSON, LONGEST_NUMBER, type_name
 
 _FIELD: Final = "f:"
@@ -34,8 +34,6 @@ _QUOTES: Final = 4
 # Go: strconv.Atoi.
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LARGEST: Final = 2**63
-# Characters of the path elements that are remembered.
-_SHORT: Final = 256
 # While a list is sorted no other thread runs. This takes some milliseconds.
 _MOST_SORTED: Final = 10_000
 # Within these, Go prints a double without an exponent (jsoniter: WriteFloat64).
@@ -109,7 +107,7 @@ def read_element(text: str) -> str | None:
     """
     if text.startswith(_FIELD):
         return text
-    return _read_short(text) if len(text) <= _SHORT else _read_other(text)
+    return _READ[text]
 
 
 def _read_other(text: str) -> str | None:
@@ -138,7 +136,7 @@ def _read_other(text: str) -> str | None:
 
 
 # Lists are long, but the same elements come again with each manager and each write.
-_read_short: Final = lru_cache(maxsize=8192)(_read_other)
+_READ: Final[TextCache[str | None]] = TextCache(_read_other)
 
 
 def _invalid(text: str, reason: object) -> SmpError:
@@ -197,10 +195,6 @@ def _in_pieces(
 
 
 def _order_of(element: str) -> _Order:
-    return _short_order(element) if len(element) <= _SHORT else _order(element)
-
-
-def _order(element: str) -> _Order:
     content = element[2:]
     if element.startswith(_FIELD):
         return (0, content)
@@ -209,9 +203,6 @@ def _order(element: str) -> _Order:
     if element.startswith(_VALUE):
         return (2, _value_order(codec.decode(content)))
     return (3, int(content))
-
-
-_short_order: Final = lru_cache(maxsize=8192)(_order)
 
 
 def _object_order(value: Mapping[str, JSON]) -> _Order:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hmac import compare_digest
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,8 +13,6 @@ from smp.server.endpoints.headers import header
 from smp.server.settings import is_loopback
 
 _OTHER_SITES: Final = ("cross-site", "same-site")
-# Characters of the names of hosts that are remembered.
-_SHORT: Final = 256
 _PUBLIC: Final = frozenset({"/healthz", "/livez", "/readyz"})
 
 
@@ -77,17 +74,9 @@ def _check_local(scope: Scope) -> None:
 
 def _is_local(url: str) -> bool:
     """Tell whether a URL, or the part of it with the host, is of this machine."""
-    return _short_is_local(url) if len(url) <= _SHORT else _other_is_local(url)
-
-
-def _other_is_local(url: str) -> bool:
     # A URL that cannot be parsed does not count as local.
     try:
         name = urlsplit(url).hostname or ""
     except ValueError:
         name = ""
     return is_loopback(name)
-
-
-# The same few are in all requests.
-_short_is_local: Final = lru_cache(maxsize=256)(_other_is_local)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 import re2
+
+from smp.text_cache import TextCache
 
 _OPTIONS: Final = re2.Options()
 _OPTIONS.log_errors = False
@@ -15,14 +16,14 @@ _SHORT: Final = 1000
 
 def compiled_pattern(expression: str) -> Any:
     """Return a regular expression compiled; None if it is malformed."""
-    return _short(expression) if len(expression) <= _SHORT else _compiled(expression)
+    return _COMPILED[expression]
 
 
-def _compiled(expression: str) -> Any:
+def _compile(expression: str) -> Any:
     try:
         return re2.compile(expression, _OPTIONS)
     except (re2.error, UnicodeError):
         return None
 
 
-_short: Final = lru_cache(maxsize=256)(_compiled)
+_COMPILED: Final[TextCache[Any]] = TextCache(_compile, most=256, longest=_SHORT)
