@@ -28,11 +28,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-import smp.schema
 from smp import codec
 from smp.paths import Path
 from smp.quantities import read_quantity
 from smp.raw import RawJSON
+from smp.schema.bundle import bundled_table
 from smp.schema.model import Schema
 from smp.values import (
     ABSENT,
@@ -47,7 +47,6 @@ from smp.values import (
 from smp.violations import Reason, Violation
 
 _CODE: Final = "field-immutable"
-_FILE: Final = f"{smp.schema.__path__[0]}/bundled/immutable.json"
 # What may change: an object with the names below, or None for all of a value.
 Allowed: TypeAlias = "dict[str, Allowed] | None"
 Scalar: TypeAlias = str | int | bool
@@ -71,16 +70,14 @@ class ImmutableField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unordered: bool = False
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ImmutableTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     defaults: dict[str, tuple[Scalar, ...]]
     rules: tuple[ImmutableField, ...]
 
 
-@cache
-def immutable_fields() -> _Table:
-    """Read the table."""
-    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        return msgspec.json.decode(file.read(), type=_Table)
+def immutable_fields() -> _ImmutableTable:
+    """Return the table."""
+    return bundled_table("immutable.json", _ImmutableTable)
 
 
 class _Compiled:

@@ -26,13 +26,11 @@ k8s.io/apiextensions-apiserver for their groups), Convert_* in conversion.go bes
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-import smp.schema
-
-_FILE: Final = f"{smp.schema.__path__[0]}/bundled/defaults.json"
+from smp.schema import bundle
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,13 +51,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Tell whether the row holds in a minor version; empty: in the newest."""
         if not version:
             return not self.until
-        minor = _number(version)
-        if self.since and minor < _number(self.since):
-            return False
-        return not self.until or minor <= _number(self.until)
+        return bundle.holds_in(version, self.since, self.until)
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DefaultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     source: str
@@ -67,11 +62,9 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     functions: tuple[Row, ...]
 
 
-@cache
-def default_table() -> Table:
-    """Read the table."""
-    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        return msgspec.json.decode(file.read(), type=Table)
+def default_table() -> DefaultTable:
+    """Return the table."""
+    return bundle.bundled_table("defaults.json", DefaultTable)
 
 
 @cache
@@ -82,7 +75,3 @@ def rows_by_type() -> dict[str, list[Row]]:
         for name in row.types:
             rows.setdefault(name, []).append(row)
     return rows
-
-
-def _number(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]

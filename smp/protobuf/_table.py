@@ -9,7 +9,6 @@ from typing import Final
 
 import msgspec
 
-import smp.schema
 from smp.protobuf._errors import ProtobufError
 from smp.protobuf._messages import (
     BOOLEAN,
@@ -33,9 +32,9 @@ from smp.protobuf._messages import (
     Field,
     Message,
 )
+from smp.schema.bundle import bundled_table
 from smp.values import JSONObject
 
-_FILE: Final = f"{smp.schema.__path__[0]}/bundled/protobuf.json"
 _META: Final = "meta.k8s.io/v1"
 _FIELD: Final = re.compile(r"([0-9]+)([:?!~&-])([^:]*):(\[\]|\{\})?(.+)")
 _SCALARS: Final = {
@@ -52,7 +51,7 @@ _WIRE_TYPES: Final = 8
 _PRINTED: Final = {"either": EITHER, "items": ITEMS}
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _Messages(msgspec.Struct, frozen=True):
     """The document: see the docstring of the package."""
 
     source: str
@@ -60,10 +59,8 @@ class _Table(msgspec.Struct, frozen=True):
     messages: dict[str, dict[str, str]]
 
 
-@cache
-def _table() -> _Table:
-    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        return msgspec.json.decode(file.read(), type=_Table)
+def _table() -> _Messages:
+    return bundled_table("protobuf.json", _Messages)
 
 
 @cache

@@ -5,7 +5,7 @@ with zlib. The first line is a header with the index of kinds. Each other line i
 type: its name, a tab, and its type document. The header of compiled definitions also
 has what these say beside their types. Opening a file decompresses and splits it;
 a type is parsed, and corrected by the bundled overlay, when it is first asked for. This
-is the only module of the core that reads files, and it reads no others.
+is, with ``smp.schema.bundle``, the only module of the core that reads files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-import smp.schema
 from smp.errors import (
     ObjectError,
     SchemaError,
@@ -30,6 +29,13 @@ from smp.errors import (
 )
 from smp.paths import Path
 from smp.plain import not_an_object, over_json, plain_document
+from smp.schema.bundle import (
+    FOLDER,
+    bundled_file,
+    bundled_table,
+    holds_in,
+    version_number,
+)
 from smp.schema.model import Loader, Schema, TypeDocument, Types
 from smp.schema.overlay import Overlay
 from smp.schema.sources import crd
@@ -46,8 +52,6 @@ from smp.values import (
 if TYPE_CHECKING:
     from smp.schema.sources.openapi import Compiled, Kind
 
-# A wheel is installed as files, so the folder can be opened by its path.
-_DATA: Final = f"{smp.schema.__path__[0]}/bundled"
 _SUFFIX: Final = ".types"
 
 # As a cluster writes its version: v1.33.4, v1.33.4+k3s1, v1.33.4-eks-113cf36.
@@ -334,22 +338,33 @@ def published_enums(version: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     if version not in versions():
         return found
-    number = versions().index(version)
-    for enum in msgspec.json.decode(bundled_file("enums.json"))["enums"]:
-        for versions_, places in enum["places"].items():
-            first, _, last = versions_.partition("-")
-            if versions().index(first) <= number <= versions().index(last or first):
-                found.update(dict.fromkeys(places, enum["values"]))
+    for enum in bundled_table("enums.json", _EnumTable).enums:
+        for versions_, places in enum.places.items():
+            since, _, until = versions_.partition("-")
+            if holds_in(version, since, until or since):
+                found.update(dict.fromkeys(places, enum.values))
     return found
+
+
+class _Enum(msgspec.Struct, frozen=True):
+    """An enum: what its constants say of its values, and its places by versions."""
+
+    values: dict[str, str]
+    places: dict[str, tuple[str, ...]]
+
+
+class _EnumTable(msgspec.Struct, frozen=True):
+    """The part of enums.json that is read here."""
+
+    enums: tuple[_Enum, ...]
 
 
 @cache
 def versions() -> tuple[str, ...]:
     """Return the bundled minor versions of Kubernetes, such as 1.33, oldest first."""
-    names = [entry.name for entry in os.scandir(_DATA)]
+    names = [entry.name for entry in os.scandir(FOLDER)]
     minors = [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)]
-    # 1.9 comes before 1.10.
-    return tuple(sorted(minors, key=lambda minor: [int(n) for n in minor.split(".")]))
+    return tuple(sorted(minors, key=version_number))
 
 
 @cache
@@ -374,14 +389,6 @@ def _with_bundled_overlay(minor: str) -> Catalog:
     catalog = _as_published(minor)
     overlay = bundled_overlay()
     return catalog._overlaid(overlay, source=catalog.source)  # noqa: SLF001  # a class of this module
-
-
-def bundled_file(name: str) -> bytes:
-    """Return the bytes of a file of the bundle."""
-    # pathlib and importlib.resources take longer to import than everything else that
-    # this module does.
-    with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123  # see above
-        return file.read()
 
 
 @bounded("the OpenAPI document")

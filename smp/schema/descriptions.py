@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from smp.schema.catalog import bundled_file
+from smp.schema.bundle import bundled_file
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_list, as_object, as_text
 
 FILE: Final = "descriptions"

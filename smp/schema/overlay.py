@@ -25,6 +25,7 @@ import msgspec
 
 from smp.errors import SchemaError, SmpError, bounded
 from smp.paths import Path
+from smp.schema.bundle import holds_in
 from smp.schema.model import Loader, TypeDocument
 from smp.schema.union_groups import read_unions
 from smp.values import JSON, JSONArray, JSONObject, as_list, as_object, type_name
@@ -100,14 +101,15 @@ def _read_unions(rows: JSON, version: str) -> dict[str, list[JSONObject]]:
     if not isinstance(rows, list):
         raise _invalid(f"unions are a list, not {type_name(rows)}", path)
     # A catalog from OpenAPI or from CRDs has no version, and gets every union.
-    number = _number(version) if re.fullmatch(_VERSION, version, re.ASCII) else []
+    if not re.fullmatch(_VERSION, version, re.ASCII):
+        version = ""
     unions: dict[str, dict[frozenset[str], JSONObject]] = {}
     for index, entry in enumerate(rows):
         row = _object(entry, path / index)
         union = _read_union(row, path / index)
         at_types = path / index / "types"
         for name, versions in _object(row.get("types"), at_types).items():
-            if _covers(versions, number, at_types / name):
+            if _covers(versions, version, at_types / name):
                 # Of several rows for the same fields the last counts: later rows are
                 # for later versions.
                 unions.setdefault(name, {})[_fields_in(union)] = union
@@ -143,8 +145,8 @@ def _fields_in(union: JSONObject) -> frozenset[str]:
     return frozenset(fields)
 
 
-def _covers(versions: JSON, number: list[int], path: Path) -> bool:
-    """Tell whether VERSIONS has a version; an empty number stands for no version."""
+def _covers(versions: JSON, version: str, path: Path) -> bool:
+    """Tell whether VERSIONS has a version; an empty one stands for no version."""
     match = None
     if isinstance(versions, str):
         match = re.fullmatch(_VERSIONS, versions, re.ASCII)
@@ -154,17 +156,10 @@ def _covers(versions: JSON, number: list[int], path: Path) -> bool:
             path,
             "1.31+, 1.26-1.30, 1.25, or the empty string for all",
         )
-    if not versions or not number:
+    if not versions or not version:
         return True
     since, open_end, until = match.groups()
-    if number < _number(since):
-        return False
-    return bool(open_end) or number <= _number(until or since)
-
-
-def _number(version: str) -> list[int]:
-    """Return a version as numbers, because 1.9 is less than 1.10."""
-    return [int(part) for part in version.split(".")]
+    return holds_in(version, since, "" if open_end else until or since)
 
 
 def _with_unions(

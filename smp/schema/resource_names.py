@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Final
 
 import msgspec
 
 from smp.errors import UnknownKindError, did_you_mean, listing
-from smp.schema.catalog import Catalog, bundled_file
+from smp.schema.bundle import bundled_table
+from smp.schema.catalog import Catalog
 from smp.schema.sources import crd
 from smp.values import JSON, as_list, as_object, as_text
 
@@ -169,14 +169,12 @@ def names_of_definitions(documents: JSON) -> Iterator[ResourceName]:
             )
 
 
-@cache
 def published_resources() -> tuple[ResourceName, ...]:
     """Return the built-in resources in each version, in order of preference."""
-    table = msgspec.json.decode(bundled_file("resources.json"), type=_Table)
-    return table.resources
+    return bundled_table("resources.json", _NameTable).resources
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _NameTable(msgspec.Struct, frozen=True):
     """The part of resources.json that is read here."""
 
     resources: tuple[ResourceName, ...]

@@ -9,18 +9,16 @@ This module is compiled with mypyc (hatch_build.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from threading import RLock
 from typing import Final, TypeAlias
 
 import msgspec
 
-import smp.schema
+from smp.schema.bundle import bundled_table
 from smp.schema.model import ListType, ObjectType, ScalarType, Schema, Type, Types
 from smp.schema.plan import Interest, Interests, plan_of
 from smp.values import ABSENT, JSON, Absent, JSONObject
 
-_FILE: Final = f"{smp.schema.__path__[0]}/bundled/typed_storage.json"
 _METADATA: Final = "metadata"
 # A server writes CustomResourceDefinitions as JSON.
 _STORED_AS_JSON: Final = "io.k8s.apiextensions-apiserver."
@@ -88,13 +86,13 @@ _ZEROS: Final[dict[int, JSON]] = {
 }
 
 
-@cache
+class _StorageTable(msgspec.Struct, frozen=True):
+    types: dict[str, dict[str, dict[str, str]]]
+
+
 def go_types() -> Mapping[str, Mapping[str, _Facts]]:
-    """Read the table: packages with types with what happens to their fields."""
-    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        document = msgspec.json.decode(file.read())
-    types: dict[str, dict[str, _Facts]] = document["types"]
-    return types
+    """Return the table: packages with types with what happens to their fields."""
+    return bundled_table("typed_storage.json", _StorageTable).types
 
 
 def zero_key(type_: Type, name: str) -> JSON | Absent:

@@ -29,13 +29,12 @@ only as a member of the whole object: its own metadata, not that of a template. 
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
-import smp.schema
+from smp.schema.bundle import bundled_table
 
-_FILE: Final = f"{smp.schema.__path__[0]}/bundled/validation.json"
 Scalar: TypeAlias = str | int | bool
 
 
@@ -73,10 +72,8 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def rows_by_type() -> dict[str, tuple[Row, ...]]:
     """Return the rules of each type, in their order."""
-    with open(_FILE, "rb") as file:  # noqa: PTH123  # without loading pathlib
-        blocks = msgspec.json.decode(file.read(), type=tuple[Block, ...])
     rows: dict[str, tuple[Row, ...]] = {}
-    for block in blocks:
+    for block in bundled_table("validation.json", tuple[Block, ...]):
         for name in block.types:
             rows[name] = (*rows.get(name, ()), *block.rules)
     return rows

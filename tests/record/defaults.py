@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from smp.defaults._table import default_table
-from smp.schema.catalog import bundled_file
+from smp.schema.bundle import bundled_file
 from smp.schema.sources.golang import generate
 from tests.record.enums import BUNDLE, MODULES, VERSIONS, sources
 from tests.support.apiserver import ApiServer, running, version

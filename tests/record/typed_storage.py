@@ -23,7 +23,8 @@ from typing import Final
 
 import httpx
 
-from smp.schema.catalog import bundled_file, kubernetes, versions
+from smp.schema.bundle import bundled_file
+from smp.schema.catalog import kubernetes, versions
 from smp.values import JSON, JSONObject, as_object
 from tests.support.apiserver import running
 from tests.support.makers.manifests import KINDS, ManifestMaker

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import smp
 from smp.documents import read
-from smp.schema.catalog import bundled_file
+from smp.schema.bundle import bundled_file
 from smp.schema.model import ListType, ObjectType, ScalarType, Type
 from smp.values import JSON, JSONObject, as_object
 from tests.support.makers.manifests import KINDS, ManifestMaker

@@ -15,14 +15,14 @@ what can be done with them is among their verbs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from operator import attrgetter
 from typing import Final, TypeAlias
 
 import msgspec
 from msgspec.structs import force_setattr, replace
 
-from smp.schema.catalog import Catalog, bundled_file, kubernetes
+from smp.schema.bundle import bundled_table
+from smp.schema.catalog import Catalog, kubernetes
 from smp.schema.resource_names import version_sort_key
 from smp.server.errors import UnknownResourceError
 from smp.server.settings import RuntimeConfig
@@ -350,15 +350,13 @@ def api_version(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _ResourceTable(msgspec.Struct, frozen=True):
     """The content of resources.json: its source, and each resource in each version."""
 
     source: str
     resources: tuple[Resource, ...]
 
 
-@cache
 def _published() -> tuple[Resource, ...]:
-    """Read the table of built-in resources, once."""
-    data = bundled_file("resources.json")
-    return msgspec.json.decode(data, type=_Table).resources
+    """Return the built-in resources."""
+    return bundled_table("resources.json", _ResourceTable).resources
