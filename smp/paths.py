@@ -229,5 +229,16 @@ def _escape(step: Step) -> str:
     if isinstance(step, (KeyedElement, SetElement)):
         # Not a wrong type: another path of the same type has a pointer.
         raise ValueError(f"{step} has no index, so no JSON Pointer leads to it")  # noqa: TRY004
-    # RFC 6901, section 3: "~" is escaped first, so that "/" does not become "~01".
-    return str(step).replace("~", "~0").replace("/", "~1")
+    return escape_pointer(str(step))
+
+
+def escape_pointer(name: str) -> str:
+    """Return a name as a JSON Pointer has it (RFC 6901, section 3)."""
+    # "~" is escaped first, so that "/" does not become "~01".
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def unescape_pointer(token: str) -> str:
+    """Return the name that a part of a JSON Pointer means (RFC 6901, section 4)."""
+    # "~1" first, so that "~01" becomes "~1".
+    return token.replace("~1", "/").replace("~0", "~")

@@ -17,7 +17,7 @@ from smp import codec
 from smp.errors import PatchError
 from smp.handler._options import FieldValidation
 from smp.json_patch import MAX_COPIED, OperationError
-from smp.paths import Path
+from smp.paths import Path, unescape_pointer
 from smp.values import JSON, JSONObject, as_object, as_text, same, type_name
 
 # Go: strconv.Atoi, of numbers that no list is long enough for.
@@ -82,9 +82,8 @@ def _located(error: PatchError, index: int, operation: JSONObject) -> PatchError
 
 def _steps(pointer: str) -> list[str]:
     """Return the steps of a JSON Pointer; what is before the first slash is ignored."""
-    # RFC 6901, section 4: first ~1, then ~0. Others stay as they are.
     _, *steps = pointer.split("/")
-    return [step.replace("~1", "/").replace("~0", "~") for step in steps]
+    return [unescape_pointer(step) for step in steps]
 
 
 class _Patched:

@@ -17,7 +17,7 @@ import msgspec
 from smp.hazards import Hazard
 from smp.lint._codes import finding
 from smp.lint._rules import INTERESTS, DocumentRule, similar_name
-from smp.paths import Path, Step
+from smp.paths import Path, Step, escape_pointer, unescape_pointer
 from smp.schema.model import ANY, Field, ListType, ObjectType, ScalarType, Schema, Type
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
@@ -87,7 +87,7 @@ def _of_operation(
         if place is not None:
             # What identifies the element, where the schema says it.
             key = [way.merge_keys[place]] if way.merge_keys[place] else []
-            element = "/" + "/".join(map(_escaped, [*names[: place + 1], *key]))
+            element = "/" + "/".join(map(escape_pointer, [*names[: place + 1], *key]))
             yield finding(
                 "index-without-test",
                 where,
@@ -125,12 +125,7 @@ def _names(pointer: str) -> tuple[str, ...] | None:
     if _WRONG_ESCAPE.search(pointer):
         return None
     parts = pointer.split("/")[1:]
-    # RFC 6901, section 4: "~1" first.
-    return tuple([part.replace("~1", "/").replace("~0", "~") for part in parts])
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
+    return tuple([unescape_pointer(part) for part in parts])
 
 
 class _Way:
@@ -184,7 +179,7 @@ def _wrong_pointer(way: _Way, where: Path, pointer: str) -> Hazard:
         # Most often a name of an annotation: its part before the slash is one here.
         joined = "/".join(way.names[number - 1 :])
         names = [*way.names[: number - 1], joined]
-        remedy = "/" + "/".join([_escaped(name) for name in names])
+        remedy = "/" + "/".join([escape_pointer(name) for name in names])
         return finding(
             "unescaped-slash",
             where,

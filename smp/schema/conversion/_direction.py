@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, Final, TypeAlias
 
 from smp.errors import SchemaError, SmpError
-from smp.paths import Path
+from smp.paths import Path, unescape_pointer
 from smp.schema.rewrite import rewrite
 from smp.values import JSON, JSONArray, JSONObject, type_name
 
@@ -157,8 +157,7 @@ class Direction(ABC):
         prefix = f"#{section.pointer}/"
         if not isinstance(reference, str) or not reference.startswith(prefix):
             return node, path
-        # RFC 6901, section 4: ~1 first, so that ~01 becomes ~1.
-        name = reference.removeprefix(prefix).replace("~1", "/").replace("~0", "~")
+        name = unescape_pointer(reference.removeprefix(prefix))
         shared = self.section(section)
         if name not in shared:
             raise SchemaError(

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 import msgspec
 
 from smp.errors import SchemaError, SmpError, bounded
-from smp.paths import Path
+from smp.paths import Path, unescape_pointer
 from smp.schema.model import SCALARS, Schema, TypeDocument, Types
 from smp.schema.sources import extensions
 from smp.schema.sources.extensions import OF_FIELD, OF_LIST, OF_OBJECT, pick
@@ -308,8 +308,7 @@ def _reference(value: JSON) -> str:
             f"{_printable(value):.80} is not a reference to a schema of this document",
             code="invalid-reference",
         )
-    # RFC 6901, section 4: ~1 first, so that ~01 becomes ~1.
-    return "#" + match[1].replace("~1", "/").replace("~0", "~")
+    return f"#{unescape_pointer(match[1])}"
 
 
 def _object_type(node: JSONObject, facets: JSONObject) -> TypeDocument:
