@@ -10,6 +10,7 @@ from typing import Final
 from smp.cli._errors import printable
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._report import Line, heading
+from smp.codec import sort_members
 from smp.documents import dump_yaml
 from smp.values import JSON
 
@@ -88,14 +89,6 @@ def _lines(value: JSON) -> list[str]:
     """Return a value as lines of YAML, with the names sorted as kubectl prints them."""
     if value is None:
         return []
-    text = dump_yaml([_sorted(value)])
-    return [printable(line) for line in text.removesuffix("\n").split("\n")]
-
-
-def _sorted(value: JSON) -> JSON:
     # Two objects may have their members in another order.
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(element) for element in value]
-    return value
+    text = dump_yaml([sort_members(value)])
+    return [printable(line) for line in text.removesuffix("\n").split("\n")]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Final, TypeAlias
 
-from smp.codec import encode
+from smp.codec import encode, sort_members
 from smp.quantities import read_quantity
 from smp.times import parse_duration, read_time
 from smp.typed_storage import double, octets
@@ -144,16 +144,7 @@ def elements_of_set(value: JSON) -> ValueKey:
 
 
 def _text(value: JSON) -> bytes:
-    return encode(_in_order(value))
-
-
-def _in_order(value: JSON) -> JSON:
-    """Return a value with the members of each object in the order of their names."""
-    if isinstance(value, dict):
-        return {name: _in_order(value[name]) for name in sorted(value)}
-    if isinstance(value, list):
-        return [_in_order(element) for element in value]
-    return value
+    return encode(sort_members(value))
 
 
 _KEYS: Final[dict[str, Callable[[JSON], ValueKey]]] = {

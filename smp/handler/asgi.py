@@ -24,6 +24,7 @@ from smp.handler._status import (
     warning_headers,
 )
 from smp.handler._verbs import patch
+from smp.handler.headers import read_header
 from smp.schema.catalog import Catalog
 from smp.schema.model import Schema
 from smp.values import JSONObject, as_object
@@ -103,11 +104,11 @@ class PatchEndpoint:
                 raise MethodNotAllowedError(
                     f"{scope['method']} is not supported here, only PATCH"
                 )
-            manager = manager_of(_header(scope, b"user-agent"))
+            manager = manager_of(read_header(scope, b"user-agent"))
             options = requested(
                 replace(self._options, manager=manager),
                 scope["query_string"].decode("latin-1"),
-                media_type=_header(scope, b"content-type"),
+                media_type=read_header(scope, b"content-type"),
             )
             return await self._patched(
                 scope, await _body(receive, options.limits.body), options
@@ -122,7 +123,7 @@ class PatchEndpoint:
             )
 
     async def _patched(self, scope: Scope, body: bytes, options: Options) -> Outcome:
-        media_type = _header(scope, b"content-type")
+        media_type = read_header(scope, b"content-type")
         is_apply = media_type.partition(";")[0] == APPLY
         create = self._create if is_apply else None
 
@@ -173,15 +174,6 @@ def _applied(body: bytes) -> JSONObject:
         return as_object(read_first(body).value)
     except DocumentError:
         return {}
-
-
-def _header(scope: Scope, wanted: bytes) -> str:
-    """Return the value of a header; empty where the request has none."""
-    for name, value in scope["headers"]:
-        if name == wanted:
-            text: str = value.decode("latin-1")
-            return text
-    return ""
 
 
 async def _body(receive: Receive, limit: int) -> bytes:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from smp.errors import SmpError
-from smp.server.endpoints.headers import header
+from smp.handler.headers import read_header
 from smp.server.settings import is_loopback
 
 _OTHER_SITES: Final = ("cross-site", "same-site")
@@ -44,7 +44,7 @@ class Guard:
         if not self._token:
             _check_local(scope)
             return
-        scheme, _, token = header(scope, b"authorization").partition(" ")
+        scheme, _, token = read_header(scope, b"authorization").partition(" ")
         # compare_digest takes the same time for every wrong token.
         is_right = compare_digest(token.strip().encode(), self._token.encode())
         if scheme.lower() != "bearer" or not is_right:
@@ -59,9 +59,9 @@ def _check_local(scope: Scope) -> None:
     Origin, and Sec-Fetch-Site tells of which site the page is (Fetch Metadata Request
     Headers, W3C).
     """
-    if header(scope, b"sec-fetch-site") in _OTHER_SITES:
+    if read_header(scope, b"sec-fetch-site") in _OTHER_SITES:
         raise NotLocalError("requests for pages of other sites need a token")
-    host, origin = header(scope, b"host"), header(scope, b"origin")
+    host, origin = read_header(scope, b"host"), read_header(scope, b"origin")
     for url in (host and f"//{host}", origin):
         if not url:  # clients other than browsers need not send them
             continue

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from smp import codec, protobuf
 from smp.documents import read_one
 from smp.handler import StatusError, TooLargeError, UnsupportedMediaTypeError
+from smp.handler.headers import read_header
 from smp.server.endpoints.call import Call
-from smp.server.endpoints.headers import header
 from smp.server.endpoints.negotiation import JSON_TYPE, YAML_TYPE, media_type
 from smp.server.settings import Settings
 from smp.values import JSON
@@ -34,14 +34,14 @@ class SlowBodyError(StatusError):
 
 def content_type_of(request: Request) -> str:
     """Return the type of the body, without parameters."""
-    return media_type(header(request.scope, b"content-type"))
+    return media_type(read_header(request.scope, b"content-type"))
 
 
 async def read_body(request: Request, settings: Settings) -> bytes:
     """Read the body. Raises TooLargeError and SlowBodyError."""
     limit = settings.limits.body
     # A body that states its length is refused before it is read.
-    stated = header(request.scope, b"content-length")
+    stated = read_header(request.scope, b"content-length")
     if stated.isdecimal() and int(stated) > limit:
         raise TooLargeError(f"limit is {limit}")
     body = bytearray()

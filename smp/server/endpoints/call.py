@@ -11,9 +11,9 @@ from starlette.requests import Request
 
 from smp import protobuf
 from smp.handler import Options, manager_of, requested
+from smp.handler.headers import read_header
 from smp.managed_fields import Serving
 from smp.schema.structural import with_schema_defaults
-from smp.server.endpoints.headers import header
 from smp.server.endpoints.list_options import ListOptions
 from smp.server.endpoints.negotiation import AnswerFormat, media_type, negotiate
 from smp.server.metrics import Labels
@@ -58,12 +58,12 @@ class Call:
     @cached_property
     def format(self) -> AnswerFormat:
         """The form of answer that the client prefers. Raises NotAcceptableError."""
-        return negotiate(header(self.request.scope, b"accept"))
+        return negotiate(read_header(self.request.scope, b"accept"))
 
     @cached_property
     def options(self) -> Options:
         """The options of the handler. Raises InvalidError."""
-        content_type = header(self.request.scope, b"content-type")
+        content_type = read_header(self.request.scope, b"content-type")
         options = requested(
             self._usual_options(),
             # Request.url would parse more than that.
@@ -80,7 +80,7 @@ class Call:
         """Return the options of a request without a query."""
         known = self.kind.options
         subresource = self.target.subresource
-        manager = manager_of(header(self.request.scope, b"user-agent"))
+        manager = manager_of(read_header(self.request.scope, b"user-agent"))
         options = known.get((subresource, manager))
         if options is None:
             # Clients choose their names: there may be any number of them.

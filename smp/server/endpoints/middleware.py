@@ -13,10 +13,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smp.errors import SmpError
+from smp.handler.headers import read_header
 from smp.server.endpoints.auth import Guard
 from smp.server.endpoints.call import CALL, Call
 from smp.server.endpoints.dispatch import dispatch
-from smp.server.endpoints.headers import header
 from smp.server.endpoints.responses import error_response
 from smp.server.registry.state import ServerState
 
@@ -115,7 +115,7 @@ class RequestMiddleware:
             "verb": verb,
             "code": code,
             "seconds": round(seconds, 6),
-            "user_agent": header(scope, b"user-agent"),
+            "user_agent": read_header(scope, b"user-agent"),
         }
         _LOG.info("request", extra={"fields": fields})
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def header(scope: Mapping[str, Any], name: bytes) -> str:
+def read_header(scope: Mapping[str, Any], name: bytes) -> str:
     """Return the first value of a header; empty where the request has none.
 
     This is for the headers that every request is asked for: starlette's Headers, which
