@@ -116,43 +116,77 @@ __all__ = [
     "without_enums",
 ]
 
-_PUBLIC_MODULES = ("comparison", "json_patch", "managed_fields", "merge_patch", "wire")
-
-# The modules that define the other names. Each comes after those that it imports, so
-# that looking for a name in one after the other loads little that it does not need.
-_DEFINING_MODULES = (
-    "plain",
-    "values",
-    "paths",
-    "errors",
-    "violations",
-    "schema.model",
-    "strategic",
-    "schema.catalog",
-    "defaults",
-    "enums",
-    "unions",
-    "last_applied",
-    "managed_fields",
-    "hazards",
-    "three_way",
-    "explain",
-    "comparison",
-)
+# The module of each name, as above; a module's own name stands for the module. It is
+# all that is loaded when the name is first used.
+_MODULES = {
+    "ABSENT": "values",
+    "ApplyConflict": "managed_fields",
+    "ApplyConflictError": "managed_fields",
+    "ApplyResult": "three_way",
+    "ApplyWarning": "errors",
+    "Catalog": "schema.catalog",
+    "Cause": "explain",
+    "Change": "unions",
+    "Comparison": "comparison",
+    "CompositionError": "errors",
+    "Conflict": "errors",
+    "ConflictError": "errors",
+    "DepthError": "errors",
+    "DocumentError": "errors",
+    "Hazard": "hazards",
+    "HazardError": "hazards",
+    "Normalization": "unions",
+    "ObjectError": "errors",
+    "PatchError": "errors",
+    "Path": "paths",
+    "PreconditionError": "errors",
+    "Schema": "schema.model",
+    "SchemaError": "errors",
+    "ServerSideApplyResult": "managed_fields",
+    "SmpError": "errors",
+    "UnionConflictError": "errors",
+    "UnionError": "errors",
+    "UnknownFieldError": "errors",
+    "UnknownKindError": "errors",
+    "Violation": "violations",
+    "apply_patch": "strategic",
+    "as_object": "plain",
+    "bundled_overlay": "schema.catalog",
+    "compare": "comparison",
+    "comparison": "comparison",
+    "compose_patches": "strategic",
+    "explain_apply": "explain",
+    "find_conflicts": "strategic",
+    "find_hazards": "three_way",
+    "json_patch": "json_patch",
+    "kubernetes": "schema.catalog",
+    "last_applied_configuration": "last_applied",
+    "managed_fields": "managed_fields",
+    "merge_patch": "merge_patch",
+    "normalize_unions": "unions",
+    "server_side_apply": "managed_fields",
+    "three_way_apply": "three_way",
+    "three_way_patch": "strategic",
+    "two_way_patch": "strategic",
+    "validate_enums": "enums",
+    "validate_unions": "unions",
+    "versions": "schema.catalog",
+    "wire": "wire",
+    "with_defaults": "defaults",
+    "with_last_applied": "last_applied",
+    "without_enums": "enums",
+}
 
 
 def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  # it loads other modules
 
-    if name in _PUBLIC_MODULES:
-        return import_module(f"smp.{name}")
-    if name in __all__:
-        for module_name in _DEFINING_MODULES:
-            module = import_module(f"smp.{module_name}")
-            if hasattr(module, name):
-                value = globals()[name] = getattr(module, name)
-                return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"smp.{_MODULES[name]}")
+    value = module if name == _MODULES[name] else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

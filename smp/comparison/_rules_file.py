@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from io import BytesIO
-from typing import Final, Never
+from typing import TYPE_CHECKING, Final, Never
 
 from smp.comparison._normalizers import NORMALIZERS
 from smp.comparison._rules import Rule, Rules
-from smp.documents import MAX_BYTES, Positions, chunks, positions, read_one
 from smp.errors import DocumentError, did_you_mean, listing
 from smp.label_selectors import LabelSelector, SelectorError, parse_label_selector
 from smp.path_patterns import Pattern, pattern_of
 from smp.paths import Path
 from smp.values import JSON, JSONArray, JSONObject, shown, type_name
+
+if TYPE_CHECKING:
+    from smp.documents import Positions
 
 VERSION: Final = 1
 # The JSON Schema of the files, beside this module.
@@ -54,6 +56,9 @@ class _File:
 
     def rules(self) -> Rules:
         """Read all rules."""
+        # Only rules in a file need it; it is an eighth of what smp.compare would load.
+        from smp.documents import read_one  # noqa: PLC0415  # see above
+
         root = Path()
         value = read_one(self._data, source=self._source).value
         document = self._object(value, root, _FILE)
@@ -163,6 +168,13 @@ class _File:
 
     def _line_of(self, path: Path) -> int:
         if self._positions is None:
+            # As in rules().
+            from smp.documents import (  # noqa: PLC0415  # see above
+                MAX_BYTES,
+                chunks,
+                positions,
+            )
+
             parts = chunks(BytesIO(self._data), self._source, MAX_BYTES)
             found = [document for part in parts for document in positions(part)]
             self._positions = found[0]

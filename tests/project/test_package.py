@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -53,6 +54,11 @@ def modules_after(statement: str) -> set[str]:
     return set(ran.stdout.split())
 
 
+def own_modules_after(statement: str) -> set[str]:
+    loaded = modules_after(statement)
+    return {name for name in loaded if name == "smp" or name.startswith("smp.")}
+
+
 @pytest.mark.parametrize("name", smp.__all__)
 def test_every_public_name_can_be_imported(name: str) -> None:
     assert getattr(smp, name) is not None
@@ -73,10 +79,36 @@ def test_importing_it_loads_nothing_heavy() -> None:
     assert modules_after("import smp").isdisjoint(HEAVY)
 
 
-def test_a_name_loads_only_the_modules_that_it_needs() -> None:
-    loaded = modules_after("import smp; smp.SmpError")
-    assert "smp.errors" in loaded
-    assert loaded.isdisjoint({"smp.strategic", "smp.schema.catalog", "smp.unions"})
+def test_the_table_of_modules_is_what_type_checkers_read() -> None:
+    imported: dict[str, str] = {}
+    for statement in ast.walk(ast.parse(Path(smp.__file__).read_text("utf-8"))):
+        if isinstance(statement, ast.ImportFrom) and statement.module == "smp":
+            imported |= {alias.name: alias.name for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom) and statement.level == 0:
+            module = str(statement.module).removeprefix("smp.")
+            imported |= {alias.name: module for alias in statement.names}
+    del imported["import_module"]
+    assert imported == smp._MODULES  # noqa: SLF001  # it has no other effect to compare
+    assert sorted(imported) == sorted(smp.__all__)
+
+
+def test_a_name_loads_what_its_module_loads() -> None:
+    more: dict[str, set[str]] = {}
+    for name in ("SmpError", "Catalog", "two_way_patch", "three_way_apply", "compare"):
+        module = f"smp.{smp._MODULES[name]}"  # noqa: SLF001  # as above
+        by_name = own_modules_after(f"import smp; smp.{name}")
+        by_module = own_modules_after(f"import {module}")
+        more |= {name: by_name - by_module} if by_name != by_module else {}
+    assert more == {}
+
+
+def test_a_catalog_loads_at_most_twenty_modules() -> None:
+    assert len(own_modules_after("import smp; smp.Catalog")) <= 20
+
+
+def test_comparing_loads_no_reader_of_documents() -> None:
+    loaded = own_modules_after("import smp; smp.compare")
+    assert [name for name in loaded if name.startswith("smp.documents")] == []
 
 
 def test_the_engine_loads_no_library_for_input_or_output() -> None:
