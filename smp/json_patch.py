@@ -1,24 +1,29 @@
-"""JSON Patch (RFC 6902): apply and diff, over the ``jsonpatch`` library.
+"""JSON Patch (RFC 6902): apply and diff.
 
-This module adds what the library leaves to its callers: arguments that are never
-changed, limits, and errors that say which operation failed, where, and whether it was
-malformed (400) or did not apply (422, as a Kubernetes API server answers).
+``diff`` is that of the ``jsonpatch`` library. Its versions differ in what they apply:
+up to 1.33 ``test`` takes 1 for true, and operations change the values of the patch. So
+``apply`` is here, with limits, arguments that are never changed, and errors that say
+which operation failed, where, and whether it was malformed (400) or did not apply (422,
+as a Kubernetes API server answers).
 """
 
 from __future__ import annotations
 
+import copy
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import jsonpatch
-from jsonpointer import EndOfList, JsonPointer, JsonPointerException
+import msgspec
+from jsonpointer import JsonPointer, JsonPointerException
 
 from smp.errors import PatchError
 from smp.paths import Path
 from smp.plain import over_json, plain
-from smp.values import JSON, JSONObject
+from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, as_text, same
 
 # The limits of a Kubernetes API server: operations in a patch, and bytes that all of
 # its copy operations together may add.
@@ -35,20 +40,10 @@ _MEMBERS: Final = {
     "replace": ("path", "value"),
     "test": ("path", "value"),
 }
-# The error code for each exception of the libraries. The first match counts, since
-# the last one is the base class of the first two.
-_FAILURES: Final[tuple[tuple[type[Exception], str], ...]] = (
-    (jsonpatch.JsonPatchTestFailed, "test-failed"),
-    (jsonpatch.JsonPatchPathNotFound, "missing-path"),
-    (JsonPointerException, "missing-path"),
-    (jsonpatch.JsonPatchException, "operation-failed"),
-)
-# These replace messages of the libraries that quote the document, which may hold
-# secrets.
-_PROBLEMS: Final = {
-    "test-failed": "test failed: the document has another value at this path",
-    "missing-path": "path not found in the document",
-}
+# RFC 6901, section 4: digits without leading zeros. No list has more elements.
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,17}")
+# A boolean is no number of JSON, but an int of Python.
+_NUMBERS: Final = (int, float)
 
 
 class OperationError(PatchError):
@@ -76,25 +71,13 @@ def apply(
     where an operation does not apply (``test-failed``, ``missing-path``,
     ``operation-failed``, ``too-much-copied``), and DepthError.
     """
-    # jsonpatch knows dictionaries and lists only.
-    document = plain(document)
-    copied = 0
-    copies: dict[int, Any] = {}
-    for index, operation in enumerate(_parsed(plain(operations))):
-        with _located(index, operation.operation):
-            # A few copies of copies would make a document of any size.
-            if isinstance(operation, jsonpatch.CopyOperation):
-                source = JsonPointer(operation.operation["from"])
-                copied += len(json.dumps(_resolved(document, source)))
-            if copied > max_copied:
-                raise OperationError(
-                    f"the copies exceed {max_copied} bytes", code="too-much-copied"
-                )
-            if isinstance(operation, jsonpatch.MoveOperation):
-                document = _move(document, operation, copies)
-            else:
-                document = _run(document, operation, copies)
-    return document
+    patch = plain(operations)
+    if isinstance(patch, list) and len(patch) > MAX_OPERATIONS:
+        raise PatchError(
+            f"a JSON Patch may have at most {MAX_OPERATIONS} operations",
+            code="too-many-operations",
+        )
+    return _run_all(plain(document), patch, max_copied)
 
 
 @over_json("the value", "original", "modified")
@@ -104,19 +87,72 @@ def diff(original: JSON, modified: JSON) -> list[JSONObject]:
     Values are compared by type: True, 1 and 1.0 are three values. Raises DepthError.
     """
     before, after = plain(original), plain(modified)
-    patch: list[JSONObject] = jsonpatch.make_patch(before, after).patch
-    return patch
+    patch = jsonpatch.make_patch(_encoded(before), _encoded(after)).patch
+    operations = [_decoded_operation(operation) for operation in patch]
+    # Up to 1.33 the library gives wrong indices to some moves in lists.
+    try:
+        leads_there = same(_run_all(before, [*operations], MAX_COPIED), after)
+    except OperationError:
+        leads_there = False
+    if leads_there:
+        return operations
+    return [{"op": "replace", "path": "", "value": after}]
 
 
-def _parsed(operations: JSON) -> list[jsonpatch.PatchOperation]:
+# Up to 1.33 the library takes elements for equal that are equal to Python (1 and True),
+# and names for indices that are digits. So it gets the JSON text of each scalar, and
+# names with a character that no index has.
+_NAME_MARK: Final = "."
+
+
+def _encoded(value: JSON) -> JSON:
+    """Return a value as the library gets it."""
+    if isinstance(value, dict):
+        return {_NAME_MARK + name: _encoded(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_encoded(element) for element in value]
+    return json.dumps(value)
+
+
+def _decoded(value: JSON) -> JSON:
+    """Return the value that ``_encoded`` was given."""
+    if isinstance(value, dict):
+        return {
+            name.removeprefix(_NAME_MARK): _decoded(member)
+            for name, member in value.items()
+        }
+    if isinstance(value, list):
+        return [_decoded(element) for element in value]
+    scalar: JSON = json.loads(as_text(value))
+    return scalar
+
+
+def _decoded_operation(operation: JSONObject) -> JSONObject:
+    """Return an operation of the library with the values and names of the caller."""
+    decoded = {**operation}
+    for member in ("from", "path"):
+        if member in operation:
+            parts = as_text(operation[member]).split("/")
+            decoded[member] = "/".join(part.removeprefix(_NAME_MARK) for part in parts)
+    if "value" in operation:
+        decoded["value"] = _decoded(operation["value"])
+    return decoded
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    """An operation whose members are there; pointers are split into their parts."""
+
+    name: str
+    target: tuple[str, ...]
+    source: tuple[str, ...]
+    value: JSON
+    members: JSONObject
+
+
+def _parsed(operations: JSON) -> list[_Operation]:
     """Check every operation before the first one is applied."""
     if not isinstance(operations, list):
         raise PatchError("a JSON Patch must be an array of operations")
-    if len(operations) > MAX_OPERATIONS:
-        raise PatchError(
-            f"a JSON Patch may have at most {MAX_OPERATIONS} operations",
-            code="too-many-operations",
-        )
     parsed = []
     for index, operation in enumerate(operations):
         with _located(index, operation):
@@ -127,23 +163,26 @@ def _parsed(operations: JSON) -> list[jsonpatch.PatchOperation]:
             if not isinstance(name, str) or name not in _MEMBERS:
                 problem = f"unknown operation {name!r}"
                 raise PatchError(problem, code="unknown-operation")
+            pointers: dict[str, tuple[str, ...]] = {}
             for member in _MEMBERS[name]:
                 if member not in operation:
                     problem = f"{name} needs the member {member!r}"
                     raise PatchError(problem, code="invalid-operation")
                 # ``path`` and ``from`` are JSON Pointers.
                 if member != "value":
-                    _pointer(operation[member])
-            parsed.append(jsonpatch.JsonPatch.operations[name](operation))
+                    pointers[member] = _pointer(operation[member])
+            target, source = pointers["path"], pointers.get("from", ())
+            value = operation.get("value")
+            parsed.append(_Operation(name, target, source, value, operation))
     return parsed
 
 
-def _pointer(text: JSON) -> JsonPointer:
-    """Parse a JSON Pointer (RFC 6901)."""
+def _pointer(text: JSON) -> tuple[str, ...]:
+    """Return the parts of a JSON Pointer (RFC 6901)."""
     if not isinstance(text, str):
         raise PatchError("a JSON Pointer must be a string", code="invalid-pointer")
     try:
-        return JsonPointer(text)
+        return tuple(JsonPointer(text).parts)
     except JsonPointerException as error:
         raise PatchError(
             f"{text!r} is not a JSON Pointer: {error}", code="invalid-pointer"
@@ -157,14 +196,6 @@ def _located(index: int, operation: JSON) -> Iterator[None]:
         yield
     except PatchError as error:
         raise _with_operation(error, index, operation) from None
-    except (jsonpatch.JsonPatchException, JsonPointerException) as error:
-        code = next(
-            code for error_type, code in _FAILURES if isinstance(error, error_type)
-        )
-        problem = _PROBLEMS.get(code, str(error))
-        raise _with_operation(
-            OperationError(problem, code=code), index, operation
-        ) from None
 
 
 def _with_operation(error: PatchError, index: int, operation: JSON) -> PatchError:
@@ -173,69 +204,194 @@ def _with_operation(error: PatchError, index: int, operation: JSON) -> PatchErro
     parts += [members[name] for name in ("op", "path") if name in members]
     error.advice = " ".join(str(part) for part in parts if part is not None)
     try:
-        error.path = Path(tuple(_pointer(members.get("path")).parts))
+        error.path = Path(_pointer(members.get("path")))
     except PatchError:
         # The pointer is malformed or missing; the error is about the whole document.
         error.path = Path()
     return error
 
 
-def _run(
-    document: JSON, operation: jsonpatch.PatchOperation, copies: dict[int, Any]
-) -> JSON:
-    result: JSON = operation.apply(_unshared(document, operation.pointer, copies))
-    return result
-
-
-def _unshared(document: JSON, pointer: JsonPointer, copies: dict[int, Any]) -> JSON:
-    """Copy the objects and lists on the way to a place, so the library may change them.
-
-    ``copies`` holds the copies made so far, by identity. A copy is not copied again:
-    otherwise many operations on one list would copy it each time.
-    """
+def _run_all(document: JSON, operations: JSON, max_copied: int) -> JSON:
+    """Apply operations in order, all of them or none. Raises as ``apply`` does."""
     # The document stands in a list of its own, so that the root is replaced as any
     # other value is.
-    holder: Any = [document]
-    parent: Any = holder
-    key: Any = 0
-    try:
-        for part in pointer.parts:
-            child = parent[key]
-            if id(child) not in copies:
-                child = child.copy()
-                parent[key] = child
-                copies[id(child)] = child
-            parent = child
-            key = JsonPointer.get_part(child, part)
-    except (AttributeError, LookupError, TypeError, JsonPointerException):
-        pass  # the path does not exist: the operation itself raises the error
-    result: JSON = holder[0]
-    return result
+    holder: list[JSON] = [document]
+    copied = 0
+    copies: dict[int, JSONObject | JSONArray] = {}
+    for index, operation in enumerate(_parsed(operations)):
+        with _located(index, operation.members):
+            # A few copies of copies would make a document of any size.
+            if operation.name == "copy":
+                copied += len(json.dumps(_value_at(holder, operation.source)))
+            if copied > max_copied:
+                raise OperationError(
+                    f"the copies exceed {max_copied} bytes", code="too-much-copied"
+                )
+            _run(holder, operation, copies)
+    return holder[0]
+
+
+def _run(
+    holder: list[JSON],
+    operation: _Operation,
+    copies: dict[int, JSONObject | JSONArray],
+) -> None:
+    """Apply an operation to the value in the holder (RFC 6902, section 4)."""
+    target = operation.target
+    match operation.name:
+        case "add":
+            _add(holder, target, operation.value, copies)
+        case "copy":
+            # A copy of what was copied before may be changed: it gets its own.
+            value = copy.deepcopy(_value_at(holder, operation.source))
+            _add(holder, target, value, copies)
+        case "move":
+            _move(holder, operation, copies)
+        case "remove":
+            _remove(holder, target, copies)
+        case "replace":
+            parent, key = _place(holder, target, copies)
+            if key == "-" and isinstance(parent, list):
+                raise OperationError("'-' names no element that could be replaced")
+            _child(parent, key)  # it has to exist
+            _assign(parent, key, operation.value)
+        case _:
+            _test(holder, operation)
+
+
+def _add(
+    holder: list[JSON],
+    target: tuple[str, ...],
+    value: JSON,
+    copies: dict[int, JSONObject | JSONArray],
+) -> None:
+    parent, key = _place(holder, target, copies)
+    if not target or isinstance(parent, dict):
+        _assign(parent, key, value)
+        return
+    index = len(parent) if key == "-" else _index(key)
+    if index > len(parent):
+        raise OperationError("an element cannot be added beyond the end of its list")
+    parent.insert(index, value)
+
+
+def _remove(
+    holder: list[JSON],
+    target: tuple[str, ...],
+    copies: dict[int, JSONObject | JSONArray],
+) -> None:
+    if not target:
+        raise OperationError("the whole document cannot be removed")
+    parent, key = _place(holder, target, copies)
+    _child(parent, key)  # it has to exist
+    if isinstance(parent, dict):
+        del parent[key]
+    else:
+        del parent[_index(key)]
 
 
 def _move(
-    document: JSON, operation: jsonpatch.MoveOperation, copies: dict[int, Any]
-) -> JSON:
-    """Move a value: remove it, then add it at the target (RFC 6902, section 4.4).
+    holder: list[JSON],
+    operation: _Operation,
+    copies: dict[int, JSONObject | JSONArray],
+) -> None:
+    """Move a value: remove it, then add it at the target (RFC 6902, section 4.4)."""
+    source, target = operation.source, operation.target
+    value = _value_at(holder, source)
+    if source == target:
+        return
+    # "The 'from' location MUST NOT be a proper prefix of the 'path' location."
+    if target[: len(source)] == source:
+        raise OperationError("a value cannot be moved into itself")
+    _remove(holder, source, copies)
+    _add(holder, target, value, copies)
 
-    In this order, since the removal of a list element shifts the elements after it,
-    which the target may point to.
+
+def _test(holder: list[JSON], operation: _Operation) -> None:
+    value: JSON | Absent
+    try:
+        value = _value_at(holder, operation.target)
+    except OperationError:
+        value = ABSENT
+    if value is ABSENT or not _equal(value, operation.value):
+        # Without the values, which may be secrets.
+        raise OperationError(
+            "test failed: the document has another value at this path",
+            code="test-failed",
+        )
+
+
+def _equal(left: JSON, right: JSON) -> bool:
+    """Tell whether values are equal as RFC 6902, section 4.6, says: 1 equals 1.0."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(
+            _equal(value, right[name]) for name, value in left.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    if type(left) in _NUMBERS and type(right) in _NUMBERS:
+        return left == right
+    return same(left, right)
+
+
+def _place(
+    holder: list[JSON],
+    target: tuple[str, ...],
+    copies: dict[int, JSONObject | JSONArray],
+) -> tuple[JSONObject | JSONArray, str]:
+    """Return the object or list that a place is in, and its name or index there.
+
+    Objects and lists on the way are copied, so that they may be changed. ``copies``
+    holds the copies made so far, by identity. A copy is not copied again: otherwise
+    many operations on one list would copy it each time.
     """
-    source, target = JsonPointer(operation.operation["from"]), operation.pointer
-    if target.contains(source):
-        # "The 'from' location MUST NOT be a proper prefix of the 'path' location": the
-        # library raises, and does nothing for a move of a value onto itself.
-        return _run(document, operation, copies)
-    value = _resolved(document, source)
-    remove = jsonpatch.RemoveOperation({"op": "remove", "path": source.path})
-    add = jsonpatch.AddOperation({"op": "add", "path": target.path, "value": value})
-    return _run(_run(document, remove, copies), add, copies)
+    parent: JSONObject | JSONArray = holder
+    key = "0"
+    for part in target:
+        child = _child(parent, key)
+        if not isinstance(child, (dict, list)):
+            raise _missing()
+        if id(child) not in copies:
+            child = child.copy()
+            copies[id(child)] = child
+            _assign(parent, key, child)
+        parent, key = child, part
+    return parent, key
 
 
-def _resolved(document: JSON, pointer: JsonPointer) -> JSON:
-    value = pointer.resolve(document)
-    if isinstance(value, EndOfList):
-        # RFC 6901, section 4: "-" references the (nonexistent) element after the last.
-        raise JsonPointerException("'-' names the nonexistent element after the last")
-    resolved: JSON = value
-    return resolved
+def _value_at(holder: list[JSON], parts: tuple[str, ...]) -> JSON:
+    value = holder[0]
+    for part in parts:
+        value = _child(value, part)
+    return value
+
+
+def _child(parent: JSON, key: str) -> JSON:
+    """Return a member or an element. Raises OperationError where there is none."""
+    if isinstance(parent, dict) and key in parent:
+        return parent[key]
+    if isinstance(parent, list):
+        index = _index(key)
+        if index < len(parent):
+            return parent[index]
+    raise _missing()
+
+
+def _assign(parent: JSONObject | JSONArray, key: str, value: JSON) -> None:
+    if isinstance(parent, dict):
+        parent[key] = value
+    else:
+        parent[_index(key)] = value
+
+
+def _index(key: str) -> int:
+    """Return the index that a part of a pointer is. Raises OperationError."""
+    # "-" as well: "the (nonexistent) member after the last array element".
+    if not _INDEX.fullmatch(key):
+        raise _missing()
+    return int(key)
+
+
+def _missing() -> OperationError:
+    # It does not quote the document, which may hold secrets.
+    return OperationError("path not found in the document", code="missing-path")

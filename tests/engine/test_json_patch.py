@@ -4,6 +4,7 @@ import copy
 import json
 from typing import Any
 
+import jsonpatch
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -84,6 +85,22 @@ APPLIED: list[tuple[JSON, JSON, JSON]] = [
         {"a": {"b": 1}, "c": {"b": 2}},
     ),
     ({"a": {"b": 1}}, [operation("copy", "", from_="/a")], {"b": 1}),
+    # A copy of what was changed before is a value of its own.
+    (
+        {"a": {"b": 1}},
+        [
+            operation("replace", "/a/b", value=2),
+            operation("copy", "/c", from_="/a"),
+            operation("replace", "/c/b", value=3),
+        ],
+        {"a": {"b": 2}, "c": {"b": 3}},
+    ),
+    # What is added is not the value of the patch, which a later operation would change.
+    (
+        {},
+        [operation("add", "/a", value={}), operation("add", "/a/b", value=1)],
+        {"a": {"b": 1}},
+    ),
     ({"a": 1}, [operation("move", "/a", from_="/a")], {"a": 1}),
     (
         [1, {"y": 2}, {"z": 3}],
@@ -310,6 +327,16 @@ class TestDiff:
         patch = json_patch.diff(original, modified)
         assert same(json_patch.apply(original, list(patch)), modified)
         assert same([original, modified], list(before))
+
+    def test_a_wrong_patch_of_the_library_is_not_returned(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Up to 1.33 some indices are wrong: of another element, or of none.
+        for index in (0, 7):
+            wrong = jsonpatch.JsonPatch([operation("remove", f"/{index}")])
+            monkeypatch.setattr(jsonpatch, "make_patch", lambda *_, wrong=wrong: wrong)
+            patch = json_patch.diff([1, 2], [1])
+            assert patch == [operation("replace", "", value=[1])]
 
     @given(values)
     def test_equal_values_give_no_operations(self, value: JSON) -> None:
