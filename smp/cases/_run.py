@@ -19,6 +19,7 @@ from smp.cases._case import (
     patches,
     profile_of,
 )
+from smp.cases._places import WIDTH, differing_places, shortened
 from smp.cases._servers import client_side, server_side
 from smp.cases._text import flow
 from smp.cases._writes import catalog_of, results
@@ -98,17 +99,19 @@ def schema_of(case: SpecCase) -> Schema:
 
 
 def _comparison(name: str, expected: Result, actual: Result) -> str:
-    """Show both results, and where they differ if both are values."""
-    lines = [
-        f"{name}:",
-        f"  expected {_described(expected)}",
-        f"  actual   {_described(actual)}",
-    ]
+    """Show both results where they are short, and where they differ."""
+    texts = [_described(expected), _described(actual)]
+    lines = [f"{name}:"]
+    places: list[str] = []
     if not isinstance(expected, Failure) and not isinstance(actual, Failure):
-        from deepdiff import DeepDiff  # noqa: PLC0415  # slow to load; for failures only
-
-        report = DeepDiff(expected, actual, verbose_level=2).pretty()
-        lines += [f"  {line}" for line in str(report).splitlines()]
+        places = differing_places(expected, actual)
+    # Of long values the places at which they differ say more.
+    if not places or max(map(len, texts)) <= WIDTH:
+        lines += [
+            f"  expected {shortened(texts[0])}",
+            f"  actual   {shortened(texts[1])}",
+        ]
+    lines += [f"  {place}" for place in places]
     return "\n".join(lines)
 
 

@@ -393,7 +393,7 @@ def test_original_is_the_default_of_the_last_applied_configuration(
 @pytest.mark.parametrize(
     ("expectation", "shown"),
     [
-        ("result: {data: {x: '2'}}", """root['data']['x'] changed from "2" to "1"."""),
+        ("result: {data: {x: '2'}}", 'data.x: expected "2", is "1"'),
         ("result: {data: {x: 1}}", 'actual   {data: {x: "1"}}'),
         ("error: {result: some-code}", "expected error some-code"),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 import smp.cases
 from smp import pytest_plugin
-from tests.support.paths import ROOT, SPEC_CASES
+from tests.support.paths import DATA, ROOT, SPEC_CASES
 
 pytest_plugins = ["pytester"]
 
@@ -148,12 +148,27 @@ def test_a_failure_shows_the_difference_and_the_source(
             "result:",
             '  expected {data: {x: "2"}}',
             '  actual   {data: {x: "1"}}',
-            """  Value of root?'data'??'x'? changed from "2" to "1".""",
+            '  data.x: expected "2", is "1"',
             'the reference does: {"result": {"error": "refused"}}',
         ],
         consecutive=True,
     )
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_failure_shows_each_place_that_differs_as_the_command_does(
+    pytester: pytest.Pytester,
+) -> None:
+    data = DATA / "cases"
+    write(pytester, {"golden/case.schema.json": SCHEMA})
+    write(pytester, {"golden/a.yaml": (data / "failing.yaml").read_text()})
+    printed = {line.strip() for line in run(pytester).outlines}
+    shown = [
+        line.strip()
+        for line in (data / "failing.txt").read_text().splitlines()
+        if line.startswith("    ")
+    ]
+    assert [line for line in shown if line not in printed] == []
 
 
 def test_a_malformed_file_or_case_is_an_error_of_one_line(

@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 from tests.support.command import run
+from tests.support.paths import DATA
+
+CASES = DATA / "cases"
 
 
 def test_passing_cases_are_counted() -> None:
@@ -27,6 +30,12 @@ def test_a_failing_case_is_shown_and_can_be_updated(directory: Path) -> None:
     assert ran.stdout.endswith("\n0 passed, 1 failed\n")
     assert run("test", "suite", "--update").exit_code == 0
     assert case.read_text() == right
+
+
+def test_a_failure_shows_each_place_that_differs() -> None:
+    Path("failing.yaml").write_text((CASES / "failing.yaml").read_text())
+    ran = run("test", "failing.yaml")
+    assert ran.stdout == (CASES / "failing.txt").read_text()
 
 
 def test_cases_that_cannot_be_run_are_errors() -> None:
