@@ -11,7 +11,7 @@ RUN python -m venv /smp
 # Of the wheels in dist/ pip takes the one for this machine.
 RUN ls dist/*.whl || SMP_COMPILE=1 SMP_COMPILE_LEVEL=3 /smp/bin/pip wheel --no-deps --wheel-dir dist .
 RUN /smp/bin/pip install --no-cache-dir --find-links dist --pre \
-    "strategic-merge-patch[cluster,fleet,go,report,server,uvloop]"
+    "strategic-merge-patch[cluster,etcd,fleet,go,report,server,uvloop]"
 
 FROM python:3.13-slim-bookworm
 LABEL org.opencontainers.image.title="smp" \

@@ -24,7 +24,7 @@ INTERPRETED: Final = {"SMP_COMPILE": "0"}
 ACTIONLINT: Final = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 OLDEST: Final = Path(".github/oldest.txt")
 # Those for users. The tools of the tests are always the newest.
-EXTRAS: Final = ("cluster", "fleet", "go", "report", "server", "uvloop")
+EXTRAS: Final = ("cluster", "etcd", "fleet", "go", "report", "server", "uvloop")
 
 
 @nox.session
@@ -67,6 +67,8 @@ def constraints(session: nox.Session) -> None:
         "pip",
         "compile",
         "--quiet",
+        # Without it, versions in the file that are still allowed would stay.
+        "--upgrade",
         "--resolution=lowest-direct",
         "--python-version=3.11",
         "--universal",

@@ -26,13 +26,9 @@ def requirements_of(extra: str) -> list[str]:
 
     There are none where nothing installed this package.
     """
-    names = []
-    for requirement in _of_extra(extra):
-        # PEP 508: a name, then extras or versions.
-        name = re.match(r"[\w.-]+", requirement)
-        if name is not None and name[0] != DISTRIBUTION:
-            names.append(name[0])
-    return names
+    # PEP 508: a name, then extras or versions.
+    names = [re.match(r"[\w.-]+", requirement) for requirement in _of_extra(extra)]
+    return [name[0] for name in names if name is not None]
 
 
 def _of_extra(extra: str) -> list[str]:
@@ -51,6 +47,13 @@ def _of_extra(extra: str) -> list[str]:
     for requirement in requirements:
         package, _, marker = requirement.partition(";")
         named = re.search(r"extra *== *['\"]([\w-]+)['\"]", marker)
-        if (named[1] if named else "") == extra:
+        if (named[1] if named else "") != extra:
+            continue
+        # An extra may have other extras: strategic-merge-patch[server].
+        others = re.match(rf"{DISTRIBUTION}\[(.*)\]", package)
+        if others is None:
             found.append(package.strip())
+            continue
+        for other in others[1].split(","):
+            found += _of_extra(other.strip())
     return found

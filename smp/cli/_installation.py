@@ -29,6 +29,7 @@ Engine: TypeAlias = Literal["compiled", "interpreted"]
 # The extras for users, and what each is for; the others are for those who change smp.
 _EXTRAS: Final = {
     "cluster": "smp.cluster over the official Python client",
+    "etcd": "smp serve --store etcd://...",
     "fleet": "smp drift, smp.fleet: Arrow batches and Parquet",
     "go": "Go types: smp openapi generate, smp.Catalog.from_go",
     "report": "HTML reports: -o html",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smp.extras import extra_hint
 from smp.server.store.errors import StoreError
 from smp.server.store.history import HISTORY, PROGRESS
 from smp.server.store.memory import MemoryStore
@@ -22,8 +23,9 @@ def open_store(
     ``history`` changes are kept in memory for watches, and in the file; etcd has its
     own history. A watch delivers a progress event after ``progress`` seconds without
     changes. Without ``durable`` the writes of a file do not wait for the disk. Raises
-    StoreError for any other URL (``invalid-store-url``) and for a file
-    that cannot be used (``unusable-store``); etcd is not contacted before it is used.
+    StoreError for any other URL (``invalid-store-url``), for a file that cannot be used
+    (``unusable-store``) and for etcd without its extra (``missing-extra``); etcd is not
+    contacted before it is used.
     """
     scheme, _, path = url.partition(":")
     if url == "memory:":
@@ -32,9 +34,15 @@ def open_store(
     if scheme == "sqlite" and path not in ("", ":memory:"):
         return SQLiteStore(path, history=history, progress=progress, durable=durable)
     if scheme in ("etcd", "etcds"):
-        # Only etcd needs grpc, which takes long to import.
-        from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
-
+        # Only etcd needs grpc, which takes long to import, and is an extra.
+        try:
+            from smp.server.store.etcd import EtcdStore  # noqa: PLC0415 - see above
+        except ModuleNotFoundError as error:
+            raise StoreError(
+                f"a store in etcd needs the package {error.name!r}, of the extra etcd",
+                code="missing-extra",
+                hint=extra_hint("etcd"),
+            ) from None
         return EtcdStore(url, history=history, progress=progress)
     raise StoreError(
         "the URL of a store is memory:, sqlite:PATH or etcd://HOST:PORT",
