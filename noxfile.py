@@ -20,6 +20,7 @@ nox.options.sessions = ["lint", "types", "tests"]
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 # The tests that most changes need; the others are for .ci/run.
 QUICK: Final = ("-m", "not slow", "-n", "auto", "--dist", "worksteal")
+EXHAUSTIVE: Final = ("-m", "exhaustive", "-n", "auto", "--dist", "worksteal")
 INTERPRETED: Final = {"SMP_COMPILE": "0"}
 ACTIONLINT: Final = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 OLDEST: Final = Path(".github/oldest.txt")
@@ -49,6 +50,13 @@ def tests(session: nox.Session) -> None:
     """Run the quick lane with the newest dependencies, interpreted."""
     session.install("-e", ".[test]", env=INTERPRETED)
     session.run("pytest", *QUICK, *session.posargs)
+
+
+@nox.session
+def exhaustive(session: nox.Session) -> None:
+    """Run the tests that pytest leaves out unless they are asked for."""
+    session.install("-e", ".[test]", env=INTERPRETED)
+    session.run("pytest", *EXHAUSTIVE, *session.posargs)
 
 
 @nox.session

@@ -4,6 +4,9 @@ The examples are the same in every run, so that a change is judged by those of t
 before it. ``pytest --hypothesis-profile=random`` draws other ones. How long an example
 takes is no failure: that depends on the machine, and on what else it does.
 
+Workers and tests start hundreds of Python processes. They share compiled modules, also
+where the environment says not to write them.
+
 Commands that tests run in this process may fork. Where it has used gRPC before, for
 etcd, gRPC would start its threads again in each fork, and abort it now and then
 (doc/fork_support.md of gRPC).
@@ -17,6 +20,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 settings.register_profile(
@@ -26,6 +30,14 @@ settings.register_profile(
     "repeatable", settings.get_profile("random"), derandomize=True
 )
 settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let ``-m "not slow"`` leave out exhaustive tests, too."""
+    for item in items:
+        if item.get_closest_marker("exhaustive"):
+            item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

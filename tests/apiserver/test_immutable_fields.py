@@ -14,13 +14,14 @@ from smp import handler
 from smp.immutable import changed_immutable_fields
 from smp.values import JSON, JSONObject
 from tests.support.paths import ROOT
+from tests.support.rows import each_row
 
 TABLE = msgspec.json.decode(
     (ROOT / "smp" / "schema" / "bundled" / "immutable.json").read_bytes()
 )
 
 
-@pytest.mark.parametrize("rule", TABLE["rules"], ids=lambda rule: rule["field"])
+@each_row("rule", TABLE["rules"], ids=lambda rule: rule["field"])
 def test_a_rule_names_existing_fields_and_its_source(rule: dict[str, Any]) -> None:
     assert re.match(r"Go: k8s\.io/kubernetes, pkg/apis/\w+/validation/", rule["source"])
     for kind in rule["kinds"]:

@@ -264,6 +264,7 @@ def test_update_is_a_usage_error_in_ci_and_with_several_processes(
     assert (pytester.path / "a.yaml").read_text(encoding="utf-8") == FAILING
 
 
+@pytest.mark.slow
 def test_cases_run_over_several_processes(pytester: pytest.Pytester) -> None:
     write(pytester, {"golden/a.yaml": PASSING, "golden/b.yaml": FAILING})
     run(pytester, "-n", "2", "--smp-cases", "golden").assert_outcomes(

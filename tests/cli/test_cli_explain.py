@@ -181,6 +181,7 @@ def test_click_prints_the_completion_script(shell: str) -> None:
     assert f"_SMP_COMPLETE={shell}_complete" in script
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -13,6 +13,7 @@ from smp.cli._group import cli
 from smp.cli._reference import reference
 from smp.testing import KubernetesApi
 from tests.support.command import run
+from tests.support.rows import each_row
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,7 +63,7 @@ def test_help_ends_with_an_example_that_runs(
     assert run(*arguments).exit_code == (1 if has_found else 0)
 
 
-@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
+@each_row("context", COMMANDS, ids=lambda context: context.command_path)
 def test_every_option_has_a_help_text(context: click.Context) -> None:
     options = [
         param for param in context.command.params if isinstance(param, click.Option)

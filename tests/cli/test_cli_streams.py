@@ -93,6 +93,7 @@ def test_a_reader_that_leaves_ends_the_command_as_it_ends_others() -> None:
         assert (ran.returncode, ran.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_processes_print_what_one_process_prints(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -162,6 +163,7 @@ def test_the_first_object_is_printed_before_the_second_is_read(
         assert first == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -260,6 +262,7 @@ def test_a_file_that_is_too_large_is_refused_before_anything_is_printed() -> Non
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(
     "command", [("patch", "PATH", "-p", "{}"), ("apply", "-f", "PATH")]

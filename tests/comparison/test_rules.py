@@ -15,6 +15,7 @@ from smp.documents import read_one
 from smp.errors import DocumentError
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject
+from tests.support.rows import each_row
 
 CATALOG = smp.kubernetes()
 VALIDATOR = Draft202012Validator(
@@ -179,7 +180,7 @@ def test_a_rule_switches_a_normalizer_off(
     assert reasons(*sides, WIDGETS, rule) == ([f"spec.{field}"], [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("condition", "concerns"),
     [
         ("kinds: [Widget]", True),

@@ -15,6 +15,7 @@ from smp import documents
 from smp.errors import DepthError, DocumentError
 from smp.values import JSON, same
 from tests.support.errors import only_reported_errors
+from tests.support.rows import each_row
 
 KUBECTL = Path(sys.executable).with_name("kubectl")
 HEAD = "apiVersion: example.com/v1\nkind: Anything\nmetadata: {name: x}\n"
@@ -200,7 +201,7 @@ needs_kubectl = pytest.mark.skipif(
 
 
 class TestScalars:
-    @pytest.mark.parametrize("text", RESOLUTIONS)
+    @each_row("text", RESOLUTIONS)
     def test_plain_scalars_resolve_as_in_kubectl(self, text: str) -> None:
         assert same(value_of(text), RESOLUTIONS[text])
 

@@ -12,6 +12,7 @@ import pytest
 import smp
 from smp import handler, managed_fields
 from smp.managed_fields import FieldSet, Step, Verb
+from tests.support.rows import each_row
 
 POD = smp.kubernetes().schema("v1", "Pod")
 BARE: Final[dict[str, Any]] = {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
@@ -77,8 +78,8 @@ MAY_BE_NONE: Final = {
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-@pytest.mark.parametrize("value", WRONG, ids=repr)
+@each_row("name", OPERATIONS)
+@each_row("value", WRONG, ids=repr)
 def test_what_is_not_an_object_is_named(name: str, value: object) -> None:
     if value is None and name in MAY_BE_NONE:
         OPERATIONS[name](value)
@@ -121,8 +122,8 @@ NAMED: Final[dict[str, Callable[[Any], object]]] = {
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
-@pytest.mark.parametrize("value", [[], {}, 1, None, True], ids=repr)
+@each_row("name", NAMED)
+@each_row("value", [[], {}, 1, None, True], ids=repr)
 def test_a_name_is_a_string(name: str, value: object) -> None:
     with pytest.raises(smp.ObjectError) as caught:
         NAMED[name](value)

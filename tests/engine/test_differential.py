@@ -57,7 +57,7 @@ def report(counts: Counter[str], record: Record, name: str) -> None:
     record(name, dict(counts))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_go
 @pytest.mark.parametrize("documents", ["valid", "broken"])
 @pytest.mark.parametrize("op", OPERATIONS)
@@ -83,7 +83,7 @@ def test_smp_answers_what_the_reference_answers(
     assert not shortest, "\n".join(shortest[:SHOWN])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_go
 def test_a_composed_patch_does_what_its_patches_do_in_turn(
     go: Reference, record_property: Record

@@ -18,6 +18,6 @@ def test_random_arguments_lead_to_results_and_errors_of_the_library() -> None:
     assert run(0, FEW) == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_many_random_arguments_do_as_well() -> None:
     assert run(FEW, MANY - FEW) == []

@@ -169,6 +169,7 @@ def random_patch(subject: Subject, seed: int) -> tuple[JSONObject, JSONObject]:
 
 
 @needs_kubectl
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("subject", REAL, ids=[subject.name for subject in REAL])
 def test_kubectl_applies_a_random_patch_as_smp_does(

@@ -417,6 +417,7 @@ def digest() -> str:
     return hashlib.sha256(json.dumps(results).encode()).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_equal_inputs_give_equal_outputs_in_every_process(seed: str) -> None:
     command = [

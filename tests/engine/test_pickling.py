@@ -27,6 +27,7 @@ from smp.errors import Conflict, Option
 from smp.handler import Accepted, Admission, Limits, Options
 from smp.schema.model import ANY, ANY_FIELD, ObjectType, ScalarType
 from smp.values import JSONObject
+from tests.support.rows import each_row
 
 PUBLIC_MODULES: Final = (
     *("smp", "smp.cases", "smp.documents", "smp.handler", "smp.managed_fields"),
@@ -198,7 +199,7 @@ def facts(error: smp.SmpError) -> dict[str, object]:
 
 
 @every_copy
-@pytest.mark.parametrize("error_class", error_classes(), ids=lambda each: each.__name__)
+@each_row("error_class", error_classes(), ids=lambda each: each.__name__)
 def test_every_error_can_be_copied(
     copied: Callable[[Any], Any], error_class: type[smp.SmpError]
 ) -> None:
@@ -231,7 +232,7 @@ def test_every_public_class_has_a_value_here() -> None:
 
 
 @every_copy
-@pytest.mark.parametrize("name", VALUES)
+@each_row("name", VALUES)
 def test_every_value_can_be_copied(copied: Callable[[Any], Any], name: str) -> None:
     value = VALUES[name]()
     again = copied(value)

@@ -536,6 +536,7 @@ def smallest_stack() -> int:
 STACKS: Final = (32, 48, 52, 64, 96, 128, 192, 256, 512, 1024)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kilobytes", [size for size in STACKS if size >= smallest_stack()]
 )

@@ -108,7 +108,7 @@ def assert_result_or_error(
     assert same([first, second], before)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @every_operation
 @settings(max_examples=150, deadline=None)
 @given(
@@ -122,7 +122,7 @@ def test_any_json_gives_a_result_or_an_error_of_this_library(
     assert_result_or_error(operation, first, second, schema)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @every_operation
 @settings(max_examples=400, deadline=None)
 @given(maker=makers())

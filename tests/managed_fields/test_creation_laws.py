@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from random import Random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from smp.typed_storage import stored
 from smp.values import JSON, JSONArray, JSONObject, as_object, same
 from tests.record.field_sets import every_schema
 from tests.support.field_sets import random_value
+from tests.support.rows import each_row
 
 CATALOG = smp.kubernetes()
 SCHEMAS = [CATALOG.schema(*kind) for kind in CATALOG.kinds()]
@@ -93,7 +93,7 @@ def test_a_creation_is_an_update_of_nothing(seed: int) -> None:
     assert same(tracked(obj), tracked({**obj, "metadata": metadata}))
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: schema.kind)
+@each_row("schema", SCHEMAS, ids=lambda schema: schema.kind)
 def test_the_zero_value_of_a_kind_is_of_its_types(schema: Schema) -> None:
     assert not type_problems(stored({}, schema), schema)
 

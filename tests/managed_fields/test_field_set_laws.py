@@ -13,6 +13,7 @@ from smp.managed_fields import FieldSet, extracted, fieldset_of, removed
 from smp.paths import Element, KeyedElement, Path, SetElement
 from smp.values import JSONObject
 from tests.support.field_sets import random_value, subjects
+from tests.support.rows import each_row
 
 STEPS = st.one_of(
     st.sampled_from(("a", "b", "app.kubernetes.io/name", "<", "\u00e9", "")),
@@ -113,7 +114,7 @@ def test_leaves_have_nothing_below_them(fields: FieldSet) -> None:
     assert all(not fields.at(path) for path in leaves.paths())
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_row("seed", range(150))
 def test_removing_and_extracting_all_leaves_nothing_and_everything(seed: int) -> None:
     random = Random(f"items {seed}")
     _, _, schema = subjects()[random.choice([*subjects()])]

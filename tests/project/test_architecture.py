@@ -20,6 +20,7 @@ from hatch_build import MODULES
 from smp.cli._group import cli
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS, ROOT
+from tests.support.rows import each_row
 
 THIS_FILE: Final = Path(__file__)
 PAGE: Final = DOCS / "architecture.md"
@@ -112,12 +113,12 @@ def test_the_rows_of_the_drawing_stand_above_each_other() -> None:
     assert house.splitlines()[-1].strip() == " --> ".join(rows)
 
 
-@pytest.mark.parametrize("path", paths_on_the_page())
+@each_row("path", paths_on_the_page())
 def test_each_path_on_the_page_exists(path: str) -> None:
     assert list(ROOT.glob(path.rstrip("/"))), path
 
 
-@pytest.mark.parametrize("name", modules_on_the_page())
+@each_row("name", modules_on_the_page())
 def test_each_module_on_the_page_exists(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     try:
@@ -126,7 +127,7 @@ def test_each_module_on_the_page_exists(name: str) -> None:
         assert hasattr(import_module(module), attribute), name
 
 
-@pytest.mark.parametrize("name", names_on_the_page())
+@each_row("name", names_on_the_page())
 def test_each_name_on_the_page_is_in_the_source(name: str) -> None:
     assert name in words_of_the_source()
 

@@ -80,7 +80,7 @@ def test_the_operations_over_bytes_and_dicts_have_equal_results(row: Row) -> Non
     assert json.loads(result) == over_dicts(row)()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_row_runs_once(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -96,7 +96,7 @@ def test_every_row_runs_once(
     assert "| Service, 50 ports: three-way | 18,384 |" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_section_runs_alone(capsys: pytest.CaptureFixture[str]) -> None:
     run.main(["--once", "--section", "memory"])
     printed = capsys.readouterr().out
@@ -118,7 +118,7 @@ def test_a_part_of_the_numbers_is_not_written_into_the_documentation(
     assert "--docs" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_growth_is_compared_with_linear_growth_and_with_json() -> None:
     section = growth.section(ONCE, (2, 4), (2, 4))
     _assert_goals_exist_for(section)
@@ -138,7 +138,7 @@ def test_calls_are_counted_in_python_and_in_c() -> None:
     assert growth.calls(two) - growth.calls(lambda: None) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_patch_is_timed_on_objects_with_more_and_more_other_elements() -> None:
     section = elsewhere.section(ONCE, (10, 20))
     _assert_goals_exist_for(section)
@@ -147,7 +147,7 @@ def test_a_patch_is_timed_on_objects_with_more_and_more_other_elements() -> None
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_processes_are_compared_with_the_bare_interpreter() -> None:
     section = processes.section(ONCE)
     assert section.ratios[0] == Ratio(
@@ -167,7 +167,7 @@ def test_processes_are_compared_with_the_bare_interpreter() -> None:
     _assert_goals_exist_for(section)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_peak_of_memory_is_at_least_the_result() -> None:
     section = memory.section(ONCE)
     _assert_goals_exist_for(section)
@@ -176,7 +176,7 @@ def test_the_peak_of_memory_is_at_least_the_result() -> None:
     assert min(*peaks["traced"], *peaks["resident"]) > section.data["output_bytes"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_unions_are_timed_on_every_row_that_applies() -> None:
     applied = [row.name for row in rows() if row.operation == "apply"]
     assert [line.split(" | ")[0] for line in unions.section(ONCE).lines[2:]] == [
@@ -185,7 +185,7 @@ def test_unions_are_timed_on_every_row_that_applies() -> None:
 
 
 @needs_go
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_whole_jobs_are_compared_with_their_steps() -> None:
     # The large ones take a minute where the engine is interpreted.
     cases = [case for case in CASES if case.name.startswith(("ConfigMap, s", "Deploy"))]
@@ -358,7 +358,7 @@ def test_a_ratio_has_the_best_times_and_the_middle_of_the_rounds() -> None:
     assert Ratio.of("a", "b", ours, theirs) == Ratio("a", "b", 4 / 1, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_server_of_a_test_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixtures, "STARTS", 1)
     monkeypatch.setattr(fixtures, "TESTS", 1)

@@ -31,6 +31,7 @@ from tests.support.command import Ran, run, smp_command
 from tests.support.examples import python_examples, run_example
 from tests.support.kubectl import kubectl_path, needs_kubectl
 from tests.support.paths import DOCS, ROOT, SPEC_CASES
+from tests.support.rows import each_row
 
 PAGES: Final = {
     **{str(path.relative_to(DOCS)): path for path in sorted(DOCS.rglob("*.md"))},
@@ -162,7 +163,7 @@ def test_each_block_is_in_one_of_the_tables() -> None:
     assert not unused
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "test"),
     sorted({(page, test) for (page, _), test in ELSEWHERE.items()})
     + sorted(PYTHON_ELSEWHERE.items()),
@@ -174,7 +175,7 @@ def test_the_test_of_another_file_is_there(page: str, test: str) -> None:
     assert name in text or (folder and folder in text) or page in by_hand
 
 
-@pytest.mark.parametrize("block", blocks().values(), ids=lambda block: str(block.name))
+@each_row("block", blocks().values(), ids=lambda block: str(block.name))
 def test_a_command_has_the_options_that_the_page_gives_it(block: Block) -> None:
     """Also where nothing runs the line."""
     if block.language not in ("sh", "console"):

@@ -10,6 +10,7 @@ import pytest
 
 from smp.extras import extra_hint
 from tests.support.paths import DOCS, ROOT
+from tests.support.rows import each_row
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TEXTS = [
@@ -19,7 +20,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+@each_row("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_package_is_installed_from_a_clone(path: Path) -> None:
     """No index has it: ``pip install strategic-merge-patch`` finds nothing."""
     text = path.read_text()

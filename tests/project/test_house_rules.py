@@ -12,18 +12,19 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-import pytest
-
 from tests.support.paths import ROOT
+from tests.support.rows import each_row
 
 PACKAGE: Final = ROOT / "smp"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
@@ -51,16 +52,14 @@ def functions_of(tree: ast.Module) -> list[Function]:
     ]
 
 
-by_path = pytest.mark.parametrize(
-    "path", MODULES, ids=lambda path: str(path.relative_to(ROOT))
-)
+by_path = each_row("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 # The functions by which Python itself asks a module for names.
 HOOKS: Final = {"__getattr__", "__dir__"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [path for path in MODULES if path.name == "__init__.py"],
     ids=lambda path: str(path.parent.relative_to(ROOT)),

@@ -25,6 +25,7 @@ def test_an_example_runs(page: str, code: str) -> None:
     assert run_example(code, page)
 
 
+@pytest.mark.slow
 def test_the_example_for_pytest_passes(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import smp
+from tests.support.rows import each_row
 
 OBJECT = {
     "apiVersion": "apps/v1",
@@ -59,7 +60,7 @@ def own_modules_after(statement: str) -> set[str]:
     return {name for name in loaded if name == "smp" or name.startswith("smp.")}
 
 
-@pytest.mark.parametrize("name", smp.__all__)
+@each_row("name", smp.__all__)
 def test_every_public_name_can_be_imported(name: str) -> None:
     assert getattr(smp, name) is not None
 

@@ -20,6 +20,7 @@ from tests.support.command import Ran, smp_command
 from tests.support.examples import python_examples, run_example
 from tests.support.kubectl import kubectl_path, needs_kubectl
 from tests.support.paths import DOCS, ROOT, SPEC_CASES
+from tests.support.rows import each_row
 
 README = (ROOT / "README.md").read_text()
 CONSOLE = re.findall(
@@ -264,7 +265,7 @@ def _path_of_kubectl() -> Path:
     return path
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@each_row("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
         assert (document.parent / target).exists(), target

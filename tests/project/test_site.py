@@ -22,6 +22,7 @@ from smp.unions import PROFILES
 from smp.values import JSONObject
 from smp.violations import VIOLATIONS
 from tests.support.paths import DOCS, ROOT
+from tests.support.rows import each_row
 from website import pages, plots
 from website.codes import error_classes
 from website.engine import applied
@@ -80,7 +81,7 @@ def anchors(markdown: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     "page",
     [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))],
     ids=lambda path: str(path.relative_to(ROOT)),
@@ -92,7 +93,7 @@ def test_links_lead_to_headings(page: Path) -> None:
         assert anchor in anchors(linked.read_text()), f"{target}#{anchor}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "page",
     [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))],
     ids=lambda path: str(path.relative_to(ROOT)),

@@ -105,7 +105,7 @@ def _is_refused_here(found: str) -> bool:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_oracle
 @pytest.mark.parametrize("question", ["samples", "changed"])
 def test_other_random_objects_are_read_as_go_reads_them(question: str) -> None:

@@ -269,7 +269,7 @@ def module(path: str) -> Path:
 @pytest.mark.parametrize(
     "profile",
     [
-        pytest.param(each, marks=[] if each == "kep1027" else pytest.mark.slow)
+        pytest.param(each, marks=[] if each == "kep1027" else pytest.mark.exhaustive)
         for each in PROFILES
     ],
 )

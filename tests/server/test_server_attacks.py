@@ -54,20 +54,20 @@ def test_others_are_answered_meanwhile(server: ServerProcess, attack: Attack) ->
     withstands(server, attack)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("attack", OTHERS, ids=lambda attack: attack.name)
 def test_others_are_answered_during_each(server: ServerProcess, attack: Attack) -> None:
     withstands(server, attack)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_others_are_answered_during_work_on_many_objects(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         for attack in attacks.over_many(500, 500):
             withstands(server, attack)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_server_ends_although_it_has_a_lot_to_do(tmp_path: Path) -> None:
     attack = attacks.any_of(13, 200)
     with serving(tmp_path) as server:

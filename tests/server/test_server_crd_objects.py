@@ -22,6 +22,7 @@ from smp.server.objects.crds.validation import violations
 from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.record.crds import answers, definitions, schemas, thing
 from tests.support.reference import as_go_prints
+from tests.support.rows import each_row
 from tests.support.server_definitions import (
     CRON_TABS,
     cron_tab,
@@ -64,7 +65,7 @@ def recorded_objects() -> list[Any]:
 OBJECTS: Final = recorded_objects()
 
 
-@pytest.mark.parametrize(("definition", "value", "answer"), OBJECTS)
+@each_row(("definition", "value", "answer"), OBJECTS)
 def test_objects_are_defaulted_and_validated_as_by_kubernetes(
     definition: JSONObject, value: JSON, answer: Any
 ) -> None:
@@ -96,7 +97,7 @@ PRUNED_OTHERWISE: Final[tuple[JSONObject, ...]] = (
 )
 
 
-@pytest.mark.parametrize(("definition", "value", "answer"), OBJECTS)
+@each_row(("definition", "value", "answer"), OBJECTS)
 def test_the_handler_prunes_by_the_schema_of_a_definition(
     definition: JSONObject, value: JSON, answer: Any
 ) -> None:

@@ -23,6 +23,7 @@ from smp.server.objects.crds.validation import violations
 from smp.server.objects.resources import Resources, ScalePaths
 from smp.values import JSON, JSONObject, as_list, as_object, same
 from tests.record.crds import answers, definitions, edited
+from tests.support.rows import each_row
 from tests.support.server_definitions import (
     CRON_TABS,
     cron_tab,
@@ -128,7 +129,7 @@ DEFINITIONS: Final = [
 ]
 
 
-@pytest.mark.parametrize(("name", "definition", "answer"), DEFINITIONS)
+@each_row(("name", "definition", "answer"), DEFINITIONS)
 def test_kubernetes_reports_the_same_errors(
     name: str, definition: JSONObject, answer: Any
 ) -> None:

@@ -32,7 +32,7 @@ from tests.support.server_faults_load import (
 )
 from tests.support.server_process import ServerProcess, serving
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 SECRETS: Final = CONFIG_MAPS.replace("configmaps", "secrets")
 SCALE: Final = int(os.environ.get("SMP_FAULTS", "1"))

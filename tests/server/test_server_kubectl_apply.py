@@ -223,6 +223,7 @@ SITUATIONS: dict[str, Situation] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("situation", SITUATIONS.values(), ids=SITUATIONS)
 def test_the_stored_object_is_what_go_makes_of_the_patch(
     server: ServerProcess, tmp_path: Path, situation: Situation

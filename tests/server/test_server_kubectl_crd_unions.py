@@ -21,7 +21,7 @@ from tests.support.kubectl_objects import error_of, merge_patch
 from tests.support.server_definitions import with_schema
 from tests.support.server_process import Kubectl, ServerProcess, manifest, serving
 
-pytestmark = [needs_kubectl, pytest.mark.slow]
+pytestmark = [needs_kubectl, pytest.mark.exhaustive]
 
 THINGS = "/apis/example.com/v1/things"
 FORBIDDEN = "spec.b: Forbidden: may not be specified when `type` is 'A'"

@@ -69,7 +69,7 @@ def test_the_page_of_the_server_has_few_commands_that_differ() -> None:
 @pytest.mark.parametrize(
     "part",
     [
-        pytest.param(part, marks=[] if part in QUICK else pytest.mark.slow)
+        pytest.param(part, marks=[] if part in QUICK else pytest.mark.exhaustive)
         for part in parts()
     ],
 )
@@ -92,7 +92,7 @@ def test_kubectl_prints_what_it_prints_with_a_kube_apiserver(
     assert different == expected
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @apiserver.needs_apiserver
 def test_the_recording_is_what_a_kube_apiserver_answers() -> None:
     with apiserver.running() as real:

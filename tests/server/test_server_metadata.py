@@ -36,6 +36,7 @@ from smp.server.objects.metadata import (
 from smp.server.objects.resources import Resource, Resources
 from smp.values import JSON, JSONObject, as_object, same
 from tests.record.facts import facts
+from tests.support.rows import each_row
 from tests.support.strategies import json_values
 
 BUILTIN: Final = Resources.builtin()
@@ -189,7 +190,7 @@ def test_the_form_of_a_name_depends_on_the_kind(
         create({"name": refused}, resource)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "answer"),
     facts(*RULES),
     ids=lambda value: repr(value) if isinstance(value, dict) else "",

@@ -397,6 +397,7 @@ def request_of_apply(
     return request
 
 
+@pytest.mark.slow
 @needs_kubectl
 @pytest.mark.parametrize(
     ("kind", "before", "after"),
@@ -440,6 +441,7 @@ def test_kubectl_merges_custom_resources() -> None:
     assert body == {"spec": {"image": "b", "tags": ["b"], "replicas": None}}
 
 
+@pytest.mark.slow
 @needs_kubectl
 def test_kubectl_explains_a_kind_of_every_document() -> None:
     definition = Definition.read(CRON_TABS)

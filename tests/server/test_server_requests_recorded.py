@@ -14,6 +14,8 @@ from tests.support.makers.requests import subjects
 from tests.support.recorded_requests import FILE, Comparison
 from tests.support.request_differences import documented, replayed, table
 
+pytestmark = pytest.mark.slow
+
 _, LINES = read(FILE)
 # Which part of all requests is at least answered alike.
 VERDICTS: Final = 0.95

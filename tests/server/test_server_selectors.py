@@ -22,6 +22,7 @@ from smp.server.objects.selectors import (
 )
 from smp.values import JSON, JSONObject
 from tests.record.facts import facts
+from tests.support.rows import each_row
 from tests.support.strategies import json_values
 
 
@@ -54,7 +55,7 @@ def cases(op: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("asked", "answer"), cases("labels"))
+@each_row(("asked", "answer"), cases("labels"))
 def test_labels_are_selected_as_kubernetes_does(
     asked: Any, answer: list[bool] | None
 ) -> None:
@@ -68,7 +69,7 @@ def test_labels_are_selected_as_kubernetes_does(
         ]
 
 
-@pytest.mark.parametrize(("asked", "answer"), cases("fields"))
+@each_row(("asked", "answer"), cases("fields"))
 def test_fields_are_selected_as_kubernetes_does(
     asked: Any, answer: list[bool] | None
 ) -> None:

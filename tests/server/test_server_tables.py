@@ -24,6 +24,7 @@ from tests.record.facts import facts
 from tests.record.tables import NOW, printed
 from tests.support.kubectl import needs_kubectl
 from tests.support.loopback import Answer, Loopback, encoded, published
+from tests.support.rows import each_row
 from tests.support.server_definitions import CRON_TABS, cron_tab
 from tests.support.strategies import json_values
 
@@ -44,7 +45,7 @@ def name_of(obj: JSONObject) -> str:
     return f"{obj['kind']} {metadata['name']}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("obj", "columns", "cells"),
     [pytest.param(*row, id=name_of(row[0])) for row in printed()],
 )
@@ -177,7 +178,7 @@ def replace_below(parent: Any, odd: JSON, chance: Any) -> None:
         parent[key] = odd
 
 
-@pytest.mark.parametrize(("asked", "answer"), facts("duration"), ids=str)
+@each_row(("asked", "answer"), facts("duration"), ids=str)
 def test_a_duration_is_printed_as_kubernetes_does(asked: Any, answer: str) -> None:
     assert human_duration(asked["seconds"]) == answer
 

@@ -18,7 +18,7 @@ MODULE = Path(__file__).parent / "typed_client"
 GO = shutil.which("go")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(GO is None, reason="go is not installed")
 def test_the_typed_client_of_client_go_reads_and_writes(tmp_path: Path) -> None:
     program = tmp_path / "client"

@@ -119,6 +119,7 @@ def test_b(kubernetes_api, settings):
     run(pytester, code).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_each_worker_of_xdist_has_a_server(pytester: pytest.Pytester) -> None:
     code = """
 @pytest.mark.parametrize("number", range(8))

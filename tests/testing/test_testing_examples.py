@@ -22,6 +22,7 @@ EXAMPLES = python_examples(DOCUMENT)
 REQUIRED = ["kopf", "lightkube", "ops"]
 
 
+@pytest.mark.slow
 def test_the_example_for_pytest_passes(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from smp.values import JSONObject
 from tests.record.enum_answers import accepted, answers
 from tests.record.enums import MODULES, VERSIONS, enums_of
 from tests.support.handler_objects import causes
+from tests.support.rows import each_row
 
 SERVER = smp.kubernetes("1.36")
 
@@ -34,7 +35,7 @@ def written(path: list[str]) -> str:
     return text.replace(".{}", ".storage")
 
 
-@pytest.mark.parametrize("answer", answers(), ids=lambda answer: answer["place"])
+@each_row("answer", answers(), ids=lambda answer: answer["place"])
 def test_what_a_server_refuses_is_reported_and_nothing_else(
     answer: dict[str, Any],
 ) -> None:

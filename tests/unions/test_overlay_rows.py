@@ -19,6 +19,7 @@ from tests.support.overlay_rows import (
     schema_of,
     unions_of,
 )
+from tests.support.rows import each_row
 
 # The fields of each type that exclude no other. A field that is not listed here and not
 # in the overlay is new in Kubernetes, and has to be put into one of them.
@@ -102,7 +103,7 @@ def fields_in_unions(unions: tuple[UnionGroup, ...]) -> set[str]:
     return fields
 
 
-@pytest.mark.parametrize("name", TYPES)
+@each_row("name", TYPES)
 def test_a_type_has_its_unions_in_the_versions_that_the_rows_claim(name: str) -> None:
     claimed: set[str] = set()
     for row in ROWS:
@@ -121,7 +122,7 @@ def test_a_type_has_its_unions_in_the_versions_that_the_rows_claim(name: str) ->
         assert bool(from_rows) is (version in claimed)
 
 
-@pytest.mark.parametrize("name", TYPES)
+@each_row("name", TYPES)
 def test_every_field_is_in_a_union_or_known_to_exclude_no_other(name: str) -> None:
     others: set[str] = set()
     for suffix, fields in OTHER_FIELDS.items():

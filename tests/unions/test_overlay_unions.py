@@ -11,6 +11,7 @@ from smp.schema.union_groups import UnionGroup
 from smp.unions import PROFILES, normalize_unions, validate_unions
 from smp.values import JSONObject
 from tests.support.overlay_rows import CLEARING, CORE, TYPES, schema_of, unions_of
+from tests.support.rows import each_row
 
 
 def newest_version_with(name: str) -> str:
@@ -35,8 +36,8 @@ def name_of_type(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-@pytest.mark.parametrize("profile", CLEARING[:3])
-@pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
+@each_row("profile", CLEARING[:3])
+@each_row(("name", "union"), PLAIN, ids=name_of_type)
 def test_a_new_member_clears_the_others(
     name: str, union: UnionGroup, profile: str
 ) -> None:
@@ -50,8 +51,8 @@ def test_a_new_member_clears_the_others(
             assert [str(change.path) for change in result.changes] == [before]
 
 
-@pytest.mark.parametrize("profile", CLEARING[:3])
-@pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
+@each_row("profile", CLEARING[:3])
+@each_row(("name", "union"), PLAIN, ids=name_of_type)
 def test_two_new_members_are_an_error(
     name: str, union: UnionGroup, profile: str
 ) -> None:
@@ -73,7 +74,7 @@ def test_two_new_members_are_an_error(
         assert not details or violation.message.endswith(tuple(details))
 
 
-@pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
+@each_row(("name", "union"), PLAIN, ids=name_of_type)
 def test_the_profile_of_a_row_precedes_structured_merge_diff(
     name: str, union: UnionGroup
 ) -> None:
@@ -85,8 +86,8 @@ def test_the_profile_of_a_row_precedes_structured_merge_diff(
     assert result.object == {second: "y"}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(("name", "union"), PLAIN, ids=name_of_type)
+@each_row("profile", PROFILES)
+@each_row(("name", "union"), PLAIN, ids=name_of_type)
 def test_plain_members_are_validated(
     name: str, union: UnionGroup, profile: str
 ) -> None:
@@ -110,7 +111,7 @@ def codes_of(schema: Schema, obj: JSONObject, profile: str = "kep1027") -> list[
     return [*dict.fromkeys([violation.code for violation in violations])]
 
 
-@pytest.mark.parametrize(("name", "union"), DISCRIMINATED, ids=name_of_type)
+@each_row(("name", "union"), DISCRIMINATED, ids=name_of_type)
 def test_a_new_discriminator_clears_what_it_does_not_select(
     name: str, union: UnionGroup
 ) -> None:
@@ -124,7 +125,7 @@ def test_a_new_discriminator_clears_what_it_does_not_select(
             assert result.object == {union.discriminator: value}
 
 
-@pytest.mark.parametrize(("name", "union"), DISCRIMINATED, ids=name_of_type)
+@each_row(("name", "union"), DISCRIMINATED, ids=name_of_type)
 def test_discriminated_members_are_validated(name: str, union: UnionGroup) -> None:
     schema = schema_of(name, NEWEST[name])
     if not union.validated:
@@ -153,8 +154,8 @@ AT_LEAST_ONE = [
 ]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(("name", "union"), AT_LEAST_ONE, ids=name_of_type)
+@each_row("profile", PROFILES)
+@each_row(("name", "union"), AT_LEAST_ONE, ids=name_of_type)
 def test_one_member_of_several_that_go_together_is_required(
     name: str, union: UnionGroup, profile: str
 ) -> None:

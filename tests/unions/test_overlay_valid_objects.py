@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 
-import pytest
-
 from smp.schema.catalog import kubernetes, versions
 from smp.unions import PROFILES, normalize_unions, validate_unions
 from smp.values import JSONObject, as_list, as_object, same
 from tests.support.overlay_rows import CORE, unions_of, valid_objects
+from tests.support.rows import each_row
 
 POD = valid_objects()[0]
 STRATEGY: JSONObject = {
@@ -29,8 +28,8 @@ VALID = [
 ]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(
+@each_row("profile", PROFILES)
+@each_row(
     ("version", "obj"),
     VALID,
     ids=lambda value: value if isinstance(value, str) else value["kind"],

@@ -8,7 +8,6 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given
 
 import smp
@@ -20,6 +19,7 @@ from smp.validation._formats import FORMATS
 from smp.validation._table import Row, rows_by_type
 from smp.values import JSON, JSONObject
 from tests.support.paths import ROOT
+from tests.support.rows import each_row
 from tests.support.strategies import json_values
 
 TABLE: list[dict[str, Any]] = msgspec.json.decode(
@@ -28,14 +28,14 @@ TABLE: list[dict[str, Any]] = msgspec.json.decode(
 CATALOG = smp.kubernetes("1.36")
 
 
-@pytest.mark.parametrize("block", TABLE, ids=lambda block: block["source"][-40:])
+@each_row("block", TABLE, ids=lambda block: block["source"][-40:])
 def test_a_block_names_its_source(block: dict[str, Any]) -> None:
     assert re.match(
         r"Go: k8s\.io/(kubernetes|apimachinery), pkg/(apis|api)/", block["source"]
     )
 
 
-@pytest.mark.parametrize("name", sorted(rows_by_type()))
+@each_row("name", sorted(rows_by_type()))
 def test_rules_are_of_existing_types_and_fields(name: str) -> None:
     type_ = Schema(f"#{name}", CATALOG.schema("v1", "Pod").types).type
     assert isinstance(type_, ObjectType)
