@@ -210,6 +210,7 @@ _ASYNC_CLIENTS: dict[str, Callable[[KubernetesApi], Coroutine[Any, Any, Any]]] =
 
 
 @pytest.mark.parametrize("name", _ASYNC_CLIENTS)
+@pytest.mark.slow
 def test_a_client_of_asyncio(name: str, api: KubernetesApi) -> None:
     with asyncio.Runner() as runner:
         client = runner.run(_ASYNC_CLIENTS[name](api))

@@ -56,6 +56,8 @@ def test_a_schema_is_freed(operation: Callable[[Schema], object]) -> None:
         schema = Catalog.from_crd(CRON_TABS).schema("stable.example.com/v1", "CronTab")
         operation(schema)
 
+    # What other tests left is not looked at again and again: it takes seconds.
+    gc.freeze()
     # What the first one loads stays.
     use()
     before = types_in_memory()

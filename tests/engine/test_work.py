@@ -187,6 +187,7 @@ def composed_with_an_error(count: int) -> None:
         "compose with an error at the end",
     ],
 )
+@pytest.mark.slow
 def test_work_grows_with_the_number_of_conflicts_and_of_patches(
     operation: Callable[[int], object], most: float
 ) -> None:

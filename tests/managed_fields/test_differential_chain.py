@@ -59,6 +59,7 @@ def require_agreement(sequences: list[list[Step]]) -> None:
     assert len(found) <= most, "\n\n".join(sorted(found, key=len)[:3])
 
 
+@pytest.mark.slow
 def test_every_step_ends_as_it_did_in_kubernetes() -> None:
     sequences = [*recorded()]
     assert len(sequences) == SEQUENCES

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from contextlib import chdir
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ import msgspec
 import pytest
 
 from smp import documents
-from tests.support.command import Ran, smp_command
+from tests.support.command import Ran, run, smp_command
 from tests.support.examples import python_examples, run_example
 from tests.support.kubectl import kubectl_path, needs_kubectl
 from tests.support.paths import DOCS, ROOT, SPEC_CASES
@@ -49,17 +50,11 @@ DOCUMENTS = [
 ]
 
 
-def smp(command: str) -> subprocess.CompletedProcess[str]:
-    arguments = command.split()
-    assert arguments[0] == "smp"
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+def smp(command: str) -> Ran:
+    program, *arguments = command.split()
+    assert program == "smp"
+    with chdir(ROOT):
+        return run(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +103,7 @@ def test_first_command_runs_the_main_job() -> None:
     # Without -v, pip shows nothing of a build that takes a minute.
     assert install.endswith("pip install -v .")
     ran = smp(main_job.removeprefix(".venv/bin/"))
-    assert ran.returncode == 0
+    assert ran.exit_code == 0
     assert "hostPath" in ran.stdout
 
 

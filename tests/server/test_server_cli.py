@@ -22,7 +22,7 @@ import yaml
 
 from smp.server.run import new_event_loop
 from tests.support.certificates import make_certificate
-from tests.support.command import smp_command
+from tests.support.command import run, smp_command
 from tests.support.kubectl import needs_kubectl
 from tests.support.paths import ROOT
 from tests.support.server_app import (
@@ -152,7 +152,9 @@ def message_of_failure(*options: str) -> str:
     ],
 )
 def test_invalid_options_are_reported(options: tuple[str, ...], message: str) -> None:
-    assert message in message_of_failure(*options)
+    ran = run("serve", "--port", "0", *options)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert message in ran.stderr
 
 
 def test_a_port_in_use_is_reported() -> None:

@@ -80,6 +80,7 @@ def test_all_scenarios_are_recorded() -> None:
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+@pytest.mark.slow
 def test_the_server_answers_as_a_kube_apiserver(server: Served, scenario: Any) -> None:
     def send(
         method: str, path: str, body: bytes | None, headers: dict[str, str]

@@ -375,6 +375,7 @@ for_each_union_type = pytest.mark.parametrize(
 
 @for_each_union_type
 @pytest.mark.parametrize("profile", NORMALIZE)
+@pytest.mark.slow
 def test_normalization_is_that_of_the_model(union: UnionType, profile: str) -> None:
     model, schema = NORMALIZE[profile], union.schema
 
