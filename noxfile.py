@@ -20,7 +20,11 @@ nox.options.sessions = ["lint", "types", "tests"]
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 # The tests that most changes need; the others are for .ci/run.
 QUICK: Final = ("-m", "not slow", "-n", "auto", "--dist", "worksteal")
-EXHAUSTIVE: Final = ("-m", "exhaustive", "-n", "auto", "--dist", "worksteal")
+# What pytest leaves out unless it is asked for, and the laws with more examples.
+EXHAUSTIVE: Final = (
+    *("-m", "exhaustive or hypothesis", "--hypothesis-profile=thorough"),
+    *("-n", "auto", "--dist", "worksteal"),
+)
 INTERPRETED: Final = {"SMP_COMPILE": "0"}
 ACTIONLINT: Final = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 OLDEST: Final = Path(".github/oldest.txt")
@@ -54,7 +58,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def exhaustive(session: nox.Session) -> None:
-    """Run the tests that pytest leaves out unless they are asked for."""
+    """Run the exhaustive tests, and the laws of Hypothesis with more examples."""
     session.install("-e", ".[test]", env=INTERPRETED)
     session.run("pytest", *EXHAUSTIVE, *session.posargs)
 

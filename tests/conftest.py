@@ -1,8 +1,9 @@
 """How the tests run: examples of Hypothesis, garbage collections, workers.
 
 The examples are the same in every run, so that a change is judged by those of the tree
-before it. ``pytest --hypothesis-profile=random`` draws other ones. How long an example
-takes is no failure: that depends on the machine, and on what else it does.
+before it. ``pytest --hypothesis-profile=random`` draws other ones, and ``thorough``,
+for .ci/run, four times as many. How long an example takes is no failure: that depends
+on the machine, and on what else it does.
 
 Workers and tests start hundreds of Python processes. They share compiled modules, also
 where the environment says not to write them.
@@ -28,6 +29,9 @@ settings.register_profile(
 )
 settings.register_profile(
     "repeatable", settings.get_profile("random"), derandomize=True
+)
+settings.register_profile(
+    "thorough", settings.get_profile("repeatable"), max_examples=400
 )
 settings.load_profile("repeatable")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.cli._click import as_click_command
@@ -130,7 +130,6 @@ def command_lines(draw: st.DrawFn) -> list[str]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(command_lines())
 def test_what_is_read_without_click_is_what_click_reads(words: list[str]) -> None:
     values = values_of_table(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import DocumentError
@@ -93,7 +93,6 @@ def test_a_document_in_an_unusual_form_has_to_be_parsed(line: str) -> None:
         assert head_of(USUAL.replace("kind: 'Deployment'", line).encode()) is None
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from(LINES), max_size=4),
     st.lists(st.sampled_from(LINES), max_size=4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import smp
@@ -37,7 +37,6 @@ TYPES: Final = (
 )
 # How many objects of a configuration get a null.
 NULLED: Final = 0.2
-law = settings(max_examples=400, deadline=None)
 
 
 class Apply:
@@ -84,7 +83,6 @@ class Apply:
 applies = st.builds(Apply, seeds)
 
 
-@law
 @given(applies)
 def test_the_patch_leads_from_live_to_the_object(apply: Apply) -> None:
     result = apply.result()
@@ -93,7 +91,6 @@ def test_the_patch_leads_from_live_to_the_object(apply: Apply) -> None:
         assert same(after, result.object)
 
 
-@law
 @given(applies)
 def test_the_object_is_the_patched_one_normalized(apply: Apply) -> None:
     result = apply.result()
@@ -127,7 +124,6 @@ def without_nulls(value: JSON) -> JSON:
     return value
 
 
-@law
 @given(applies)
 def test_the_patch_of_kubectl_is_the_three_way_patch(apply: Apply) -> None:
     result = apply.result()
@@ -142,7 +138,6 @@ def test_the_patch_of_kubectl_is_the_three_way_patch(apply: Apply) -> None:
         assert json.dumps(result.patch) == json.dumps(patch)
 
 
-@law
 @given(applies)
 def test_over_bytes_the_result_is_the_same(apply: Apply) -> None:
     result = apply.result()
@@ -163,7 +158,6 @@ def test_over_bytes_the_result_is_the_same(apply: Apply) -> None:
     assert over_bytes.warnings == result.warnings
 
 
-@law
 @given(seeds)
 def test_no_directive_goes_into_a_value_that_is_new_to_live(seed: int) -> None:
     maker = Maker(seed, rate=0.35, size=60, keyless=0)
@@ -182,7 +176,6 @@ def test_no_directive_goes_into_a_value_that_is_new_to_live(seed: int) -> None:
     )
 
 
-@law
 @given(seeds)
 def test_repeated_merge_keys_put_no_directive_into_a_new_element(seed: int) -> None:
     case = random_case(seed)
@@ -204,7 +197,6 @@ def test_repeated_merge_keys_put_no_directive_into_a_new_element(seed: int) -> N
     )
 
 
-@law
 @given(seeds)
 def test_an_apply_has_converged_if_the_object_is_what_was_asked_for(seed: int) -> None:
     maker = Maker(seed, rate=0.35, size=60, keyless=0)

@@ -92,6 +92,7 @@ def test_tests_pass_on_the_compiled_engine(
     tree: Path, selected: tuple[str, ...]
 ) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", ""]
+    command.append("--hypothesis-profile=thorough")
     ran = subprocess.run(
         [*command, PROOF, *selected],
         cwd=tree,

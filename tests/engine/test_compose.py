@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from smp import kubernetes
 from smp.errors import CompositionError, SmpError
@@ -19,7 +19,6 @@ APP: JSONObject = {"name": "app"}
 DELETE: JSONObject = {"$patch": "delete"}
 
 
-@settings(max_examples=400, deadline=None)
 @given(seeds)
 def test_a_composition_does_what_its_patches_do_in_turn(seed: int) -> None:
     chain = wide_chain(seed)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from smp import wire
 from smp.errors import CompositionError, ObjectError, PatchError, SmpError
@@ -33,10 +33,8 @@ from tests.support.paths import ROOT
 from tests.support.strategies import makers
 
 DEPLOYMENT = kubernetes().schema("apps/v1", "Deployment")
-law = settings(max_examples=300, deadline=None)
 
 
-@law
 @given(makers(keyless=0))
 def test_applying_the_patch_of_two_objects_gives_the_second(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -48,7 +46,6 @@ def test_applying_the_patch_of_two_objects_gives_the_second(maker: Maker) -> Non
     )
 
 
-@law
 @given(makers(keyless=0))
 def test_the_patch_of_an_object_and_itself_is_empty(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -62,7 +59,6 @@ def test_the_patch_of_an_object_and_itself_is_empty(maker: Maker) -> None:
     )
 
 
-@law
 @given(makers(keyless=0))
 def test_a_patch_applied_twice_changes_nothing_more(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -88,7 +84,6 @@ PARENTS_OF_FOREIGN = (
 )
 
 
-@law
 @given(makers(keyless=0))
 def test_fields_and_elements_that_others_added_are_left_alone(maker: Maker) -> None:
     base = maker.object(DEPLOYMENT)
@@ -126,7 +121,6 @@ def value_at(value: JSON, path: tuple[str, ...]) -> JSON:
     return value
 
 
-@law
 @given(makers(keyless=0))
 def test_without_drift_a_three_way_patch_does_what_a_two_way_patch_does(
     maker: Maker,
@@ -142,7 +136,6 @@ def test_without_drift_a_three_way_patch_does_what_a_two_way_patch_does(
     assert same(patch, three_way_patch(base, modified, base, schema, overwrite=False))
 
 
-@law
 @given(makers(keyless=0))
 def test_a_second_apply_of_the_same_configuration_changes_nothing(
     maker: Maker,
@@ -156,7 +149,6 @@ def test_a_second_apply_of_the_same_configuration_changes_nothing(
     assert same(apply_patch(result, again, schema), result)
 
 
-@law
 @given(makers(keyless=0))
 def test_a_composition_of_two_diffs_does_what_they_do_in_turn(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -174,7 +166,6 @@ def test_a_composition_of_two_diffs_does_what_they_do_in_turn(maker: Maker) -> N
     assert same(apply_patch(original, composed, schema), modified)
 
 
-@law
 @given(makers(keyless=0))
 def test_no_operation_changes_its_arguments(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -222,7 +213,6 @@ def test_a_result_shares_what_did_not_change() -> None:
     assert value_at(merged[0], ("env",)) is environment
 
 
-@law
 @given(makers(keyless=0))
 def test_an_empty_patch_shares_everything(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -232,7 +222,6 @@ def test_an_empty_patch_shares_everything(maker: Maker) -> None:
     assert all(result[name] is live[name] for name in live)
 
 
-@law
 @given(makers(keyless=0))
 def test_no_directive_and_no_null_of_a_patch_is_left_in_a_result(maker: Maker) -> None:
     schema = maker.subject().schema
@@ -245,7 +234,6 @@ def test_no_directive_and_no_null_of_a_patch_is_left_in_a_result(maker: Maker) -
     assert same(result, stored(result))
 
 
-@law
 @given(makers(keyless=0))
 def test_a_key_outside_its_retained_keys_is_rejected_for_any_live_object(
     maker: Maker,
@@ -311,7 +299,6 @@ DIRECTIVES = (
 )
 
 
-@law
 @given(makers(keyless=0))
 def test_a_field_named_as_a_directive_is_a_field_or_an_error(maker: Maker) -> None:
     schema = maker.subject().schema

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.errors import CompositionError, DepthError, SmpError
@@ -110,7 +110,6 @@ def assert_result_or_error(
 
 @pytest.mark.exhaustive
 @every_operation
-@settings(max_examples=150, deadline=None)
 @given(
     first=json_values(),
     second=json_values(),
@@ -124,7 +123,6 @@ def test_any_json_gives_a_result_or_an_error_of_this_library(
 
 @pytest.mark.exhaustive
 @every_operation
-@settings(max_examples=400, deadline=None)
 @given(maker=makers())
 def test_broken_objects_give_a_result_or_an_error_of_this_library(
     operation: Operation, maker: Maker
@@ -138,7 +136,6 @@ def test_broken_objects_give_a_result_or_an_error_of_this_library(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(document=json_values(), first=json_values(), second=json_values())
 def test_any_schema_document_gives_a_schema_or_an_error_of_this_library(
     document: JSON, first: JSON, second: JSON

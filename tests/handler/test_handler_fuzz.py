@@ -13,7 +13,7 @@ from typing import Final
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from referencing import Registry, Resource
@@ -105,7 +105,6 @@ def check_outcome(outcome: handler.Outcome, stored: JSONObject) -> None:
     assert bool(headers) == bool(outcome.warnings)
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     body=st.binary() | json_values().map(dump),
     media_type=MEDIA_TYPES,
@@ -152,7 +151,6 @@ OPERATIONS: Final = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(operations=OPERATIONS, options=ALL_OPTIONS)
 def test_any_operations_are_answered(operations: JSON, options: Options) -> None:
     schema = kubernetes().schema("apps/v1", "Deployment")
@@ -162,7 +160,6 @@ def test_any_operations_are_answered(operations: JSON, options: Options) -> None
         assert not type_errors(outcome.object, schema)
 
 
-@settings(max_examples=250, deadline=None)
 @given(
     maker=makers(), media_type=st.sampled_from((STRATEGIC, MERGE)), options=ALL_OPTIONS
 )
@@ -178,7 +175,6 @@ def test_patches_with_faults_are_answered(
         assert not type_errors(outcome.object, schema)
 
 
-@settings(max_examples=250, deadline=None)
 @given(maker=makers(), options=ALL_OPTIONS, force=st.booleans())
 def test_configurations_with_faults_are_answered(
     maker: Maker, options: Options, *, force: bool
@@ -207,7 +203,6 @@ def test_configurations_with_faults_are_answered(
     assert not accepted(again).changed
 
 
-@settings(max_examples=250, deadline=None)
 @given(maker=makers())
 def test_whole_objects_are_accepted_as_the_published_schemas_accept_them(
     maker: Maker,
@@ -239,7 +234,6 @@ def readable_by_both(value: JSON) -> bool:
     return not (isinstance(value, float) and value.is_integer())
 
 
-@settings(max_examples=150, deadline=None)
 @given(maker=makers(), options=ALL_OPTIONS)
 def test_a_patch_changes_none_of_its_arguments(maker: Maker, options: Options) -> None:
     schema = maker.random.choice(KINDS).schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import smp
@@ -24,7 +24,6 @@ SCHEMAS = [CATALOG.schema(*kind) for kind in CATALOG.kinds()]
 EVERY_TYPE = every_schema()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SUBRESOURCES = ("", "", "", "status", "finalize", "approval")
-law = settings(max_examples=300, deadline=None)
 
 
 def spoiled(random: Random, value: JSON) -> JSON:
@@ -60,7 +59,6 @@ def drawn(seed: int) -> tuple[JSONObject, Schema]:
     return obj, schema
 
 
-@law
 @given(st.integers(0, 2**32))
 def test_a_creation_is_an_update_of_nothing(seed: int) -> None:
     obj, schema = drawn(seed)
@@ -101,7 +99,6 @@ def test_the_zero_value_of_a_kind_is_of_its_types(schema: Schema) -> None:
 NAMES = st.text(alphabet='aB0-. !"#\\<é\u2028\n', max_size=4)
 
 
-@law
 @given(st.lists(NAMES, max_size=8, unique=True), st.booleans(), st.integers(0, 9))
 def test_named_elements_are_in_the_order_of_their_names(
     names: list[str],

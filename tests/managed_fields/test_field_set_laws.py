@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.errors import DepthError, DocumentError, ObjectError
@@ -36,10 +36,8 @@ STEPS = st.one_of(
 )
 PATHS = st.lists(STEPS, min_size=1, max_size=4).map(lambda steps: Path(tuple(steps)))
 SETS = st.lists(PATHS, max_size=12).map(lambda paths: FieldSet.of(*paths))
-law = settings(max_examples=200, deadline=None)
 
 
-@law
 @given(SETS)
 def test_what_is_written_is_read_again(fields: FieldSet) -> None:
     assert FieldSet.from_v1(fields.to_v1()) == fields
@@ -48,7 +46,6 @@ def test_what_is_written_is_read_again(fields: FieldSet) -> None:
     assert FieldSet.from_v1(text).to_v1_text() == text
 
 
-@law
 @given(SETS)
 def test_a_set_has_its_paths(fields: FieldSet) -> None:
     paths = [*fields.paths()]
@@ -57,7 +54,6 @@ def test_a_set_has_its_paths(fields: FieldSet) -> None:
     assert bool(fields) is bool(paths)
 
 
-@law
 @given(SETS, SETS, PATHS)
 def test_operations_are_those_of_sets(
     first: FieldSet, second: FieldSet, path: Path
@@ -73,7 +69,6 @@ def test_operations_are_those_of_sets(
         assert rest.has(probe) is (ours and not covered)
 
 
-@law
 @given(SETS, SETS, SETS)
 def test_union_and_intersection_are_commutative_and_associative(
     first: FieldSet, second: FieldSet, third: FieldSet
@@ -85,7 +80,6 @@ def test_union_and_intersection_are_commutative_and_associative(
     assert common == first.intersection(second.intersection(third))
 
 
-@law
 @given(SETS, SETS)
 def test_difference_and_intersection_make_up_the_set(
     first: FieldSet, second: FieldSet
@@ -95,7 +89,6 @@ def test_difference_and_intersection_make_up_the_set(
     assert not rest.intersection(common)
 
 
-@law
 @given(SETS, SETS)
 def test_what_does_not_change_is_shared(first: FieldSet, second: FieldSet) -> None:
     both = first.union(second)
@@ -106,7 +99,6 @@ def test_what_does_not_change_is_shared(first: FieldSet, second: FieldSet) -> No
         assert first.difference(FieldSet()) is first
 
 
-@law
 @given(SETS)
 def test_leaves_have_nothing_below_them(fields: FieldSet) -> None:
     leaves = fields.leaves()

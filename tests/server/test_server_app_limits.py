@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smp.handler import Limits
@@ -445,7 +445,6 @@ def with_query(path: str, query: dict[str, str]) -> str:
     return path + "?" + "&".join(f"{name}={value}" for name, value in query.items())
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     method=METHODS,
     url=st.builds(with_query, PATHS, QUERIES),

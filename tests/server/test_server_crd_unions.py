@@ -10,7 +10,7 @@ import json
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smp import handler
@@ -445,7 +445,6 @@ def replaced(document: Any, value: JSON, chance: Any) -> Any:
     return value
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     shape=st.sampled_from([FINAL, *LISTS.values()]),
     value=st.one_of(

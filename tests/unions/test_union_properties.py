@@ -6,7 +6,7 @@ import copy
 from typing import Final
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from smp import (
@@ -34,7 +34,6 @@ from tests.support.union_worlds import (
     worlds,
 )
 
-law = settings(max_examples=300, deadline=None)
 profiles = st.sampled_from(sorted(PROFILES))
 
 
@@ -72,7 +71,6 @@ def replayed(value: JSONObject, result: Normalization) -> JSONObject:
     return made
 
 
-@law
 @given(worlds(), profiles)
 def test_normalizing_twice_changes_nothing_more(world: World, profile: str) -> None:
     once = normalized(world, profile)
@@ -81,14 +79,12 @@ def test_normalizing_twice_changes_nothing_more(world: World, profile: str) -> N
     assert again.changes == ()
 
 
-@law
 @given(worlds(), profiles)
 def test_the_changes_are_all_that_changed(world: World, profile: str) -> None:
     result = normalized(world, profile)
     assert same(replayed(world.new, result), result.object)
 
 
-@law
 @given(worlds(), profiles)
 def test_only_members_are_cleared_and_nothing_but_unions_is_touched(
     world: World, profile: str
@@ -109,7 +105,6 @@ def test_only_members_are_cleared_and_nothing_but_unions_is_touched(
             assert name in [*members, *discriminators]
 
 
-@law
 @given(worlds("2019", "draft", "final", "overlay"))
 def test_kep1027_writes_nothing(world: World) -> None:
     for change in normalized(world, "kep1027").changes:
@@ -127,7 +122,6 @@ def is_set(value: JSON, union: JSONObject) -> bool:
     return "discriminator" in union or value != []
 
 
-@law
 @given(worlds("2019", "draft", "final", "overlay"))
 def test_what_kep1027_finds_valid_has_at_most_one_member(world: World) -> None:
     result = normalized(world, "kep1027").object
@@ -168,7 +162,6 @@ def reversed_throughout(node: JSON) -> JSON:
     return node
 
 
-@law
 @given(worlds(), profiles)
 def test_the_order_of_unions_and_fields_does_not_matter(
     world: World, profile: str
@@ -190,7 +183,6 @@ def test_the_order_of_unions_and_fields_does_not_matter(
     assert violations[0] == violations[1]
 
 
-@law
 @given(worlds(), profiles)
 def test_arguments_are_not_mutated(world: World, profile: str) -> None:
     before = copy.deepcopy(world)
@@ -203,7 +195,6 @@ def test_arguments_are_not_mutated(world: World, profile: str) -> None:
     assert same(world.document, before.document)
 
 
-@law
 @given(worlds(), profiles)
 def test_a_result_shares_what_did_not_change(world: World, profile: str) -> None:
     result = normalized(world, profile)
@@ -232,13 +223,11 @@ def test_a_result_shares_what_did_not_change(world: World, profile: str) -> None
     check(world.new, result.object, ())
 
 
-@law
 @given(worlds(), profiles)
 def test_equal_inputs_give_equal_results(world: World, profile: str) -> None:
     assert normalized(world, profile) == normalized(world, profile)
 
 
-@law
 @given(
     worlds(),
     profiles,
@@ -313,7 +302,6 @@ _small_objects = st.dictionaries(
 )
 
 
-@law
 @given(
     _union_documents | st.lists(_union_documents, max_size=3),
     profiles,
@@ -340,7 +328,6 @@ def test_any_union_document_is_read_or_an_error_of_this_library(
 
 
 @pytest.mark.parametrize("on_field", [False, True])
-@law
 @given(
     unions=_union_documents | st.lists(_union_documents, max_size=3),
     profile=profiles,
