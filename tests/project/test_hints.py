@@ -6,8 +6,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from smp.extras import extra_hint
 from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row
