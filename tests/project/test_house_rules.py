@@ -1,55 +1,24 @@
 """The rules of the house, for every module of the package.
 
-They are figures and forms that no linter checks. The figures keep the text readable:
-plain lines, few detours through functions that are called once, and comments that say
-why.
+They are forms that no linter checks. Figures are no rules: the worst places are what
+``python -m tests.support.house`` prints.
 """
 
 from __future__ import annotations
 
 import ast
-import re
-import statistics
-from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
+from tests.support.house import MODULES, is_private, tree_of
 from tests.support.paths import ROOT
 from tests.support.rows import each_row
-
-PACKAGE: Final = ROOT / "smp"
-MODULES: Final = sorted(PACKAGE.rglob("*.py"))
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(), str(path))
-
-
-def name_of(path: Path) -> str:
-    """Return the dotted name of a module."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def package_of(path: Path) -> str:
     """Return the dotted name of the package that a module belongs to."""
     return ".".join(path.relative_to(ROOT).parts[:-1])
-
-
-def is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__")
-
-
-def functions_of(tree: ast.Module) -> list[Function]:
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
 
 
 by_path = each_row("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -110,49 +79,3 @@ def test_value_classes_are_msgspec_structs(path: Path) -> None:
     modules = {module for module, _ in imports_of(path)}
     assert "dataclasses" not in modules
     assert names.isdisjoint({"NamedTuple", "namedtuple"})
-
-
-def body_of(function: Function) -> list[ast.stmt]:
-    """Return the statements of a function after its docstring."""
-    has_docstring = ast.get_docstring(function, clean=False) is not None
-    return function.body[1:] if has_docstring else function.body
-
-
-def densities() -> Iterator[float]:
-    """Yield the nodes of the syntax tree for each line of the body of a function."""
-    for path in MODULES:
-        for function in functions_of(tree_of(path)):
-            body = body_of(function)
-            if not body or function.end_lineno is None:
-                continue
-            lines = function.end_lineno - body[0].lineno + 1
-            if lines > 1:
-                nodes = sum(1 for statement in body for _ in ast.walk(statement))
-                yield nodes / lines
-
-
-def test_lines_are_plain() -> None:
-    found = sorted(densities())
-    ninth_decile = found[int(len(found) * 0.9)]
-    assert statistics.median(found) <= 9
-    assert ninth_decile <= 15
-
-
-def test_few_private_functions_are_called_from_one_place() -> None:
-    functions = 0
-    called_once = []
-    for path in MODULES:
-        words = Counter(re.findall(r"\w+", path.read_text()))
-        for function in functions_of(tree_of(path)):
-            functions += 1
-            # Named twice in the module: where it is defined, and where it is used.
-            if is_private(function.name) and words[function.name] == 2:
-                called_once.append(f"{name_of(path)}.{function.name}")
-    assert len(called_once) <= 0.15 * functions, called_once
-
-
-def test_comments_say_why() -> None:
-    """At least 4 in 100 lines are comments; reviewers judge what they say."""
-    lines = [line for path in MODULES for line in path.read_text().splitlines()]
-    comments = [line for line in lines if re.match(r"\s*#(?![:!])", line)]
-    assert len(comments) >= 0.04 * len(lines)
