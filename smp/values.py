@@ -271,6 +271,23 @@ def scalar_key(value: JSON) -> ScalarKey:
     return (type(value), value)
 
 
+def value_key(value: JSON, levels: int = MAX_LEVELS) -> object:
+    """Make a dictionary key of any value: equal for values that are ``same``.
+
+    Raises RecursionError.
+    """
+    if isinstance(value, (dict, list)):
+        if not levels:
+            raise RecursionError
+        count_steps(len(value))
+    if isinstance(value, dict):
+        members = [(name, value_key(value[name], levels - 1)) for name in value]
+        return (dict, frozenset(members))
+    if isinstance(value, list):
+        return (list, tuple([value_key(element, levels - 1) for element in value]))
+    return scalar_key(value)
+
+
 def printed(value: JSON) -> str:
     """Print a scalar as Go's ``%v`` does for the common cases."""
     if isinstance(value, bool):

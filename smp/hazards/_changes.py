@@ -10,21 +10,17 @@ have either. Each loss is in one hazard, whose code says what caused it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from smp.codec import encode
 from smp.hazards._hazard import Hazard, Input, Severity, hazard
-from smp.hazards._leaves import Leaves
+from smp.hazards._leaves import Leaf, find_leaves, value_keys
 from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
-from smp.paths import Element, Path, Step, value_at
-from smp.schema.model import ANY_FIELD, Field, ObjectType, Type
-from smp.strategic import (
-    identities_of,
-    is_directive,
-    keys_of_identity,
-    lists_by_identity,
-)
+from smp.hazards._sides import LAST_APPLIED, LIVE, MANIFEST, RESULT
+from smp.paths import Element, Path, value_at
+from smp.schema.model import ObjectType
+from smp.schema.sides import Pairing, Roles, Sides, identity_names
+from smp.strategic import is_directive
 from smp.values import (
     ABSENT,
     JSON,
@@ -36,221 +32,137 @@ from smp.values import (
     as_object,
     printed,
     same,
+    value_key,
 )
 
 # So many of the values that are lost are named.
 _NAMED: Final = 5
-
-
-class Sides:
-    """What the live object, both configurations and the result have at one place."""
-
-    __slots__ = ("base", "live", "modified", "result")
-
-    def __init__(
-        self,
-        live: JSON | Absent,
-        base: JSON | Absent,
-        modified: JSON | Absent,
-        result: JSON | Absent,
-    ) -> None:
-        self.live = live
-        self.base = base
-        self.modified = modified
-        self.result = result
-
-
-class _At:
-    """Where the walk is; the path is only made where something is to be said."""
-
-    __slots__ = ("index", "name", "parent", "step")
-
-    def __init__(self, parent: _At | None, name: str, index: int, step: JSON) -> None:
-        self.parent = parent
-        # A member; or an element, which has an index: its merge key and what it has
-        # there.
-        self.name = name
-        self.index = index
-        self.step = step
-
-    def member(self, name: str) -> _At:
-        """Return the place of a member."""
-        return _At(self, name, -1, None)
-
-    def element(self, index: int, field: Field, element: JSONObject) -> _At:
-        """Return the place of an element of a merge list."""
-        return _At(self, field.merge_key, index, element.get(field.merge_key))
-
-    @property
-    def path(self) -> Path:
-        """The path from the root."""
-        steps: list[Step] = []
-        at = self
-        while at.parent is not None:
-            if at.index < 0:
-                steps.append(at.name)
-            else:
-                steps.append(Element(at.index, at.name, at.step))
-            at = at.parent
-        steps.reverse()
-        return Path(tuple(steps))
+_ROLES: Final = Roles((LIVE,))
 
 
 class ChangeSearch:
     """The walk; ``hazards`` are those that it found.
 
     ``cleared`` are the paths that the normalization of unions changed, and ``filled``
-    returns what a server makes of the last-applied configuration. ``by_list_types``
-    says that a list with equal keys was set as a whole (managed_fields.local_merge).
+    returns what a server makes of the last-applied configuration.
     """
 
-    def __init__(
-        self,
-        cleared: set[str],
-        filled: Callable[[], JSONObject],
-        *,
-        by_list_types: bool,
-    ) -> None:
+    def __init__(self, cleared: set[str], filled: Callable[[], JSONObject]) -> None:
         self.hazards: list[Hazard] = []
-        self._by_list_types = by_list_types
         self._cleared = cleared
         self._filled = filled
 
-    def root(self, sides: Sides, type_: Type) -> None:
-        """Look at the objects."""
-        self.object(sides, type_, _At(None, "", -1, None), MAX_LEVELS)
+    def search(self, sides: Sides) -> None:
+        """Look at the objects: live, the manifest, the former one, the result."""
+        self._search_object(sides, MAX_LEVELS, retains=False)
 
-    def object(
-        self,
-        sides: Sides,
-        type_: Type,
-        at: _At,
-        levels: int,
-        *,
-        retains: bool = False,
-        keys: Sequence[str] = (),
-    ) -> None:
+    def _search_object(self, sides: Sides, levels: int, *, retains: bool) -> None:
         """Look at an object that live and the result have, and that differs.
 
-        ``retains`` says that the apply clears what the manifest does not have. ``keys``
-        identify the object as an element of a list, so it has them still.
+        ``retains`` says that the apply clears what the manifest does not have.
         """
         if not levels:
             raise RecursionError
-        live, base = as_object(sides.live), as_object(sides.base)
-        modified, result = as_object(sides.modified), as_object(sides.result)
+        live, base = (
+            as_object(sides.values[LIVE]),
+            as_object(sides.values[LAST_APPLIED]),
+        )
+        modified = as_object(sides.values[MANIFEST])
+        result = as_object(sides.values[RESULT])
+        type_ = sides.type
         if isinstance(type_, ObjectType):
             type_name = type_.name.rpartition(".")[2]
             for pair in PAIRS.get(type_name, ()):
-                self.pair(pair, Sides(live, base, modified, result), at)
+                self._judge_pair(pair, sides)
             if type_name == "Secret":
-                self.write_only(base, modified, result)
+                self._judge_write_only(sides)
         for name in base:
             # That of the manifest was found before.
             if "$" in name and is_directive(name) and name not in modified:
-                self._add("directive-in-object", at.member(name).path, "last-applied")
+                path = sides.member(name).path_in(LIVE)
+                self._add("directive-in-object", path, "last-applied")
+        # An element has the keys by which it was found.
+        pairing = sides.pairing
+        keys = () if pairing is None else pairing.names
         for name, value in live.items():
             is_new = name not in modified and name not in base
             if is_new and "$" in name and is_directive(name):
-                self._add("directive-in-object", at.member(name).path, "live")
+                path = sides.member(name).path_in(LIVE)
+                self._add("directive-in-object", path, "live")
             after = result.get(name, ABSENT)
             # What the apply does not change is shared.
             if after is value or name in keys:
                 continue
-            is_container = isinstance(value, (dict, list))
             is_wanted = name in modified or name in base
-            if is_wanted and after is not ABSENT and not is_container:
+            is_scalar = not isinstance(value, (dict, list))
+            if is_wanted and is_scalar and after is not ABSENT:
                 # A configuration changes its own value.
                 continue
-            below = Sides(
-                value, base.get(name, ABSENT), modified.get(name, ABSENT), after
-            )
-            field = type_.field(name) or ANY_FIELD
-            self.value(below, field, at.member(name), levels - 1, retains=retains)
+            self._search_value(sides.member(name), levels - 1, retains=retains)
 
-    def value(
-        self, sides: Sides, field: Field, at: _At, levels: int, *, retains: bool
-    ) -> None:
+    def _search_value(self, sides: Sides, levels: int, *, retains: bool) -> None:
         """Look at a field of an object, which differs."""
-        live, base, modified = sides.live, sides.base, sides.modified
-        if isinstance(live, dict) and isinstance(sides.result, dict):
+        live, result = sides.values[LIVE], sides.values[RESULT]
+        field = sides.field
+        if isinstance(live, dict) and isinstance(result, dict):
             if field.replaces:
-                self._report("lost-by-replacement", sides, field, at)
+                self._report("lost-by-replacement", sides)
             else:
-                retained = field.retain_keys and modified is not ABSENT
-                self.object(sides, field.type, at, levels, retains=retained)
-        elif isinstance(live, list) and isinstance(sides.result, list):
-            is_merged = field.merges and bool(field.merge_key)
-            if is_merged and self._by_list_types:
-                lists = (live, as_list(base), as_list(modified))
-                is_merged = all(_are_unique(elements, field) for elements in lists)
-            if is_merged:
-                self.merge_list(sides, field, at, levels)
+                retained = field.retain_keys and sides.values[MANIFEST] is not ABSENT
+                self._search_object(sides, levels, retains=retained)
+        elif isinstance(live, list) and isinstance(result, list):
+            if not field.merges or not field.merge_key:
+                self._search_atomic_list(sides)
+                return
+            pairing = sides.pair()
+            # A list with equal keys is set as a whole (managed_fields.local_merge).
+            if sides.roles.by_map_keys and not pairing.is_unique:
+                self._search_atomic_list(sides)
             else:
-                self.atomic_list(sides, at)
-        elif self._cleared and str(at.path) in self._cleared:
+                self._search_merge_list(sides, pairing, levels)
+        elif self._cleared and str(sides.path_in(LIVE)) in self._cleared:
             # The normalization says itself which discriminator it wrote.
-            if sides.result is ABSENT:
-                self._report("lost-by-union", sides, field, at)
-        elif sides.result is not ABSENT:
-            if base is ABSENT and modified is ABSENT:
-                self._report("lost-by-ambiguous-key", sides, field, at)
-            elif isinstance(live, (dict, list)):
-                self._report("lost-by-replacement", sides, field, at)
-        elif modified is None:
-            self._report("lost-by-null", sides, field, at)
-        elif modified is ABSENT and base is not ABSENT:
-            code = "lost-with-list" if isinstance(live, list) else "lost-with-object"
-            self._report(code, sides, field, at)
-        elif modified is ABSENT and retains:
-            self._report("lost-by-retain-keys", sides, field, at)
+            if result is ABSENT:
+                self._report("lost-by-union", sides)
         else:
-            self._report("lost-by-ambiguous-key", sides, field, at)
+            code = _code_of_loss(sides, retains=retains)
+            if code:
+                self._report(code, sides)
 
-    def _report(
-        self,
-        code: str,
-        sides: Sides,
-        field: Field,
-        at: _At,
-        keys: Sequence[str] = (),
-    ) -> None:
-        """Report what is lost of a value, if anything is.
-
-        With ``keys`` it is an element of the list in the field, which they identify.
-        """
-        live = sides.live
-        if isinstance(live, Absent):
-            return
-        type_ = field.type.items if keys else field.type
-        others = [sides.base, sides.modified]
-        if isinstance(sides.result, (dict, list)):
+    def _report(self, code: str, sides: Sides) -> None:
+        """Report what is lost of a value, if anything is."""
+        live, result = sides.values[LIVE], sides.values[RESULT]
+        others = [sides.values[LAST_APPLIED], sides.values[MANIFEST]]
+        if isinstance(result, (dict, list)):
             # A scalar that is another one now is lost as well.
-            others.append(sides.result)
+            others.append(result)
         # What a server filled in is worked out only where something is lost.
         filled: JSON | Absent = ABSENT
-        for attempt in (1, 2):
-            leaves = Leaves()
-            if isinstance(live, dict) and live:
-                leaves.object(live, others, filled, type_, Path())
-            else:
-                leaves.value(live, others, filled, field, Path())
-            if not leaves.found:
+        leaves: list[Leaf] = []
+        for is_last in (False, True):
+            below = Sides([live, *others, filled], sides.type, _ROLES)
+            below.field = sides.field
+            leaves = []
+            find_leaves(below, leaves)
+            if not leaves:
                 return
-            if attempt == 1:
-                filled = value_at(self._filled(), at.path)
+            if not is_last:
+                filled = value_at(self._filled(), sides.path_in(LIVE))
+        # An element that is lost is named by its keys.
+        keys = () if sides.pairing is None else sides.pairing.names
         names: list[str] = []
         severity: Severity | None = "note"
-        for leaf in leaves.found:
+        for leaf in leaves:
             name = str(leaf.path)
             if name not in keys:
                 names.append(name)
                 if not leaf.is_default:
                     severity = None
+        path = sides.path_in(LIVE)
         if not isinstance(live, (dict, list)):
-            self._add(code, at.path, "live", severity, lost="the value itself")
+            self._add(code, path, "live", severity, lost="the value itself")
         elif names:
-            self._add(code, at.path, "live", severity, lost=_listed(names))
+            self._add(code, path, "live", severity, lost=_listed(names))
 
     def _add(
         self,
@@ -265,144 +177,139 @@ class ChangeSearch:
             hazard(code, path, source, severity=severity, rule=rule, **blanks)
         )
 
-    def atomic_list(self, sides: Sides, at: _At) -> None:
+    def _search_atomic_list(self, sides: Sides) -> None:
         """Look at a list that the manifest replaces, or at one of scalars.
 
         An element of live that has all of one of a configuration, and more, is that
         element with the defaults of a server.
         """
-        live = as_list(sides.live)
-        others = (sides.result, sides.modified, sides.base)
-        # Elements have no key here, so they are compared by their text.
-        known = {encode(element) for other in others for element in as_list(other)}
-        lost: list[int] = []
-        for index, element in enumerate(live):
-            if encode(element) not in known:
-                lost.append(index)
+        live = as_list(sides.values[LIVE])
+        # Elements have no key here: each is what it is.
+        known = value_keys(sides.values[MANIFEST:])
+        keys = [value_key(element) for element in live]
+        lost = [index for index in range(len(live)) if keys[index] not in known]
         if not lost:
             return
-        kept = {encode(element) for element in live}
-        unpaired: list[JSON] = []
-        for configuration in (sides.modified, sides.base):
-            elements = as_list(configuration)
-            unpaired += [each for each in elements if encode(each) not in kept]
+        kept = set(keys)
+        unpaired: JSONArray = []
+        for side in (MANIFEST, LAST_APPLIED):
+            for element in as_list(sides.values[side]):
+                if value_key(element) not in kept:
+                    unpaired.append(element)
         severity: Severity | None = "note"
         for number, index in enumerate(lost):
             if number >= len(unpaired) or not _covers(live[index], unpaired[number]):
                 severity = None
+        path = sides.path_in(LIVE)
         # What is not in a configuration may still be what a server makes of one.
         if severity is None:
-            filled = as_list(value_at(self._filled(), at.path))
-            defaults = {encode(element) for element in filled}
-            if all(encode(live[index]) in defaults for index in lost):
+            defaults = value_keys([value_at(self._filled(), path)])
+            if all(keys[index] in defaults for index in lost):
                 severity = "note"
         names = [f"[{index}]" for index in lost]
-        self._add("lost-in-list", at.path, "live", severity, lost=_listed(names))
+        self._add("lost-in-list", path, "live", severity, lost=_listed(names))
 
-    def merge_list(self, sides: Sides, field: Field, at: _At, levels: int) -> None:
+    def _search_merge_list(self, sides: Sides, pairing: Pairing, levels: int) -> None:
         """Look at a list whose elements were merged by the patch merge key."""
-        lists = (sides.live, sides.base, sides.modified, sides.result)
-        live, base, modified, result = lists_by_identity(
-            [as_list(elements) for elements in lists], field
-        )
-        keys = keys_of_identity(field)
-        left: list[tuple[int, JSONObject]] = []
-        index = -1
-        for identity, element in live.items():
-            index += 1
-            after = result.get(identity)
-            wanted = modified.get(identity)
-            if after is element and wanted is not None:
-                continue
-            former = base.get(identity)
-            if after is element:
-                # What neither configuration has is that of others.
-                if former is None:
-                    left.append((index, element))
-                continue
-            below = Sides(
-                element, _or_absent(former), _or_absent(wanted), _or_absent(after)
-            )
-            here = at.element(index, field, element)
-            if after is None:
-                self.lost_element(below, field, here, keys)
-                continue
-            if former is None and wanted is None:
-                left.append((index, element))
-            retains = field.retain_keys and wanted is not None
-            self.object(
-                below, field.type.items, here, levels, retains=retains, keys=keys
-            )
-        # Elements of the manifest that are new, or that are missing after the apply.
+        live, result = as_list(sides.values[LIVE]), as_list(sides.values[RESULT])
+        if pairing.is_aligned:
+            # Nothing was added, and nothing was removed.
+            for index in range(len(live)):
+                if live[index] is not result[index]:
+                    element = sides.element([index] * len(sides.values), pairing)
+                    self._search_element(element, levels)
+            return
+        # Elements that stay and that neither configuration has are those of others;
+        # elements of the manifest may be new, or be missing after the apply.
+        left: list[Sides] = []
         added: list[JSONObject] = []
-        index = -1
-        for identity, element in modified.items():
-            index += 1
-            if identity not in result:
-                path = at.element(index, field, element).path
-                self._add("deleted-with-duplicate", path, "manifest")
-            elif identity not in live:
-                added.append(element)
+        deleted: list[Sides] = []
+        for element in sides.elements(pairing):
+            former = element.values[LIVE]
+            wanted, after = element.values[MANIFEST], element.values[RESULT]
+            if wanted is not ABSENT and after is ABSENT:
+                deleted.append(element)
+            if isinstance(former, Absent):
+                if isinstance(wanted, dict) and after is not ABSENT:
+                    added.append(wanted)
+            elif after is ABSENT:
+                self._judge_lost_element(element)
+            else:
+                if wanted is ABSENT and element.values[LAST_APPLIED] is ABSENT:
+                    left.append(element)
+                if after is not former:
+                    self._search_element(element, levels)
+        for element in deleted:
+            path = element.path_in(MANIFEST)
+            self._add("deleted-with-duplicate", path, "manifest")
         if left and added:
-            self.key_changes(left, added, field, at)
+            self._judge_key_changes(left, added)
 
-    def lost_element(
-        self, sides: Sides, field: Field, at: _At, keys: list[str]
-    ) -> None:
+    def _search_element(self, element: Sides, levels: int) -> None:
+        """Look at an element that differs."""
+        parent = element.parent
+        retains = parent is not None and parent.field.retain_keys
+        is_wanted = element.values[MANIFEST] is not ABSENT
+        self._search_object(element, levels, retains=retains and is_wanted)
+
+    def _judge_lost_element(self, sides: Sides) -> None:
         """Look at an element that the result does not have."""
-        if sides.modified is ABSENT and sides.base is not ABSENT:
+        is_wanted = sides.values[MANIFEST] is not ABSENT
+        if not is_wanted and sides.values[LAST_APPLIED] is not ABSENT:
             # The user removed it.
-            self._report("lost-with-element", sides, field, at, keys)
-        elif sides.modified is not ABSENT:
+            self._report("lost-with-element", sides)
+        elif is_wanted:
             # It was deleted with another one; the manifest has most of it.
-            self._report("lost-by-ambiguous-key", sides, field, at, keys)
+            self._report("lost-by-ambiguous-key", sides)
         else:
             # All of it is of others. It is named by its map keys and its name.
-            element = as_object(sides.live)
+            element = as_object(sides.values[LIVE])
+            keys: tuple[str, ...] = ()
+            if sides.parent is not None:
+                merge_key = sides.parent.field.merge_key
+                keys = identity_names(sides.parent.type, merge_key)
             names = dict.fromkeys([*keys, "name"])
             parts = [f"{n}={printed(element[n])}" for n in names if n in element]
             lost = f"the element {', '.join(parts)}"
-            self._add("lost-by-ambiguous-key", at.path, "live", lost=lost)
+            path = sides.path_in(LIVE)
+            self._add("lost-by-ambiguous-key", path, "live", lost=lost)
 
-    def key_changes(
-        self,
-        left: list[tuple[int, JSONObject]],
-        added: list[JSONObject],
-        field: Field,
-        at: _At,
-    ) -> None:
+    def _judge_key_changes(self, left: list[Sides], added: list[JSONObject]) -> None:
         """Find new elements that are likely to be ones that stay under another key."""
-        items = field.type.items
-        if not isinstance(items, ObjectType):
+        items = left[0].type
+        parent = left[0].parent
+        if not isinstance(items, ObjectType) or parent is None:
             return
-        merge_key = field.merge_key
+        merge_key = parent.field.merge_key
         type_name = items.name.rpartition(".")[2]
         reported: set[int] = set()
         for names in SECOND_KEYS.get(type_name, ()):
             # The first fields that two elements have in common count.
-            by_second_key: dict[bytes, JSONObject] = {}
-            for element in added:
-                key = second_key(element, names)
-                if key:
-                    by_second_key[key] = element
-            for index, element in left:
-                new = by_second_key.get(second_key(element, names))
-                if new is None or index in reported:
+            by_second_key: dict[object, JSONObject] = {}
+            for wanted in added:
+                key = second_key(wanted, names)
+                if key is not None:
+                    by_second_key[key] = wanted
+            for number, element in enumerate(left):
+                key = second_key(as_object(element.values[LIVE]), names)
+                new = None if key is None else by_second_key.get(key)
+                if new is None or number in reported:
                     continue
-                reported.add(index)
+                reported.add(number)
                 new_step = Element(0, merge_key, new.get(merge_key))
                 self._add(
                     "key-changed",
-                    at.element(index, field, element).path,
+                    element.path_in(LIVE),
                     "live",
                     same=" and ".join(names),
                     new=str(new_step)[1:-1],
                 )
 
-    def pair(self, pair: Pair, sides: Sides, at: _At) -> None:
+    def _judge_pair(self, pair: Pair, sides: Sides) -> None:
         """Look at two fields that a server takes for one another."""
-        base, modified = as_object(sides.base), as_object(sides.modified)
-        result = as_object(sides.result)
+        base = as_object(sides.values[LAST_APPLIED])
+        modified = as_object(sides.values[MANIFEST])
+        result = as_object(sides.values[RESULT])
         value, other = result.get(pair.field), result.get(pair.other)
         # Both are set: one of them counts.
         if modified.get(pair.other) and value and other:
@@ -412,7 +319,7 @@ class ChangeSearch:
             if not counts:
                 self._add(
                     "pair-ignored",
-                    at.member(pair.other).path,
+                    sides.member(pair.other).path_in(LIVE),
                     "manifest",
                     rule=pair.rule,
                     field=pair.field,
@@ -428,17 +335,18 @@ class ChangeSearch:
             if gone in base and gone not in result and result.get(stays):
                 self._add(
                     "pair-restored",
-                    at.member(gone).path,
+                    sides.member(gone).path_in(LIVE),
                     "live",
                     rule=pair.rule,
                     gone=gone,
                     stays=stays,
                 )
 
-    def write_only(
-        self, base: JSONObject, modified: JSONObject, result: JSONObject
-    ) -> None:
+    def _judge_write_only(self, sides: Sides) -> None:
         """Look at stringData of a Secret, which a server moves into data."""
+        base = as_object(sides.values[LAST_APPLIED])
+        modified = as_object(sides.values[MANIFEST])
+        result = as_object(sides.values[RESULT])
         for name in as_object(base.get("stringData")):
             if name in as_object(modified.get("stringData")):
                 continue
@@ -454,19 +362,28 @@ class ChangeSearch:
                 )
 
 
-def _are_unique(elements: JSONArray, field: Field) -> bool:
-    return len({*identities_of(elements, field)}) == len(elements)
+def _code_of_loss(sides: Sides, *, retains: bool) -> str:
+    """Return the code of the hazard by which a value is lost; empty if it is not."""
+    live, result = sides.values[LIVE], sides.values[RESULT]
+    base, modified = sides.values[LAST_APPLIED], sides.values[MANIFEST]
+    if result is not ABSENT:
+        if base is ABSENT and modified is ABSENT:
+            return "lost-by-ambiguous-key"
+        return "lost-by-replacement" if isinstance(live, (dict, list)) else ""
+    if modified is None:
+        return "lost-by-null"
+    if modified is ABSENT and base is not ABSENT:
+        return "lost-with-list" if isinstance(live, list) else "lost-with-object"
+    if modified is ABSENT and retains:
+        return "lost-by-retain-keys"
+    return "lost-by-ambiguous-key"
 
 
-def _or_absent(element: JSONObject | None) -> JSON | Absent:
-    return ABSENT if element is None else element
-
-
-def second_key(element: JSONObject, names: tuple[str, ...]) -> bytes:
-    """Return what tells an element beside its merge key; b"" if it has none of it."""
+def second_key(element: JSONObject, names: tuple[str, ...]) -> object:
+    """Return what tells an element beside its merge key; None if it has none of it."""
     if not element.get(names[0]):
-        return b""
-    return encode([element.get(name) for name in names])
+        return None
+    return value_key([element.get(name) for name in names])
 
 
 def _covers(value: JSON, other: JSON) -> bool:

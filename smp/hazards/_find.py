@@ -7,7 +7,7 @@ from typing import Final
 
 from smp.defaults import with_defaults
 from smp.errors import bounded
-from smp.hazards._changes import ChangeSearch, Sides
+from smp.hazards._changes import ChangeSearch
 from smp.hazards._hazard import Hazard, hazard
 from smp.hazards._last_applied import last_applied_hazards
 from smp.hazards._objects import (
@@ -19,13 +19,19 @@ from smp.hazards._objects import (
     list_hazards,
 )
 from smp.hazards._pairs import ANNOTATION_PAIRS
+from smp.hazards._sides import LAST_APPLIED, LIVE, MANIFEST, RESULT
 from smp.paths import Path, value_at
 from smp.plain import require_objects
 from smp.schema.model import Schema
+from smp.schema.sides import Roles, Sides
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSONObject, as_object, shown
 
 _NONE: Final[set[int]] = set()
+# Hazards come in the order of live.
+_ORDER: Final = (LIVE, MANIFEST, LAST_APPLIED, RESULT)
+_BY_MERGE_KEYS: Final = Roles(_ORDER)
+_BY_LIST_TYPES: Final = Roles(_ORDER, by_map_keys=True)
 
 
 @bounded("the object")
@@ -126,8 +132,9 @@ def change_hazards(  # what went into an apply, and what came of it
         return filled[0]
 
     places = {str(path) for path in cleared}
-    search = ChangeSearch(places, filled_in, by_list_types=by_list_types)
-    search.root(Sides(live, base, modified, result), schema.type)
+    search = ChangeSearch(places, filled_in)
+    roles = _BY_LIST_TYPES if by_list_types else _BY_MERGE_KEYS
+    search.search(Sides([live, modified, base, result], schema.type, roles))
     return search.hazards
 
 

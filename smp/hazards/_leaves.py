@@ -1,17 +1,17 @@
-"""The leaves of a value of live that no configuration has.
+"""The leaves of a value of live that no other object has.
 
 A leaf is a scalar, an empty object or list, or an element of an atomic list.
+
+This module is compiled with mypyc (hatch_build.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from smp.codec import encode
-from smp.paths import Element, Path
-from smp.schema.model import ANY_FIELD, Field, Type
-from smp.strategic import elements_by_identity
-from smp.values import ABSENT, JSON, Absent, JSONArray, JSONObject, as_list, same
+from smp.paths import Path
+from smp.schema.sides import Sides
+from smp.values import ABSENT, JSON, Absent, JSONArray, as_list, same, value_key
 
 
 class Leaf:
@@ -24,88 +24,42 @@ class Leaf:
         self.is_default = is_default
 
 
-class Leaves:
-    """Collects the leaves of values of live that others do not have.
+def find_leaves(sides: Sides, found: list[Leaf]) -> None:
+    """Find the leaves of the first value that none of the others has.
 
-    ``others`` are what the configurations have at the same place, and ``filled`` is
-    what a server makes of the last-applied configuration there.
+    The last value is none of those: it is what a server makes of the last-applied
+    configuration there.
     """
-
-    def __init__(self) -> None:
-        self.found: list[Leaf] = []
-
-    def value(
-        self,
-        value: JSON,
-        others: Sequence[JSON | Absent],
-        filled: JSON | Absent,
-        field: Field,
-        path: Path,
-    ) -> None:
-        """Collect the leaves of the value of a field."""
-        # What is empty is a leaf itself, see the end.
-        if isinstance(value, dict) and value:
-            self.object(value, others, filled, field.type, path)
-        elif isinstance(value, list) and value:
-            if field.merges and field.merge_key:
-                self.elements(value, others, filled, field, path)
-            else:
-                self.atomic(value, others, filled, path)
-        elif all(other is ABSENT for other in others):
-            self.found.append(Leaf(path, is_default=same(value, filled)))
-
-    def object(
-        self,
-        value: JSONObject,
-        others: Sequence[JSON | Absent],
-        filled: JSON | Absent,
-        type_: Type,
-        path: Path,
-    ) -> None:
-        """Collect the leaves of an object."""
-        for name, member in value.items():
-            field = type_.field(name) or ANY_FIELD
-            below = [_member(other, name) for other in others]
-            self.value(member, below, _member(filled, name), field, path / name)
-
-    def elements(
-        self,
-        value: JSONArray,
-        others: Sequence[JSON | Absent],
-        filled: JSON | Absent,
-        field: Field,
-        path: Path,
-    ) -> None:
-        """Collect those of a merge list, whose elements are found by all keys."""
-        same_elements = [
-            elements_by_identity(as_list(other), field) for other in (*others, filled)
-        ]
-        numbered = elements_by_identity(value, field)
-        for index, (identity, element) in enumerate(numbered.items()):
-            step = Element(index, field.merge_key, element.get(field.merge_key))
-            sides: list[JSON | Absent] = []
-            for by_identity in same_elements:
-                side = by_identity.get(identity)
-                sides.append(ABSENT if side is None else side)
-            self.object(element, sides[:-1], sides[-1], field.type.items, path / step)
-
-    def atomic(
-        self,
-        value: JSONArray,
-        others: Sequence[JSON | Absent],
-        filled: JSON | Absent,
-        path: Path,
-    ) -> None:
-        """Collect the elements of a list of scalars, or of one that is atomic."""
-        # Without a key an element is what it is: its text tells it from others.
-        known = {encode(element) for other in others for element in as_list(other)}
-        defaults = {encode(element) for element in as_list(filled)}
-        for index, element in enumerate(value):
-            text = encode(element)
-            if text not in known:
-                leaf = Leaf(path / index, is_default=text in defaults)
-                self.found.append(leaf)
+    live = sides.values[0]
+    # What is empty is a leaf itself, see the end.
+    if isinstance(live, dict) and live:
+        for name in live:
+            find_leaves(sides.member(name), found)
+    elif isinstance(live, list) and live:
+        field = sides.field
+        if field.merges and field.merge_key:
+            for element in sides.elements(sides.pair()):
+                if element.values[0] is not ABSENT:
+                    find_leaves(element, found)
+        else:
+            _find_elements(sides, live, found)
+    elif live is not ABSENT and all(value is ABSENT for value in sides.values[1:-1]):
+        is_default = same(live, sides.values[-1])
+        found.append(Leaf(sides.path_in(0), is_default=is_default))
 
 
-def _member(value: JSON | Absent, name: str) -> JSON | Absent:
-    return value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+def _find_elements(sides: Sides, live: JSONArray, found: list[Leaf]) -> None:
+    """Find those of a list of scalars, or of one that is atomic."""
+    # Without a key an element is what it is: its value tells it from others.
+    known = value_keys(sides.values[1:-1])
+    defaults = value_keys(sides.values[-1:])
+    path = sides.path_in(0)
+    for index, element in enumerate(live):
+        key = value_key(element)
+        if key not in known:
+            found.append(Leaf(path / index, is_default=key in defaults))
+
+
+def value_keys(lists: Iterable[JSON | Absent]) -> set[object]:
+    """Return what the elements of several lists are, as value_key tells."""
+    return {value_key(element) for elements in lists for element in as_list(elements)}

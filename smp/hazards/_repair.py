@@ -184,7 +184,7 @@ class Repair:
         for fields in UNIQUE_KEYS.get(type_name, ()):
             key = second_key(element, fields)
             for other in as_list(value_at(self.modified, around)):
-                if key and second_key(as_object(other), fields) == key:
+                if key is not None and second_key(as_object(other), fields) == key:
                     return True
         return False
 

@@ -1,0 +1,379 @@
+"""One walk along several objects and their type: what each of them has at a place.
+
+Theory of operation
+===================
+
+``smp.schema.walk`` goes along one value beside an older one. An apply has more sides:
+what was applied before, what the manifest asks for, what is live, what comes of it, and
+what a server makes of these. A comparison, a hazard and a cause each look at several of
+them at one place. This module answers once, for all of them:
+
+*What does each object have here?* ``Sides`` has the values of all objects at one place,
+in the order in which they were given; ABSENT where an object has nothing. ``member``
+goes on to a member of all of them, ``elements`` to the elements of lists.
+
+*Which element is which?* ``pair_elements`` answers for lists that are compared with one
+another. Elements are told apart by the first of these that is there and unique in every
+list: the patch merge key, the map keys of a list of type map. Where none is, the last
+choice counts with the defaults of missing keys (Go: typed,
+keyedAssociativeListItemToPathElement), and elements of equal keys are numbered.
+
+*Where are we?* A place points to its parent. ``path`` is built when something is to be
+said; an element has its index in the first object that has it, or in a given one.
+
+A rule is a function that looks at a ``Sides`` and goes on where it has something to do:
+
+    hazards     where the result is not the live object: what is lost, what stays behind
+    causes      where any of the objects differ: which rule made the result what it is
+    comparison  where two objects differ: what a rule or a normalizer sets aside
+
+This module is compiled with mypyc (hatch_build.py).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smp.paths import Element, KeyedElement, Path, SetElement, Step
+from smp.schema.model import ANY_FIELD, Field, ListType, ObjectType, Type
+from smp.steps import count_steps
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    JSONArray,
+    ScalarKey,
+    as_list,
+    as_object,
+    scalar_key,
+)
+
+# k8s.io/api/core/v1, ContainerPort.Protocol and ServicePort.Protocol: +default="TCP".
+_DEFAULTS: Final[dict[str, JSON]] = {"protocol": "TCP"}
+_NO_INDEX: Final = -1
+
+
+class Pairing:
+    """How the elements of several lists are told from one another.
+
+    ``names`` are the keys that do so; there are none for scalars. ``keys`` has for each
+    list what identifies its elements. ``is_unique`` says that no two elements of a list
+    have equal keys, and ``repeated`` are the patch merge keys that several of one have.
+    """
+
+    __slots__ = ("is_unique", "keys", "names", "repeated")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        keys: list[list[object]],
+        *,
+        is_unique: bool,
+        repeated: set[object],
+    ) -> None:
+        self.names = names
+        self.keys = keys
+        self.is_unique = is_unique
+        self.repeated = repeated
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether all lists have the same elements in the same order."""
+        return self.keys.count(self.keys[0]) == len(self.keys)
+
+
+def pair_elements(
+    lists: list[JSONArray], type_: Type, merge_key: str, *, by_map_keys: bool = False
+) -> Pairing:
+    """Tell the elements of several lists from one another.
+
+    ``by_map_keys`` says that all map keys count, as for custom resources; otherwise
+    the patch merge key does where it is unique.
+    """
+    names = identity_names(type_, merge_key)
+    if by_map_keys or len(names) < 2:  # noqa: PLR2004  # there is no other choice
+        found = _pair_by(lists, names, type_.items)
+        if by_map_keys:
+            found.repeated = set()
+        return found
+    first = _pair_by(lists, names[:1], type_.items)
+    if first.is_unique:
+        return first
+    found = _pair_by(lists, names, type_.items)
+    found.repeated = first.repeated
+    return found
+
+
+def identity_names(type_: Type, merge_key: str) -> tuple[str, ...]:
+    """Return all keys of the elements of a list, the patch merge key first."""
+    map_keys = type_.map_keys if isinstance(type_, ListType) else ()
+    if not merge_key:
+        return map_keys
+    return (merge_key, *[name for name in map_keys if name != merge_key])
+
+
+def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pairing:
+    keys: list[list[object]] = []
+    if len(names) == 1:
+        # Almost all elements have one key, a text or a number, which is their own.
+        for elements in lists:
+            plain = _plain_keys(elements, names[0])
+            if plain is None:
+                break
+            keys.append(plain)
+        if len(keys) == len(lists):
+            return Pairing(names, keys, is_unique=True, repeated=set())
+    keys = []
+    repeated: set[object] = set()
+    for elements in lists:
+        count_steps(len(elements))
+        counts: dict[object, int] = {}
+        of_list: list[object] = []
+        for element in elements:
+            key = _key_of(element, names, items)
+            number = counts.get(key, 0)
+            counts[key] = number + 1
+            if number:
+                repeated.add(key)
+            of_list.append((key, number))
+        keys.append(of_list)
+    return Pairing(names, keys, is_unique=not repeated, repeated=repeated)
+
+
+def _plain_keys(elements: JSONArray, name: str) -> list[object] | None:
+    """Return the texts or integers that identify elements; None where others do."""
+    count_steps(len(elements))
+    keys: list[object] = []
+    for element in elements:
+        key = element.get(name) if isinstance(element, dict) else None
+        if type(key) is not str and type(key) is not int:
+            return None
+        keys.append(key)
+    return keys if len(set(keys)) == len(keys) else None
+
+
+def _key_of(element: JSON, names: tuple[str, ...], items: Type) -> object:
+    if not names:
+        return _key_part(element)
+    members = as_object(element)
+    parts: list[ScalarKey] = []
+    for name in names:
+        value = members.get(name)
+        if value is None:
+            value = _default_of(name, items)
+        parts.append(_key_part(value))
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+def _default_of(name: str, items: Type) -> JSON:
+    """Return the default of a key (Go: typed.keyedAssociativeListItemToPathElement)."""
+    field = items.field(name) if isinstance(items, ObjectType) else None
+    if field is None or isinstance(field.default, Absent):
+        return _DEFAULTS.get(name)
+    return field.default
+
+
+def _key_part(value: JSON) -> ScalarKey:
+    # What is no scalar identifies nothing.
+    return scalar_key(None if isinstance(value, (dict, list)) else value)
+
+
+class Roles:
+    """What the objects of a walk are to it.
+
+    Elements come in the ``order`` of objects, and have the index of the first one that
+    has them; those of objects that are not in it are left out. Where no key tells an
+    element from another one, it is named by its index in one of the ``indexed``
+    objects. ``by_map_keys`` as in pair_elements.
+    """
+
+    __slots__ = ("by_map_keys", "indexed", "order")
+
+    def __init__(
+        self,
+        order: tuple[int, ...],
+        indexed: tuple[int, ...] = (),
+        *,
+        by_map_keys: bool = False,
+    ) -> None:
+        self.order = order
+        self.indexed = indexed
+        self.by_map_keys = by_map_keys
+
+
+class Sides:
+    """What several objects have at one place; ABSENT where one has nothing.
+
+    ``values`` are in the order of the objects, ``type`` is that of the values. A member
+    has a ``field``; an element has ``indexes``, those in the list of each object, -1
+    where one does not have it.
+    """
+
+    __slots__ = (
+        "_name",
+        "field",
+        "indexes",
+        "is_known",
+        "pairing",
+        "parent",
+        "roles",
+        "type",
+        "values",
+    )
+
+    def __init__(self, values: list[JSON | Absent], type_: Type, roles: Roles) -> None:
+        """Start at the root of objects."""
+        self.values = values
+        self.type = type_
+        self.roles = roles
+        self.field: Field = ANY_FIELD
+        # Whether the schema has such a field.
+        self.is_known = True
+        self.parent: Sides | None = None
+        self.indexes: list[int] = []
+        # How an element was told from others.
+        self.pairing: Pairing | None = None
+        self._name = ""
+
+    def member(self, name: str) -> Sides:
+        """Return the place of a member of all objects."""
+        values = [
+            value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+            for value in self.values
+        ]
+        declared = self.type.field(name)
+        field = ANY_FIELD if declared is None else declared
+        below = Sides(values, field.type, self.roles)
+        below.field = field
+        below.is_known = declared is not None
+        below.parent = self
+        below._name = name
+        return below
+
+    def names(self) -> dict[str, None]:
+        """Return the names of the members of all objects, in order."""
+        names: dict[str, None] = {}
+        for side in self.roles.order:
+            value = self.values[side]
+            if isinstance(value, dict):
+                names.update(dict.fromkeys(value))
+        return names
+
+    def pair(self) -> Pairing:
+        """Tell the elements of the lists from one another."""
+        lists = [as_list(value) for value in self.values]
+        merge_key = self.field.merge_key
+        by_map_keys = self.roles.by_map_keys
+        return pair_elements(lists, self.type, merge_key, by_map_keys=by_map_keys)
+
+    def elements(self, pairing: Pairing) -> list[Sides]:
+        """Return the places of the elements of all lists, paired by their keys."""
+        found: dict[object, list[int]] = {}
+        count = len(self.values)
+        for side in self.roles.order:
+            for key in pairing.keys[side]:
+                if key not in found:
+                    found[key] = [_NO_INDEX] * count
+        for side in range(count):
+            for index, key in enumerate(pairing.keys[side]):
+                indexes = found.get(key)
+                if indexes is not None:
+                    indexes[side] = index
+        return [self.element(indexes, pairing) for indexes in found.values()]
+
+    def element(self, indexes: list[int], pairing: Pairing | None = None) -> Sides:
+        """Return the place of an element by its index in each list; -1 for none."""
+        values: list[JSON | Absent] = []
+        for side in range(len(indexes)):
+            elements, index = as_list(self.values[side]), indexes[side]
+            is_there = 0 <= index < len(elements)
+            values.append(elements[index] if is_there else ABSENT)
+        below = Sides(values, self.type.items, self.roles)
+        below.parent = self
+        below.indexes = indexes
+        below.pairing = pairing
+        return below
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether this is in an element whose patch merge key others have as well."""
+        place: Sides | None = self
+        while place is not None:
+            pairing, element = place.pairing, place.values[place.first_side]
+            if pairing is not None and not isinstance(element, Absent):
+                key = _key_of(element, pairing.names[:1], place.type)
+                if key in pairing.repeated:
+                    return True
+            place = place.parent
+        return False
+
+    @property
+    def first_side(self) -> int:
+        """The number of the first object that has something here."""
+        for side in self.roles.order:
+            if self.values[side] is not ABSENT:
+                return side
+        return self.roles.order[0]
+
+    @property
+    def path(self) -> Path:
+        """The path from the root; elements by all keys that tell them apart."""
+        steps: list[Step] = []
+        place = self
+        while place.parent is not None:
+            steps.append(place._step(place.parent))
+            place = place.parent
+        steps.reverse()
+        return Path(tuple(steps))
+
+    def path_in(self, side: int) -> Path:
+        """Return the path with the indexes and patch merge keys of one object.
+
+        An element that it does not have is shown as in the first object that has it.
+        """
+        steps: list[Step] = []
+        place = self
+        while place.parent is not None:
+            if place.indexes:
+                has_it = place.indexes[side] != _NO_INDEX
+                steps.append(place._step_in(side if has_it else place.first_side))
+            else:
+                steps.append(place._name)
+            place = place.parent
+        steps.reverse()
+        return Path(tuple(steps))
+
+    def _step_in(self, side: int) -> Step:
+        index, element = self.indexes[side], self.values[side]
+        pairing = self.pairing
+        if pairing is None:
+            return index
+        if not isinstance(element, dict):
+            return SetElement(None if isinstance(element, Absent) else element)
+        if not pairing.names:
+            return index
+        return Element(index, pairing.names[0], element.get(pairing.names[0]))
+
+    def _step(self, parent: Sides) -> Step:
+        if not self.indexes:
+            return self._name
+        side = self.first_side
+        element, pairing = self.values[side], self.pairing
+        if pairing is None or not isinstance(element, dict) or not pairing.names:
+            return self._step_in(side)
+        if not pairing.is_unique and self._is_second(pairing, side):
+            # No key tells it from the first element of its keys.
+            for each in self.roles.indexed:
+                if self.indexes[each] != _NO_INDEX:
+                    return self.indexes[side]
+            behind = len(as_list(parent.values[self.roles.order[0]]))
+            key = element.get(pairing.names[0])
+            return Element(behind + self.indexes[side], pairing.names[0], key)
+        if len(pairing.names) == 1:
+            return self._step_in(side)
+        names = [name for name in sorted(pairing.names) if name in element]
+        return KeyedElement(tuple([(name, element[name]) for name in names]))
+
+    def _is_second(self, pairing: Pairing, side: int) -> bool:
+        key = pairing.keys[side][self.indexes[side]]
+        return isinstance(key, tuple) and key[1] != 0
