@@ -27,6 +27,7 @@ RecursionError into a DepthError.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from itertools import compress
 from operator import eq
@@ -286,6 +287,11 @@ def value_key(value: JSON, levels: int = MAX_LEVELS) -> object:
     if isinstance(value, list):
         return (list, tuple([value_key(element, levels - 1) for element in value]))
     return scalar_key(value)
+
+
+def value_keys(lists: Iterable[JSON | Absent]) -> set[object]:
+    """Return what the elements of several lists are, as value_key tells it."""
+    return {value_key(element) for elements in lists for element in as_list(elements)}
 
 
 def printed(value: JSON) -> str:

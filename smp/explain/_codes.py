@@ -11,9 +11,10 @@ from typing import Final
 
 from smp.defaults import with_defaults
 from smp.explain import _judgement
-from smp.explain._sides import Sides
+from smp.explain._sides import below, is_merge_object, sides_of
 from smp.paths import Path, Step
 from smp.schema.model import Schema
+from smp.schema.sides import DEFAULT, Sides
 from smp.three_way import ApplyResult
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSON, Absent, JSONObject
@@ -38,15 +39,15 @@ def codes_at(
     asked for; the codes are those of ``explain_apply``.
     """
     changed = {str(change.path) for change in result.changes}
-    values: dict[str, JSON | Absent] = {
-        "last-applied": last_applied or {},
-        "manifest": modified,
-        "live": live,
-        "result": result.object,
-        "default": ABSENT,
-        "former": ABSENT,
-    }
-    root = _root_of(values, schema)
+    values: list[JSON | Absent] = [
+        live,
+        modified,
+        last_applied or {},
+        result.object,
+        ABSENT,
+        ABSENT,
+    ]
+    root = _Place(sides_of(values, schema))
     with_default: _Place | None = None
     codes: list[str] = []
     for path in paths:
@@ -58,18 +59,12 @@ def codes_at(
         if code in _BY_DEFAULTS:
             # Defaults take longer than all else here, and few causes depend on them.
             if with_default is None:
-                decoded = stored(modified, schema)
-                values["default"] = with_defaults(decoded, schema)
-                with_default = _root_of(values, schema)
+                values = [*values]
+                values[DEFAULT] = with_defaults(stored(modified, schema), schema)
+                with_default = _Place(sides_of(values, schema))
             code = _judgement.code_of(with_default.at(path.steps), schema.kind)
         codes.append(code)
     return codes
-
-
-def _root_of(values: dict[str, JSON | Absent], schema: Schema) -> _Place:
-    sides = Sides(values, schema.type, None, Path(), Path())
-    sides.by_list_types = schema.is_custom
-    return _Place(sides)
 
 
 class _Place:
@@ -94,13 +89,13 @@ class _Place:
 
     def below(self, step: Step) -> _Place | None:
         """Return the path of a member or an element; None where there is none."""
-        if isinstance(step, str) and self.sides.is_merge_object:
+        if isinstance(step, str) and is_merge_object(self.sides):
             if step not in self._below:
                 self._below[step] = _Place(self.sides.member(step))
             return self._below[step]
         if not self._is_complete:
             # Elements are found together, so all of them are kept.
-            for each in self.sides.below():
+            for each in below(self.sides):
                 own = str(Path(each.path.steps[-1:]))
                 self._below.setdefault(own, _Place(each))
             self._is_complete = True

@@ -8,16 +8,16 @@ from typing import Final
 
 from smp.defaults import with_defaults
 from smp.errors import SmpError
-from smp.explain import _judgement
+from smp.explain import _judgement, _sides
 from smp.explain._causes import Cause, Evidence, reason_for
 from smp.explain._remedies import remedy_for
-from smp.explain._sides import Sides
 from smp.explain._ways import Ways
 from smp.hazards import Hazard, Policy
 from smp.managed_fields import Owner, elements_of, owned_path, owners
 from smp.paths import Path, Step
 from smp.plain import over_json, require_objects
 from smp.schema.model import Schema, UnknownFields
+from smp.schema.sides import DEFAULT, LAST_APPLIED, LIVE, MANIFEST, Sides
 from smp.sharing import share_object
 from smp.three_way import ApplyResult, three_way_apply
 from smp.typed_storage import stored
@@ -25,7 +25,11 @@ from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
 # Live has the value of the user, and it changes or goes as the user asks for.
 _ASKED_FOR: Final = frozenset({"overwritten", "overwrites-controller", "pruned", "set"})
-_SAID_BY: Final = ("last-applied", "manifest", "default")
+_SAID_BY: Final = (
+    ("last-applied", LAST_APPLIED),
+    ("manifest", MANIFEST),
+    ("default", DEFAULT),
+)
 # Go: k8s.io/kubectl, pkg/cmd/apply, FieldManagerClientSideApply.
 _CLIENT_SIDE: Final = ("kubectl-client-side-apply", "Update")
 
@@ -122,23 +126,19 @@ class _Explanation:
 
     def causes(self) -> Iterator[Cause]:
         """Yield the causes of all paths."""
-        values: dict[str, JSON | Absent] = {
-            "last-applied": self._last_applied or {},
-            "manifest": self._modified,
-            "live": self._live,
-            "result": self._result.object,
-            "former": ABSENT,
-            # What a server makes of the manifest without a live object.
-            "default": with_defaults(
-                stored(self._modified, self._schema), self._schema
-            ),
-        }
+        # What a server makes of the manifest without a live object, and what it made
+        # of the last-applied configuration.
+        default = with_defaults(stored(self._modified, self._schema), self._schema)
+        former: JSON | Absent = ABSENT
         if self._last_applied is not None:
             decoded = stored(self._last_applied, self._schema)
-            values["former"] = with_defaults(decoded, self._schema)
-        sides = Sides(values, self._schema.type, None, Path(), Path())
-        sides.by_list_types = self._schema.is_custom
-        if not sides.is_unremarkable:
+            former = with_defaults(decoded, self._schema)
+        base = self._last_applied or {}
+        sides = _sides.sides_of(
+            [self._live, self._modified, base, self._result.object, default, former],
+            self._schema,
+        )
+        if not _sides.is_unremarkable(sides):
             yield from self._below(sides)
 
     def _below(self, sides: Sides) -> Iterator[Cause]:
@@ -148,22 +148,23 @@ class _Explanation:
         if change is not None:
             yield from self._cause(sides, "union", why=change.why, rule=change.rule)
             return
-        is_merged = sides.is_merge_list or sides.is_merge_object
-        if sides.is_one or not is_merged:
+        is_merge_list = _sides.is_merge_list(sides)
+        is_merged = is_merge_list or _sides.is_merge_object(sides)
+        if _sides.is_one(sides) or not is_merged:
             yield from self._leaf(sides)
             return
         # Of a list whose elements are merged, the order is a matter of its own.
-        if sides.is_merge_list and not _judgement.keeps_order(sides):
+        if is_merge_list and not _sides.keeps_order(sides):
             yield from self._cause(sides, "element-order")
-        if sides.key and _judgement.is_merged_by_key(sides):
+        if sides.indexes and _judgement.is_merged_by_key(sides):
             yield from self._cause(sides, "matched-by-key")
-        for below in sides.differing():
+        for below in _sides.differing(sides):
             yield from self._below(below)
 
     def _leaf(self, sides: Sides) -> Iterator[Cause]:
         """Yield the cause of a value of which there is one thing to say."""
         code = _judgement.code_of(sides, self._schema.kind)
-        is_repaired = sides.live_path.by_index.steps in self._repaired
+        is_repaired = sides.path_in(LIVE).by_index.steps in self._repaired
         if code == "lost-by-ambiguous-key" and is_repaired:
             code = "removed-by-repair"
         yield from self._cause(sides, code)
@@ -211,12 +212,12 @@ class _Explanation:
             owners=owners_text,
             by=f" by {owners_text}" if owners_text else "",
             unknown=unknown,
-            key=sides.key,
+            key=_sides.key_of(sides.path),
         )
         evidence = [
             Evidence(name, value)
-            for name in _SAID_BY
-            if not isinstance(value := sides.values[name], Absent)
+            for name, side in _SAID_BY
+            if not isinstance(value := sides.values[side], Absent)
         ]
         evidence += [Evidence("owner", _named(owner)) for owner in there]
         yield Cause(
@@ -238,7 +239,7 @@ class _Explanation:
         if code == "removed-by-repair":
             return "key-changed"
         # Hazards have the indexes of the live object.
-        steps = sides.live_path.by_index.steps
+        steps = sides.path_in(LIVE).by_index.steps
         exact = self._hazards.get(steps, "")
         if exact or code in _ASKED_FOR:
             return exact
@@ -268,7 +269,7 @@ class _Explanation:
         """Return the owners of what live has at a path, or of anything in it."""
         if sides.live is ABSENT or not self._owners:
             return []
-        path = owned_path(self._live, self._schema, sides.live_path)
+        path = owned_path(self._live, self._schema, sides.path_in(LIVE))
         elements = elements_of(path)
         return [owner for owner in self._owners if owner.fields.reaches(elements)]
 

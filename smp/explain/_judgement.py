@@ -9,9 +9,19 @@ from __future__ import annotations
 from typing import Final
 
 from smp.api_objects import SERVER_METADATA
-from smp.explain._sides import Sides
+from smp.explain._sides import is_pruned, retains
 from smp.last_applied import LAST_APPLIED
-from smp.values import ABSENT, JSON, Absent, as_list, as_object, same, without_nulls
+from smp.schema.sides import Sides
+from smp.values import (
+    ABSENT,
+    JSON,
+    Absent,
+    as_object,
+    same,
+    value_key,
+    value_keys,
+    without_nulls,
+)
 
 _SCALED: Final = "a HorizontalPodAutoscaler or kubectl scale"
 _ALLOCATED: Final = "the allocator of the API server"
@@ -90,9 +100,9 @@ def _changed(sides: Sides, kind: str) -> str:
     if sides.last_applied is not ABSENT:
         return "pruned"
     # No one asked for this loss.
-    if sides.retains:
+    if retains(sides):
         return "retain-keys"
-    if sides.pruned:
+    if is_pruned(sides):
         return "lost-with-parent"
     return "lost-by-ambiguous-key"
 
@@ -122,7 +132,7 @@ def _in_manifest(sides: Sides, kind: str) -> str:
 def _other_than_asked(sides: Sides) -> str:
     """Return the code where the manifest has a value, and the result has another."""
     manifest = sides.manifest
-    if sides.unknown and sides.result is ABSENT:
+    if not sides.is_known and sides.result is ABSENT:
         return "unknown-field"
     if not isinstance(manifest, Absent) and same(without_nulls(manifest), sides.result):
         return "nulls"
@@ -131,7 +141,7 @@ def _other_than_asked(sides: Sides) -> str:
     # What typed storage drops is false, 0, "" or empty, and all these are false.
     if sides.result is ABSENT and sides.default is ABSENT and not manifest:
         return "zero-value"
-    if sides.repeated:
+    if sides.is_repeated:
         is_deleted = sides.result is ABSENT and sides.live is not ABSENT
         return "deleted-by-repeated-key" if is_deleted else "repeated-key"
     return "not-as-asked"
@@ -165,29 +175,9 @@ def lost_elements(sides: Sides) -> list[JSON]:
 
     These are those that neither configuration has, and that the result lacks.
     """
-    if not isinstance(sides.live, list):
-        return []
-    others = [
-        *as_list(sides.result),
-        *as_list(sides.manifest),
-        *as_list(sides.last_applied),
-    ]
-    return [
-        element
-        for element in sides.live
-        if not any(same(element, other) for other in others)
-    ]
-
-
-def keeps_order(sides: Sides) -> bool:
-    """Tell whether a merge list has the order of both live and the manifest."""
-    result = sides.order_of("result")
-    for side in ("live", "manifest"):
-        order = sides.order_of(side)
-        kept = {*order} & {*result}
-        if [i for i in order if i in kept] != [i for i in result if i in kept]:
-            return False
-    return True
+    others = value_keys((sides.result, sides.manifest, sides.last_applied))
+    live = sides.live if isinstance(sides.live, list) else []
+    return [element for element in live if value_key(element) not in others]
 
 
 def is_merged_by_key(sides: Sides) -> bool:

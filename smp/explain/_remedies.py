@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from smp.explain._causes import Edit, Remedy, Way
-from smp.explain._sides import Sides
 from smp.explain._ways import Ways
 from smp.paths import edited, value_at
+from smp.schema.sides import Sides
 from smp.values import (
     ABSENT,
     JSON,

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 
-from smp.explain._sides import NAMES, Sides
+from smp.explain._sides import ROLES, below, is_merge_list, is_merge_object
 from smp.paths import Path
 from smp.schema.model import Type
+from smp.schema.sides import LAST_APPLIED, LIVE, MANIFEST, RESULT, Sides
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
+
+_SIDES: Final = {
+    "live": LIVE,
+    "manifest": MANIFEST,
+    "last-applied": LAST_APPLIED,
+    "result": RESULT,
+}
 
 
 class SideBySide(msgspec.Struct, frozen=True):
@@ -33,23 +42,24 @@ def side_by_side(
     None takes no part. Elements of lists are found by their keys. What is equal in all
     objects that have it is yielded as a whole.
     """
-    names = [name for name, obj in objects.items() if obj is not None]
-    values: dict[str, JSON | Absent] = dict.fromkeys(NAMES, ABSENT)
-    for name in names:
-        values[name] = objects[name]
-    yield from _below(Sides(values, type_, None, Path(), Path()), names)
+    numbers = [_SIDES[name] for name, obj in objects.items() if obj is not None]
+    values: list[JSON | Absent] = [ABSENT] * len(ROLES.order)
+    for name, obj in objects.items():
+        values[_SIDES[name]] = ABSENT if obj is None else obj
+    yield from _go_along(Sides(values, type_, ROLES), numbers)
 
 
-def _below(sides: Sides, names: list[str]) -> Iterator[SideBySide]:
-    values = tuple([sides.values[name] for name in names])
+def _go_along(sides: Sides, numbers: list[int]) -> Iterator[SideBySide]:
+    values = tuple([sides.values[number] for number in numbers])
     is_equal = all(same(value, values[0]) for value in values)
     present = [value for value in values if not isinstance(value, Absent)]
     # Where the others have nothing, there is one thing to say of the whole value.
     is_one = all(same(value, present[0]) for value in present)
-    is_open = not is_one and (sides.is_merge_object or sides.is_merge_list)
+    is_open = not is_one and (is_merge_object(sides) or is_merge_list(sides))
     # The root has no path: its members are what is shown.
-    if sides.path.steps:
+    is_root = sides.parent is None
+    if not is_root:
         yield SideBySide(sides.path, values, is_open, is_equal)
-    if is_open or not sides.path.steps:
-        for below in sides.below():
-            yield from _below(below, names)
+    if is_open or is_root:
+        for each in below(sides):
+            yield from _go_along(each, numbers)

@@ -14,12 +14,19 @@ from collections.abc import Callable
 from typing import Final
 
 from smp.hazards._hazard import Hazard, Input, Severity, hazard
-from smp.hazards._leaves import Leaf, find_leaves, value_keys
+from smp.hazards._leaves import Leaf, find_leaves
 from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
-from smp.hazards._sides import LAST_APPLIED, LIVE, MANIFEST, RESULT
 from smp.paths import Element, Path, value_at
 from smp.schema.model import ObjectType
-from smp.schema.sides import Pairing, Roles, Sides, identity_names
+from smp.schema.sides import (
+    LAST_APPLIED,
+    LIVE,
+    MANIFEST,
+    Pairing,
+    Roles,
+    Sides,
+    identity_names,
+)
 from smp.strategic import is_directive
 from smp.values import (
     ABSENT,
@@ -33,6 +40,7 @@ from smp.values import (
     printed,
     same,
     value_key,
+    value_keys,
 )
 
 # So many of the values that are lost are named.
@@ -64,11 +72,11 @@ class ChangeSearch:
         if not levels:
             raise RecursionError
         live, base = (
-            as_object(sides.values[LIVE]),
-            as_object(sides.values[LAST_APPLIED]),
+            as_object(sides.live),
+            as_object(sides.last_applied),
         )
-        modified = as_object(sides.values[MANIFEST])
-        result = as_object(sides.values[RESULT])
+        modified = as_object(sides.manifest)
+        result = as_object(sides.result)
         type_ = sides.type
         if isinstance(type_, ObjectType):
             type_name = type_.name.rpartition(".")[2]
@@ -102,13 +110,13 @@ class ChangeSearch:
 
     def _search_value(self, sides: Sides, levels: int, *, retains: bool) -> None:
         """Look at a field of an object, which differs."""
-        live, result = sides.values[LIVE], sides.values[RESULT]
+        live, result = sides.live, sides.result
         field = sides.field
         if isinstance(live, dict) and isinstance(result, dict):
             if field.replaces:
                 self._report("lost-by-replacement", sides)
             else:
-                retained = field.retain_keys and sides.values[MANIFEST] is not ABSENT
+                retained = field.retain_keys and sides.manifest is not ABSENT
                 self._search_object(sides, levels, retains=retained)
         elif isinstance(live, list) and isinstance(result, list):
             if not field.merges or not field.merge_key:
@@ -131,8 +139,8 @@ class ChangeSearch:
 
     def _report(self, code: str, sides: Sides) -> None:
         """Report what is lost of a value, if anything is."""
-        live, result = sides.values[LIVE], sides.values[RESULT]
-        others = [sides.values[LAST_APPLIED], sides.values[MANIFEST]]
+        live, result = sides.live, sides.result
+        others = [sides.last_applied, sides.manifest]
         if isinstance(result, (dict, list)):
             # A scalar that is another one now is lost as well.
             others.append(result)
@@ -183,7 +191,7 @@ class ChangeSearch:
         An element of live that has all of one of a configuration, and more, is that
         element with the defaults of a server.
         """
-        live = as_list(sides.values[LIVE])
+        live = as_list(sides.live)
         # Elements have no key here: each is what it is.
         known = value_keys(sides.values[MANIFEST:])
         keys = [value_key(element) for element in live]
@@ -211,7 +219,7 @@ class ChangeSearch:
 
     def _search_merge_list(self, sides: Sides, pairing: Pairing, levels: int) -> None:
         """Look at a list whose elements were merged by the patch merge key."""
-        live, result = as_list(sides.values[LIVE]), as_list(sides.values[RESULT])
+        live, result = as_list(sides.live), as_list(sides.result)
         if pairing.is_aligned:
             # Nothing was added, and nothing was removed.
             for index in range(len(live)):
@@ -225,8 +233,8 @@ class ChangeSearch:
         added: list[JSONObject] = []
         deleted: list[Sides] = []
         for element in sides.elements(pairing):
-            former = element.values[LIVE]
-            wanted, after = element.values[MANIFEST], element.values[RESULT]
+            former = element.live
+            wanted, after = element.manifest, element.result
             if wanted is not ABSENT and after is ABSENT:
                 deleted.append(element)
             if isinstance(former, Absent):
@@ -235,7 +243,7 @@ class ChangeSearch:
             elif after is ABSENT:
                 self._judge_lost_element(element)
             else:
-                if wanted is ABSENT and element.values[LAST_APPLIED] is ABSENT:
+                if wanted is ABSENT and element.last_applied is ABSENT:
                     left.append(element)
                 if after is not former:
                     self._search_element(element, levels)
@@ -249,13 +257,13 @@ class ChangeSearch:
         """Look at an element that differs."""
         parent = element.parent
         retains = parent is not None and parent.field.retain_keys
-        is_wanted = element.values[MANIFEST] is not ABSENT
+        is_wanted = element.manifest is not ABSENT
         self._search_object(element, levels, retains=retains and is_wanted)
 
     def _judge_lost_element(self, sides: Sides) -> None:
         """Look at an element that the result does not have."""
-        is_wanted = sides.values[MANIFEST] is not ABSENT
-        if not is_wanted and sides.values[LAST_APPLIED] is not ABSENT:
+        is_wanted = sides.manifest is not ABSENT
+        if not is_wanted and sides.last_applied is not ABSENT:
             # The user removed it.
             self._report("lost-with-element", sides)
         elif is_wanted:
@@ -263,7 +271,7 @@ class ChangeSearch:
             self._report("lost-by-ambiguous-key", sides)
         else:
             # All of it is of others. It is named by its map keys and its name.
-            element = as_object(sides.values[LIVE])
+            element = as_object(sides.live)
             keys: tuple[str, ...] = ()
             if sides.parent is not None:
                 merge_key = sides.parent.field.merge_key
@@ -291,7 +299,7 @@ class ChangeSearch:
                 if key is not None:
                     by_second_key[key] = wanted
             for number, element in enumerate(left):
-                key = second_key(as_object(element.values[LIVE]), names)
+                key = second_key(as_object(element.live), names)
                 new = None if key is None else by_second_key.get(key)
                 if new is None or number in reported:
                     continue
@@ -307,9 +315,9 @@ class ChangeSearch:
 
     def _judge_pair(self, pair: Pair, sides: Sides) -> None:
         """Look at two fields that a server takes for one another."""
-        base = as_object(sides.values[LAST_APPLIED])
-        modified = as_object(sides.values[MANIFEST])
-        result = as_object(sides.values[RESULT])
+        base = as_object(sides.last_applied)
+        modified = as_object(sides.manifest)
+        result = as_object(sides.result)
         value, other = result.get(pair.field), result.get(pair.other)
         # Both are set: one of them counts.
         if modified.get(pair.other) and value and other:
@@ -344,9 +352,9 @@ class ChangeSearch:
 
     def _judge_write_only(self, sides: Sides) -> None:
         """Look at stringData of a Secret, which a server moves into data."""
-        base = as_object(sides.values[LAST_APPLIED])
-        modified = as_object(sides.values[MANIFEST])
-        result = as_object(sides.values[RESULT])
+        base = as_object(sides.last_applied)
+        modified = as_object(sides.manifest)
+        result = as_object(sides.result)
         for name in as_object(base.get("stringData")):
             if name in as_object(modified.get("stringData")):
                 continue
@@ -364,8 +372,8 @@ class ChangeSearch:
 
 def _code_of_loss(sides: Sides, *, retains: bool) -> str:
     """Return the code of the hazard by which a value is lost; empty if it is not."""
-    live, result = sides.values[LIVE], sides.values[RESULT]
-    base, modified = sides.values[LAST_APPLIED], sides.values[MANIFEST]
+    live, result = sides.live, sides.result
+    base, modified = sides.last_applied, sides.manifest
     if result is not ABSENT:
         if base is ABSENT and modified is ABSENT:
             return "lost-by-ambiguous-key"

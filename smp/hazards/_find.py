@@ -19,11 +19,10 @@ from smp.hazards._objects import (
     list_hazards,
 )
 from smp.hazards._pairs import ANNOTATION_PAIRS
-from smp.hazards._sides import LAST_APPLIED, LIVE, MANIFEST, RESULT
 from smp.paths import Path, value_at
 from smp.plain import require_objects
 from smp.schema.model import Schema
-from smp.schema.sides import Roles, Sides
+from smp.schema.sides import LAST_APPLIED, LIVE, MANIFEST, RESULT, Roles, Sides
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSONObject, as_object, shown
 

@@ -7,11 +7,9 @@ This module is compiled with mypyc (hatch_build.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from smp.paths import Path
 from smp.schema.sides import Sides
-from smp.values import ABSENT, JSON, Absent, JSONArray, as_list, same, value_key
+from smp.values import ABSENT, JSONArray, same, value_key, value_keys
 
 
 class Leaf:
@@ -58,8 +56,3 @@ def _find_elements(sides: Sides, live: JSONArray, found: list[Leaf]) -> None:
         key = value_key(element)
         if key not in known:
             found.append(Leaf(path / index, is_default=key in defaults))
-
-
-def value_keys(lists: Iterable[JSON | Absent]) -> set[object]:
-    """Return what the elements of several lists are, as value_key tells."""
-    return {value_key(element) for elements in lists for element in as_list(elements)}

@@ -45,8 +45,19 @@ from smp.values import (
     ScalarKey,
     as_list,
     as_object,
+    same,
     scalar_key,
 )
+
+# The objects of an apply, by their number among the values. DEFAULT is what a server
+# makes of the manifest without a live object, and FORMER what it made of the
+# last-applied configuration. Who compares other objects has numbers of its own.
+LIVE: Final = 0
+MANIFEST: Final = 1
+LAST_APPLIED: Final = 2
+RESULT: Final = 3
+DEFAULT: Final = 4
+FORMER: Final = 5
 
 # k8s.io/api/core/v1, ContainerPort.Protocol and ServicePort.Protocol: +default="TCP".
 _DEFAULTS: Final[dict[str, JSON]] = {"protocol": "TCP"}
@@ -205,15 +216,15 @@ class Sides:
     """What several objects have at one place; ABSENT where one has nothing.
 
     ``values`` are in the order of the objects, ``type`` is that of the values. A member
-    has a ``field``; an element has ``indexes``, those in the list of each object, -1
-    where one does not have it.
+    has a ``name`` and a ``field``; an element has ``indexes``, those in the list of each
+    object, -1 where one does not have it.
     """
 
     __slots__ = (
-        "_name",
         "field",
         "indexes",
         "is_known",
+        "name",
         "pairing",
         "parent",
         "roles",
@@ -233,7 +244,37 @@ class Sides:
         self.indexes: list[int] = []
         # How an element was told from others.
         self.pairing: Pairing | None = None
-        self._name = ""
+        self.name = ""
+
+    @property
+    def live(self) -> JSON | Absent:
+        """What the live object has."""
+        return self.values[LIVE]
+
+    @property
+    def manifest(self) -> JSON | Absent:
+        """What the manifest has."""
+        return self.values[MANIFEST]
+
+    @property
+    def last_applied(self) -> JSON | Absent:
+        """What the last-applied configuration has."""
+        return self.values[LAST_APPLIED]
+
+    @property
+    def result(self) -> JSON | Absent:
+        """What the result of the apply has."""
+        return self.values[RESULT]
+
+    @property
+    def default(self) -> JSON | Absent:
+        """What a server makes of the manifest without a live object."""
+        return self.values[DEFAULT]
+
+    @property
+    def former(self) -> JSON | Absent:
+        """What a server made of the last-applied configuration."""
+        return self.values[FORMER]
 
     def member(self, name: str) -> Sides:
         """Return the place of a member of all objects."""
@@ -247,8 +288,32 @@ class Sides:
         below.field = field
         below.is_known = declared is not None
         below.parent = self
-        below._name = name
+        below.name = name
         return below
+
+    def differs(self, name: str, sides: tuple[int, ...]) -> bool:
+        """Tell whether some of the objects have another value in a member."""
+        first: JSON | Absent = ABSENT
+        is_first = True
+        for side in sides:
+            members = self.values[side]
+            value: JSON | Absent = ABSENT
+            if isinstance(members, dict):
+                value = members.get(name, ABSENT)
+            if is_first:
+                first, is_first = value, False
+            elif value is not first and not same(value, first):
+                return True
+        return False
+
+    def is_at(self, names: tuple[str, ...]) -> bool:
+        """Tell whether this is the place of members of members, from the root."""
+        place: Sides | None = self
+        for name in reversed(names):
+            if place is None or place.indexes or place.name != name:
+                return False
+            place = place.parent
+        return place is not None and place.parent is None
 
     def names(self) -> dict[str, None]:
         """Return the names of the members of all objects, in order."""
@@ -338,7 +403,7 @@ class Sides:
                 has_it = place.indexes[side] != _NO_INDEX
                 steps.append(place._step_in(side if has_it else place.first_side))
             else:
-                steps.append(place._name)
+                steps.append(place.name)
             place = place.parent
         steps.reverse()
         return Path(tuple(steps))
@@ -356,7 +421,7 @@ class Sides:
 
     def _step(self, parent: Sides) -> Step:
         if not self.indexes:
-            return self._name
+            return self.name
         side = self.first_side
         element, pairing = self.values[side], self.pairing
         if pairing is None or not isinstance(element, dict) or not pairing.names:
