@@ -216,8 +216,8 @@ class Sides:
     """What several objects have at one place; ABSENT where one has nothing.
 
     ``values`` are in the order of the objects, ``type`` is that of the values. A member
-    has a ``name`` and a ``field``; an element has ``indexes``, those in the lists of all
-    objects, -1 where one does not have it.
+    has a ``name`` and a ``field``; an element has ``indexes``, its own in all lists, and
+    -1 where one does not have it.
     """
 
     __slots__ = (
