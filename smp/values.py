@@ -43,7 +43,8 @@ JSON: TypeAlias = (
 )
 JSONObject: TypeAlias = dict[str, JSON]
 JSONArray: TypeAlias = list[JSON]
-ScalarKey: TypeAlias = "str | int | tuple[type, JSON]"
+# What a dictionary knows a scalar by, see scalar_key; or several of them.
+ScalarKey: TypeAlias = "str | int | tuple[object, ...]"
 
 
 class Absent(Enum):
@@ -294,7 +295,7 @@ def value_keys(lists: Iterable[JSON | Absent]) -> set[object]:
     return {value_key(element) for elements in lists for element in as_list(elements)}
 
 
-def printed(value: JSON) -> str:
+def printed(value: object) -> str:
     """Print a scalar as Go's ``%v`` does for the common cases."""
     if isinstance(value, bool):
         return "true" if value else "false"

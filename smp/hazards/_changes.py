@@ -45,18 +45,26 @@ from smp.values import (
 
 # So many of the values that are lost are named.
 _NAMED: Final = 5
-_ROLES: Final = Roles((LIVE,))
+_ROLES: Final = Roles((LIVE,), by_map_keys=True)
 
 
 class ChangeSearch:
     """The walk; ``hazards`` are those that it found.
 
     ``cleared`` are the paths that the normalization of unions changed, and ``filled``
-    returns what a server makes of the last-applied configuration.
+    returns what a server makes of the last-applied configuration. ``by_list_types``
+    says that a list with equal keys was set as a whole (managed_fields.local_merge).
     """
 
-    def __init__(self, cleared: set[str], filled: Callable[[], JSONObject]) -> None:
+    def __init__(
+        self,
+        cleared: set[str],
+        filled: Callable[[], JSONObject],
+        *,
+        by_list_types: bool,
+    ) -> None:
         self.hazards: list[Hazard] = []
+        self._by_list_types = by_list_types
         self._cleared = cleared
         self._filled = filled
 
@@ -123,8 +131,7 @@ class ChangeSearch:
                 self._search_atomic_list(sides)
                 return
             pairing = sides.pair()
-            # A list with equal keys is set as a whole (managed_fields.local_merge).
-            if sides.roles.by_map_keys and not pairing.is_unique:
+            if self._by_list_types and not pairing.is_unique:
                 self._search_atomic_list(sides)
             else:
                 self._search_merge_list(sides, pairing, levels)

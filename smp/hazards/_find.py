@@ -29,8 +29,8 @@ from smp.values import ABSENT, JSONObject, as_object, shown
 _NONE: Final[set[int]] = set()
 # Hazards come in the order of live.
 _ORDER: Final = (LIVE, MANIFEST, LAST_APPLIED, RESULT)
-_BY_MERGE_KEYS: Final = Roles(_ORDER)
-_BY_LIST_TYPES: Final = Roles(_ORDER, by_map_keys=True)
+# To a server, elements that differ in any of their keys are others.
+_ROLES: Final = Roles(_ORDER, by_map_keys=True)
 
 
 @bounded("the object")
@@ -131,9 +131,8 @@ def change_hazards(  # what went into an apply, and what came of it
         return filled[0]
 
     places = {str(path) for path in cleared}
-    search = ChangeSearch(places, filled_in)
-    roles = _BY_LIST_TYPES if by_list_types else _BY_MERGE_KEYS
-    search.search(Sides([live, modified, base, result], schema.type, roles))
+    search = ChangeSearch(places, filled_in, by_list_types=by_list_types)
+    search.search(Sides([live, modified, base, result], schema.type, _ROLES))
     return search.hazards
 
 

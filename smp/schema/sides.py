@@ -77,10 +77,10 @@ class Pairing:
     def __init__(
         self,
         names: tuple[str, ...],
-        keys: list[list[object]],
+        keys: list[list[ScalarKey]],
         *,
         is_unique: bool,
-        repeated: set[object],
+        repeated: set[ScalarKey],
     ) -> None:
         self.names = names
         self.keys = keys
@@ -124,7 +124,7 @@ def identity_names(type_: Type, merge_key: str) -> tuple[str, ...]:
 
 
 def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pairing:
-    keys: list[list[object]] = []
+    keys: list[list[ScalarKey]] = []
     if len(names) == 1:
         # Almost all elements have one key, a text or a number, which is their own.
         for elements in lists:
@@ -135,13 +135,13 @@ def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pai
         if len(keys) == len(lists):
             return Pairing(names, keys, is_unique=True, repeated=set())
     keys = []
-    repeated: set[object] = set()
+    repeated: set[ScalarKey] = set()
     for elements in lists:
         count_steps(len(elements))
-        counts: dict[object, int] = {}
-        of_list: list[object] = []
+        counts: dict[ScalarKey, int] = {}
+        of_list: list[ScalarKey] = []
         for element in elements:
-            key = _key_of(element, names, items)
+            key = element_key(element, names, items)
             number = counts.get(key, 0)
             counts[key] = number + 1
             if number:
@@ -151,10 +151,10 @@ def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pai
     return Pairing(names, keys, is_unique=not repeated, repeated=repeated)
 
 
-def _plain_keys(elements: JSONArray, name: str) -> list[object] | None:
+def _plain_keys(elements: JSONArray, name: str) -> list[ScalarKey] | None:
     """Return the texts or integers that identify elements; None where others do."""
     count_steps(len(elements))
-    keys: list[object] = []
+    keys: list[ScalarKey] = []
     for element in elements:
         key = element.get(name) if isinstance(element, dict) else None
         if type(key) is not str and type(key) is not int:
@@ -163,7 +163,11 @@ def _plain_keys(elements: JSONArray, name: str) -> list[object] | None:
     return keys if len(set(keys)) == len(keys) else None
 
 
-def _key_of(element: JSON, names: tuple[str, ...], items: Type) -> object:
+def element_key(element: JSON, names: tuple[str, ...], items: Type) -> ScalarKey:
+    """Return what tells an element from others by some keys, with their defaults.
+
+    Without keys it is the element itself, a scalar.
+    """
     if not names:
         return _key_part(element)
     members = as_object(element)
@@ -171,12 +175,12 @@ def _key_of(element: JSON, names: tuple[str, ...], items: Type) -> object:
     for name in names:
         value = members.get(name)
         if value is None:
-            value = _default_of(name, items)
+            value = default_key(name, items)
         parts.append(_key_part(value))
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def _default_of(name: str, items: Type) -> JSON:
+def default_key(name: str, items: Type) -> JSON:
     """Return the default of a key (Go: typed.keyedAssociativeListItemToPathElement)."""
     field = items.field(name) if isinstance(items, ObjectType) else None
     if field is None or isinstance(field.default, Absent):
@@ -216,7 +220,7 @@ class Sides:
     """What several objects have at one place; ABSENT where one has nothing.
 
     ``values`` are in the order of the objects, ``type`` is that of the values. A member
-    has a ``name`` and a ``field``; an element has ``indexes``, its own in all lists, and
+    has a ``name`` and a ``field``; an element has ``indexes``, one for each list,
     -1 where one does not have it.
     """
 
@@ -333,7 +337,7 @@ class Sides:
 
     def elements(self, pairing: Pairing) -> list[Sides]:
         """Return the places of the elements of all lists, paired by their keys."""
-        found: dict[object, list[int]] = {}
+        found: dict[ScalarKey, list[int]] = {}
         count = len(self.values)
         for side in self.roles.order:
             for key in pairing.keys[side]:
@@ -366,7 +370,7 @@ class Sides:
         while place is not None:
             pairing, element = place.pairing, place.values[place.first_side]
             if pairing is not None and not isinstance(element, Absent):
-                key = _key_of(element, pairing.names[:1], place.type)
+                key = element_key(element, pairing.names[:1], place.type)
                 if key in pairing.repeated:
                     return True
             place = place.parent

@@ -34,10 +34,7 @@ from smp.strategic._operations import (
 )
 from smp.strategic._ordering import (
     elements_by_identity,
-    identities_of,
     identity_of,
-    keys_of_identity,
-    lists_by_identity,
 )
 from smp.strategic._patch_paths import leaf_paths, unknown_paths
 from smp.strategic._preconditions import (
@@ -67,13 +64,10 @@ __all__ = [
     "compute_patch",
     "elements_by_identity",
     "find_conflicts",
-    "identities_of",
     "identity_of",
     "is_directive",
-    "keys_of_identity",
     "leaf_paths",
     "leftover_directives",
-    "lists_by_identity",
     "read_object",
     "three_way_patch",
     "two_way_patch",

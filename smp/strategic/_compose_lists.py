@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from smp.errors import CompositionError, PatchError, SmpError
 from smp.paths import Element, Path
@@ -412,7 +412,7 @@ def _composed_order(
     wanted = later or second_keys
     order: JSONArray = []
     for key in arranged(kept, kept, wanted, earlier):
-        value: JSON = key[1] if isinstance(key, tuple) else key
+        value = cast("JSON", key[1]) if isinstance(key, tuple) else key
         entry: JSON = {merge_key: value} if merge_key else value
         # The directive has an entry for each element, duplicates included.
         order.extend([entry] * max(1, times[key]))

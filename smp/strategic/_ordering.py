@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final, TypeAlias, TypeVar, cast
 
 from smp.errors import ObjectError, PatchError, SmpError
-from smp.schema.model import Field, ListType
+from smp.schema.model import Field
+from smp.schema.sides import default_key, element_key, identity_names
 from smp.steps import count_steps
 from smp.strategic._go_sort import sorted_as_by_go
 from smp.values import (
@@ -30,9 +31,6 @@ from smp.values import (
 ListError: TypeAlias = type[ObjectError] | type[PatchError]
 Occurrence: TypeAlias = "ScalarKey | tuple[ScalarKey, int]"
 T = TypeVar("T")
-# k8s.io/api/core/v1, ContainerPort.Protocol and ServicePort.Protocol: +default="TCP".
-_MAP_KEY_DEFAULTS: Final[JSONObject] = {"protocol": "TCP"}
-_PLAIN_KEYS: Final[frozenset[type]] = frozenset({str, int})
 _NO_DELETIONS: Final[frozenset[int]] = frozenset()
 
 # What no merge list can hold: the code of the error, and the problem.
@@ -144,50 +142,30 @@ def keys_of(
     ]
 
 
-def identity_of(element: JSON, field: Field) -> str:
-    """Return what tells an element of a merge list from all others, as a text.
+def identity_of(element: JSON, field: Field) -> ScalarKey:
+    """Return what tells an element of a merge list from all others.
 
     That is its merge key and its map keys (``x-kubernetes-list-map-keys``), with
     defaults. The patch merge key alone may stand for several elements, such as ports.
     """
-    return _identity(as_object(element), keys_of_identity(field))
-
-
-def _identity(element: JSONObject, names: list[str]) -> str:
-    texts: list[str] = []
-    for name in names:
-        value = element.get(name)
-        if value is None:
-            value = _MAP_KEY_DEFAULTS.get(name)
-        if isinstance(value, str):  # first, as most keys are names
-            texts.append(f"string {value}")
-        else:
-            # A key is a scalar, or undecoded (RawJSON).
-            text = "" if isinstance(value, (dict, list)) else printed(value)
-            texts.append(f"{type_name(value)} {text}")
-    return ", ".join(texts)
+    names = identity_names(field.type, field.merge_key)
+    return element_key(element, names, field.type.items)
 
 
 def has_identity(element: JSON, field: Field) -> bool:
     """Tell whether an element has all that identity_of looks at, or a default of it."""
     members = as_object(element)
-    for name in keys_of_identity(field):
-        if members.get(name) is None and name not in _MAP_KEY_DEFAULTS:
+    for name in identity_names(field.type, field.merge_key):
+        if members.get(name) is None and default_key(name, field.type.items) is None:
             return False
     return True
 
 
-def keys_of_identity(field: Field) -> list[str]:
-    """Return the merge key of a list, and its other map keys."""
-    map_keys = field.type.map_keys if isinstance(field.type, ListType) else ()
-    others = [name for name in map_keys if name != field.merge_key]
-    return [field.merge_key, *others]
-
-
 def identities_of(elements: JSONArray, field: Field) -> list[ScalarKey]:
     """Return the identity of each element."""
-    names = keys_of_identity(field)
-    return [_identity(as_object(element), names) for element in elements]
+    names = identity_names(field.type, field.merge_key)
+    items = field.type.items
+    return [element_key(element, names, items) for element in elements]
 
 
 def elements_by_identity(
@@ -197,57 +175,13 @@ def elements_by_identity(
 
     Elements with equal keys are numbered.
     """
-    counts: dict[str, int] = {}
+    counts: dict[ScalarKey, int] = {}
     by_identity: dict[ScalarKey, JSONObject] = {}
-    names = keys_of_identity(field)
-    for element in elements:
-        identity = _identity(as_object(element), names)
-        number = counts.get(identity, 0)
-        counts[identity] = number + 1
-        by_identity[f"{identity} {number}" if number else identity] = as_object(element)
+    for element, key in zip(elements, identities_of(elements, field)):
+        number = counts.get(key, 0)
+        counts[key] = number + 1
+        by_identity[key, number] = as_object(element)
     return by_identity
-
-
-def lists_by_identity(
-    lists: list[JSONArray], field: Field
-) -> list[dict[object, JSONObject]]:
-    """Do this for lists that are compared with one another.
-
-    Where the identities are plain and unique in each of them, they need no text.
-    """
-    names = keys_of_identity(field)
-    found: list[dict[object, JSONObject]] = []
-    for elements in lists:
-        by_identity = _by_plain_identity(elements, names)
-        if by_identity is None:
-            return [
-                cast("dict[object, JSONObject]", elements_by_identity(each, field))
-                for each in lists
-            ]
-        found.append(by_identity)
-    return found
-
-
-def _by_plain_identity(
-    elements: JSONArray, names: list[str]
-) -> dict[object, JSONObject] | None:
-    """Map the keys of elements to these; None where the keys are not plain and unique.
-
-    Plain are strings and integers.
-    """
-    objects = cast("list[JSONObject]", elements)
-    keys = plain_keys(elements, names[0])
-    if keys is None:
-        return None
-    identities: list[object] = [*keys]
-    for name in names[1:]:
-        default = _MAP_KEY_DEFAULTS.get(name)
-        values = [each.get(name, default) for each in objects]
-        if not _PLAIN_KEYS.issuperset(map(type, values)):
-            return None
-        identities = [*zip(identities, values)]
-    by_identity = dict(zip(identities, objects))
-    return by_identity if len(by_identity) == len(objects) else None
 
 
 def aligned(

@@ -13,7 +13,8 @@ import msgspec
 
 from smp.paths import Element, Path
 from smp.schema.model import ANY_FIELD, Field, Type
-from smp.strategic import elements_by_identity, keys_of_identity
+from smp.schema.sides import identity_names
+from smp.strategic import elements_by_identity
 from smp.values import JSON, JSONObject, as_object, printed
 
 
@@ -54,14 +55,14 @@ def leaves(value: JSON, field: Field, at: Place = ROOT) -> Iterator[Place]:
         yield from leaves_of_object(value, field.type, at)
     elif isinstance(value, list) and field.merges and field.merge_key:
         by_identity = elements_by_identity(value, field)
-        names = keys_of_identity(field)
+        names = identity_names(field.type, field.merge_key)
         merge_keys = Counter(printed(as_object(each).get(names[0])) for each in value)
         for index, (identity, member) in enumerate(by_identity.items()):
             merge_key = printed(member.get(names[0]))
             below = at.step(f"[{identity}]", index, f"[{merge_key}]")
             is_partial = any(name not in member for name in names)
             below = below._replace(
-                is_vague=at.is_vague or "null <nil>" in str(identity),
+                is_vague=at.is_vague or "NoneType" in str(identity),
                 is_open=at.is_open or (is_partial and merge_keys[merge_key] == 1),
             )
             # A key may be left out, for its default.
