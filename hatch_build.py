@@ -102,6 +102,8 @@ MODULES = (
     "smp/comparison/_walk.py",
     "smp/explain/_sides.py",
     "smp/explain/_judgement.py",
+    "smp/explain/_explanation.py",
+    "smp/managed_fields/_owned_paths.py",
     "smp/fleet/_objects.py",
     "smp/fleet/_memory.py",
     "smp/fleet/_coverage.py",

@@ -43,6 +43,7 @@ from smp.values import (
     as_object,
     as_text,
     same,
+    value_key,
 )
 from smp.violations import Reason, Violation
 
@@ -299,7 +300,8 @@ def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
     after = as_list(_at(new, ("spec", "tolerations")))
     if before is after:
         return
-    seconds: dict[str, Allowed] = {"tolerationSeconds": None}
+    # Lists of tolerations may be long.
+    kept = {_toleration_key(other) for other in after}
     for toleration in before:
         key = as_text(as_object(toleration).get("key"))
         if key in _ADDED_TOLERATIONS:
@@ -309,7 +311,7 @@ def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
             ]
             if key not in keys and None not in keys:
                 continue
-        if all(_changed(toleration, other, "", seconds) for other in after):
+        if _toleration_key(toleration) not in kept:
             path = Path(("spec", "tolerations"))
             message = (
                 "Forbidden: existing toleration can not be modified except its"
@@ -317,6 +319,15 @@ def _pod(old: JSONObject, new: JSONObject) -> Iterator[Violation]:
             )
             yield Violation(_CODE, path, "FieldValueForbidden", message, [*after])
             return
+
+
+def _toleration_key(toleration: JSON) -> object:
+    """Return what tolerations have in common that may be one, as _changed tells."""
+    members: JSONObject = {}
+    for name, value in as_object(toleration).items():
+        if name != "tolerationSeconds" and _changed(value, ABSENT, name, _NOTHING):
+            members[name] = value
+    return value_key(members)
 
 
 def _service(old: JSONObject, new: JSONObject) -> Iterator[Violation]:

@@ -313,6 +313,7 @@ def _applied(  # as above
         modified,
         result,
         schema,
+        computed.met,
     )
     return _Applied(computed, patch, result, update, unmet, leftovers, replaced)
 

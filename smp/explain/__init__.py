@@ -9,7 +9,8 @@ makes the field what the remedy says.
 
 The modules: _sides.py (one path in all objects, and the paths below it), _judgement.py
 (which cause a path has), _ways.py (what each way to apply leads to), _remedies.py
-(edits, and their proof), _explain.py (the walk), _codes.py (the codes of some paths).
+(edits, and their proof), _explain.py and _explanation.py (the walk), _codes.py (the
+codes of some paths).
 """
 
 from __future__ import annotations

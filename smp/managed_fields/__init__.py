@@ -56,7 +56,7 @@ from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted, removed
 from smp.managed_fields._local_merge import LocalMerge, changed_members, local_merge
 from smp.managed_fields._object_fields import fieldset_of
-from smp.managed_fields._owned_paths import owned_path
+from smp.managed_fields._owned_paths import owned_elements, owned_path
 from smp.managed_fields._owners import (
     extract,
     owners,
@@ -110,6 +110,7 @@ __all__ = [
     "extracted",
     "fieldset_of",
     "local_merge",
+    "owned_elements",
     "owned_path",
     "owners",
     "owners_of",

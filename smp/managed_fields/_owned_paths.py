@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp.managed_fields._elements import step_of
+from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._shapes import LIST, MAP, root_shape
 from smp.paths import Element, Path
 from smp.schema.model import Schema
@@ -15,21 +15,27 @@ def owned_path(obj: JSONObject, schema: Schema, path: Path) -> Path:
     The path has indexes of elements, or their patch merge keys. What is in an atomic
     value is owned with that.
     """
+    elements = owned_elements(obj, schema, path)
+    return Path(tuple([step_of(element) for element in elements]))
+
+
+def owned_elements(obj: JSONObject, schema: Schema, path: Path) -> list[str]:
+    """Return that path as the path elements of field sets."""
     value: JSON = obj
     shape = root_shape(schema, obj)
-    owned = Path()
+    elements: list[str] = []
     for step in path.steps:
         if isinstance(step, (int, Element)):
             if shape.form != LIST or not isinstance(value, list):
                 break
             index = step if isinstance(step, int) else step.index
             value = value[index]
-            owned = owned / step_of(shape.element(value))
+            elements.append(shape.element(value))
             shape = shape.of_element(value)
         elif isinstance(step, str):
             if shape.form != MAP or not isinstance(value, dict):
                 break
             value = value.get(step)
-            owned = owned / step
+            elements.append(field_element(step))
             shape = shape.of_name(step, value)
-    return owned
+    return elements

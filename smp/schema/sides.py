@@ -125,10 +125,11 @@ def identity_names(type_: Type, merge_key: str) -> tuple[str, ...]:
 
 def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pairing:
     keys: list[list[ScalarKey]] = []
-    if len(names) == 1:
-        # Almost all elements have one key, a text or a number, which is their own.
+    # Almost all elements have keys of their own, texts or numbers.
+    if names:
+        defaults = [default_key(name, items) for name in names]
         for elements in lists:
-            plain = _plain_keys(elements, names[0])
+            plain = _plain_keys(elements, names, defaults)
             if plain is None:
                 break
             keys.append(plain)
@@ -151,15 +152,25 @@ def _pair_by(lists: list[JSONArray], names: tuple[str, ...], items: Type) -> Pai
     return Pairing(names, keys, is_unique=not repeated, repeated=repeated)
 
 
-def _plain_keys(elements: JSONArray, name: str) -> list[ScalarKey] | None:
-    """Return the texts or integers that identify elements; None where others do."""
+def _plain_keys(
+    elements: JSONArray, names: tuple[str, ...], defaults: list[JSON]
+) -> list[ScalarKey] | None:
+    """Return the keys of elements whose keys are texts and integers, each another.
+
+    None where others are among them.
+    """
     count_steps(len(elements))
     keys: list[ScalarKey] = []
     for element in elements:
-        key = element.get(name) if isinstance(element, dict) else None
-        if type(key) is not str and type(key) is not int:
+        if not isinstance(element, dict):
             return None
-        keys.append(key)
+        parts: list[ScalarKey] = []
+        for at in range(len(names)):
+            part = element.get(names[at], defaults[at])
+            if type(part) is not str and type(part) is not int:
+                return None
+            parts.append(part)
+        keys.append(parts[0] if len(parts) == 1 else tuple(parts))
     return keys if len(set(keys)) == len(keys) else None
 
 

@@ -114,7 +114,9 @@ class Diff:
     ``deletes_in_new`` whether something of it was in a value that is new to live, and
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
     several elements. ``equal`` has the ids of objects and lists of base and live that
-    are the same as those of modified at their place.
+    are the same as those of modified at their place. ``met`` maps the id of what live
+    has to that of modified where the patch has nothing; what a walk over the patched
+    object is given as ``met`` it does not visit again.
     """
 
     def __init__(
@@ -123,7 +125,10 @@ class Diff:
         orders: bool = True,
         two_way: bool = False,
         only_unmet: bool = False,
+        met: dict[int, int] | None = None,
     ) -> None:
+        self._known = {} if met is None else met
+        self.met: dict[int, int] = {}
         self._orders = orders
         self._two_way = two_way
         self._only_unmet = only_unmet
@@ -174,26 +179,20 @@ class Diff:
                 common += 1
             json_type = type(value)
             if json_type is dict or json_type is list:
-                base_value = base.get(name, ABSENT)
+                if self._known.get(id(live_value)) == id(value):
+                    continue
                 field = type_.field(name)
+                base_value = base.get(name, ABSENT)
                 try:
-                    if isinstance(value, dict):
-                        child = self._object_field(
-                            base_value, live_value, value, field, levels
-                        )
-                        if child is not ABSENT:
-                            self._check_field(name, child, value, levels)
-                            patch[name] = child
-                    elif isinstance(value, list):
-                        members = self._list_field(
-                            name, base_value, live_value, value, field, levels
-                        )
-                        if members:
-                            sent = members.get(name, ABSENT)
-                            self._check_field(name, sent, value, levels)
-                            patch.update(members)
+                    members = self._field(
+                        name, base_value, live_value, value, field, levels
+                    )
                 except SmpError as error:
                     raise error.within(name) from None
+                if members:
+                    patch.update(members)
+                else:
+                    self.met[id(live_value)] = id(value)
             elif json_type is not str and json_type not in SCALAR_TYPES:
                 _add_undecoded(patch, name, value, live_value)
             elif live_value is not value and (
@@ -220,6 +219,27 @@ class Diff:
         ):
             _retain_keys(patch, modified)
         return patch
+
+    def _field(
+        self,
+        name: str,
+        base: Value,
+        live: Value,
+        modified: JSON,
+        field: Field | None,
+        levels: int,
+    ) -> JSONObject:
+        """Return the patch members for an object or a list of modified."""
+        members: JSONObject = {}
+        if isinstance(modified, dict):
+            child = self._object_field(base, live, modified, field, levels)
+            if child is not ABSENT:
+                members[name] = child
+        elif isinstance(modified, list):
+            members = self._list_field(name, base, live, modified, field, levels)
+        if members:
+            self._check_field(name, members.get(name, ABSENT), modified, levels)
+        return members
 
     def _check_field(self, name: str, sent: Value, modified: JSON, levels: int) -> None:
         """Check an object or a list that the patch sends for a field.
@@ -310,11 +330,17 @@ class Diff:
 
     def _share_elements(self, values: list[Value], modified: JSONArray) -> list[Value]:
         """Return elements, each replaced by that of modified if it equals it."""
+        if self._known:
+            values = [
+                element if self._known.get(id(value)) == id(element) else value
+                for value, element in zip(values, modified)
+            ]
         shared = share_equal(values, modified)
         if shared is not values:
             for value, element in zip(values, shared):
                 if value is not element:
                     self.equal.add(id(value))
+                    self.met[id(value)] = id(element)
         return shared
 
     def _is_whole(self, live: Value, modified: JSON) -> bool:
@@ -551,6 +577,7 @@ class Diff:
                     Element(index, merge_key, element[merge_key])
                 ) from None
             if isinstance(patch, Absent):
+                self.met[id(live_element)] = id(element)
                 continue
             if patch is not element:
                 patch[merge_key] = element[merge_key]

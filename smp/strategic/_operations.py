@@ -51,7 +51,8 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     whether it may be in a value that is new to live, ``ambiguous`` whether the patch
     changes elements of a merge key that may stand for several elements. ``equal`` has
     the ids of objects and lists in the last-applied configuration and in live that are
-    the same as those of the modified configuration at their place.
+    the same as those of the modified configuration at their place; ``met`` as in
+    unmet_paths.
     """
 
     patch: JSONObject
@@ -59,6 +60,7 @@ class ComputedPatch(msgspec.Struct, frozen=True):
     deletes_in_new: bool
     ambiguous: bool
     equal: set[int]
+    met: dict[int, int]
 
 
 @over_json("the object", "original", "modified")
@@ -127,6 +129,7 @@ def compute_patch(
         deletes_in_new=diff.deletes_in_new,
         ambiguous=diff.ambiguous,
         equal=diff.equal,
+        met=diff.met,
     )
     check_preconditions(patch, preconditions)
     if overwrite:
@@ -265,15 +268,21 @@ def without_leftovers(
 
 @over_json("the object", "last_applied", "modified", "result")
 def unmet_paths(
-    last_applied: JSONObject, modified: JSONObject, result: JSONObject, schema: Schema
+    last_applied: JSONObject,
+    modified: JSONObject,
+    result: JSONObject,
+    schema: Schema,
+    met: dict[int, int] | None = None,
 ) -> tuple[Path, ...]:
     """Return the paths at which a result is not what the configuration asks for.
 
     The result lacks what the modified configuration has, or still has what only the
-    last-applied configuration has or what the modified one has as null.
+    last-applied configuration has or what the modified one has as null. ``met`` are the
+    ids of objects and lists of the result, with those of the modified configuration
+    that they are known to meet (see ComputedPatch): they are not visited.
     """
     require_objects(last_applied=last_applied, modified=modified, result=result)
-    diff = Diff(orders=False, only_unmet=True)
+    diff = Diff(orders=False, only_unmet=True, met=met)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema))
 
