@@ -280,6 +280,7 @@ def _applied(  # as above
         schema,
         overwrite=overwrite,
         preconditions=KUBECTL_PRECONDITIONS,
+        notes_met=True,
     )
     patch = computed.patch
     replaced: list[Path] = []

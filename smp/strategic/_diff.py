@@ -114,9 +114,10 @@ class Diff:
     ``deletes_in_new`` whether something of it was in a value that is new to live, and
     ``ambiguous`` whether the patch has elements of a merge key that may stand for
     several elements. ``equal`` has the ids of objects and lists of base and live that
-    are the same as those of modified at their place. ``met`` maps the id of what live
-    has to that of modified where the patch has nothing; what a walk over the patched
-    object is given as ``met`` it does not visit again.
+    are the same as those of modified at their place. With ``notes_met=True``, ``met``
+    maps the id of an object or a list of live to that of modified where the patch has
+    nothing. A walk over the patched object that is given it as ``known`` does not visit
+    those again.
     """
 
     def __init__(
@@ -125,10 +126,15 @@ class Diff:
         orders: bool = True,
         two_way: bool = False,
         only_unmet: bool = False,
-        met: dict[int, int] | None = None,
+        notes_met: bool = False,
+        known: dict[int, int] | None = None,
     ) -> None:
-        self._known = {} if met is None else met
+        self._known = {} if known is None else known
+        self._notes_met = notes_met
         self.met: dict[int, int] = {}
+        # How many lists were seen in which elements of one patch merge key may be
+        # others: there an empty patch does not say that all is met.
+        self._doubts = 0
         self._orders = orders
         self._two_way = two_way
         self._only_unmet = only_unmet
@@ -179,8 +185,9 @@ class Diff:
                 common += 1
             json_type = type(value)
             if json_type is dict or json_type is list:
-                if self._known.get(id(live_value)) == id(value):
+                if self._known and self._known.get(id(live_value)) == id(value):
                     continue
+                doubts = self._doubts
                 field = type_.field(name)
                 base_value = base.get(name, ABSENT)
                 try:
@@ -191,7 +198,7 @@ class Diff:
                     raise error.within(name) from None
                 if members:
                     patch.update(members)
-                else:
+                elif self._notes_met and self._doubts == doubts:
                     self.met[id(live_value)] = id(value)
             elif json_type is not str and json_type not in SCALAR_TYPES:
                 _add_undecoded(patch, name, value, live_value)
@@ -340,7 +347,8 @@ class Diff:
             for value, element in zip(values, shared):
                 if value is not element:
                     self.equal.add(id(value))
-                    self.met[id(value)] = id(element)
+                    if self._notes_met:
+                        self.met[id(value)] = id(element)
         return shared
 
     def _is_whole(self, live: Value, modified: JSON) -> bool:
@@ -486,6 +494,11 @@ class Diff:
         if repeats:
             # An element that was removed is not deleted where another has its key.
             self.deletes = True
+        has_several = isinstance(field.type, ListType) and len(field.type.map_keys) > 1
+        notes_met = self._notes_met
+        if repeats or (has_several and _differ(paired_live, modified)):
+            self._doubts += 1
+            notes_met = False
         if self._only_unmet and (
             repeats
             or len(set(keys)) < len(keys)
@@ -502,7 +515,9 @@ class Diff:
             )
             paired_base = share_equal(paired_base, modified)
             paired_live = share_equal(paired_live, modified)
-        changed = self._elements(paired_base, paired_live, modified, field, levels)
+        changed = self._elements(
+            paired_base, paired_live, modified, field, levels, notes_met=notes_met
+        )
         if self._only_unmet and removed:
             still_there = set(identities_of(unpaired_live, field))
             removed = [
@@ -527,7 +542,7 @@ class Diff:
                 elements = self._with_repeated_keys(
                     lists, changed, deletions, field, levels
                 )
-            elif isinstance(field.type, ListType) and len(field.type.map_keys) > 1:
+            elif has_several:
                 replaced = [(paired_live[index], modified[index]) for index in changed]
                 if _changes_identity(replaced, removed, unpaired_live, field):
                     self.ambiguous = True
@@ -545,6 +560,8 @@ class Diff:
         modified: JSONArray,
         field: Field,
         levels: int,
+        *,
+        notes_met: bool = False,
     ) -> dict[int, JSONObject]:
         """Return the elements of a patch for elements that were paired by merge key.
 
@@ -561,6 +578,7 @@ class Diff:
                 continue
             if not isinstance(element, dict):
                 continue
+            doubts = self._doubts
             try:
                 patch = self._nested(
                     base_element,
@@ -577,7 +595,8 @@ class Diff:
                     Element(index, merge_key, element[merge_key])
                 ) from None
             if isinstance(patch, Absent):
-                self.met[id(live_element)] = id(element)
+                if notes_met and self._doubts == doubts:
+                    self.met[id(live_element)] = id(element)
                 continue
             if patch is not element:
                 patch[merge_key] = element[merge_key]
@@ -763,6 +782,14 @@ def _are_others(pairs: Iterable[tuple[Value, JSON]], field: Field) -> bool:
         if not has_identity(live, field) or not has_identity(element, field):
             continue
         if identity_of(live, field) != identity_of(element, field):
+            return True
+    return False
+
+
+def _differ(paired: list[Value], modified: JSONArray) -> bool:
+    """Tell whether any element is not the one of modified that it was paired with."""
+    for index in range(len(paired)):  # noqa: SIM110  # any() makes a generator
+        if paired[index] is not modified[index]:
             return True
     return False
 

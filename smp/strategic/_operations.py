@@ -117,11 +117,15 @@ def compute_patch(
     *,
     overwrite: bool = True,
     preconditions: Iterable[Precondition] = (),
+    notes_met: bool = False,
 ) -> ComputedPatch:
-    """Compute the three-way patch; see three_way_patch."""
+    """Compute the three-way patch; see three_way_patch.
+
+    With ``notes_met`` the result has what unmet_paths need not look at again.
+    """
     base = {} if last_applied is None else last_applied
     require_objects(last_applied=base, modified=modified, live=live)
-    diff = Diff()
+    diff = Diff(notes_met=notes_met)
     patch = diff.objects(base, live, modified, schema.type)
     computed = ComputedPatch(
         patch,
@@ -282,7 +286,7 @@ def unmet_paths(
     that they are known to meet (see ComputedPatch): they are not visited.
     """
     require_objects(last_applied=last_applied, modified=modified, result=result)
-    diff = Diff(orders=False, only_unmet=True, met=met)
+    diff = Diff(orders=False, only_unmet=True, known=met)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema))
 
