@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from smp.explain._causes import Cause
 from smp.explain._explanation import Explanation
-from smp.explain._ways import Ways
+from smp.explain._ways import Inputs, Ways
 from smp.hazards import Policy
 from smp.paths import Path
 from smp.plain import over_json, require_objects
@@ -41,13 +41,11 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     three_way_apply raises.
     """
 
-    def apply(
-        base: JSONObject | None, manifest: JSONObject, policy: Policy
-    ) -> ApplyResult:
+    def apply(inputs: Inputs, policy: Policy) -> ApplyResult:
         return three_way_apply(
-            base,
-            manifest,
-            live,
+            inputs.last_applied,
+            inputs.manifest,
+            inputs.live,
             schema,
             profile=profile,
             overwrite=overwrite,
@@ -56,8 +54,8 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
             hazards=policy,
         )
 
-    def proof(base: JSONObject | None, manifest: JSONObject) -> ApplyResult:
-        return apply(base, manifest, "repair" if hazards == "repair" else "ignore")
+    def prove(inputs: Inputs) -> ApplyResult:
+        return apply(inputs, "repair" if hazards == "repair" else "ignore")
 
     require_objects(last_applied=last_applied or {}, modified=modified, live=live)
     # What is equal becomes the same object, so that each proof of a remedy looks at
@@ -65,8 +63,10 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     # judged.)
     if last_applied is not None:
         last_applied = share_object(last_applied, modified)
-    result = apply(last_applied, modified, hazards)
-    ways = Ways(last_applied, modified, live, schema, proof)
-    explanation = Explanation(last_applied, modified, live, schema, result, ways, shows)
+    inputs = Inputs(last_applied, modified, live)
+    result = apply(inputs, hazards)
+    is_clean = not result.unmet and not result.violations
+    ways = Ways(inputs, schema, prove, is_clean=is_clean)
+    explanation = Explanation(inputs, schema, result, ways, shows)
     explanation.explain()
     return tuple(explanation.causes)

@@ -13,20 +13,20 @@ from smp.errors import SmpError
 from smp.explain import _judgement, _sides
 from smp.explain._causes import Cause, Evidence, reason_for
 from smp.explain._remedies import remedy_for
-from smp.explain._ways import Ways
+from smp.explain._ways import Inputs, Ways
 from smp.hazards import Hazard
 from smp.managed_fields import Owner, owned_elements, owners
 from smp.paths import Path, Step
 from smp.schema.model import Schema
-from smp.schema.sides import DEFAULT, LAST_APPLIED, LIVE, MANIFEST, Sides
+from smp.schema.sides import BASE, DEFAULT, LIVE, MANIFEST, Sides
 from smp.three_way import ApplyResult
 from smp.typed_storage import stored
-from smp.values import ABSENT, JSON, Absent, JSONObject, same
+from smp.values import ABSENT, JSON, Absent, same
 
 # Live has the value of the user, and it changes or goes as the user asks for.
 _ASKED_FOR: Final = frozenset({"overwritten", "overwrites-controller", "pruned", "set"})
 _SAID_BY: Final = (
-    ("last-applied", LAST_APPLIED),
+    ("last-applied", BASE),
     ("manifest", MANIFEST),
     ("default", DEFAULT),
 )
@@ -54,18 +54,16 @@ class Explanation:
 
     def __init__(
         self,
-        last_applied: JSONObject | None,
-        modified: JSONObject,
-        live: JSONObject,
+        inputs: Inputs,
         schema: Schema,
         result: ApplyResult,
         ways: Ways,
         shows: Callable[[Path, str], bool] | None,
     ) -> None:
         self.causes: list[Cause] = []
-        self._last_applied = last_applied
-        self._modified = modified
-        self._live = live
+        self._last_applied = inputs.last_applied
+        self._modified = inputs.manifest
+        self._live = inputs.live
         self._schema = schema
         self._result = result
         self._ways = ways
@@ -81,7 +79,7 @@ class Explanation:
         # Broken entries own nothing: an apply that is not server-side goes on.
         self._owners: list[_NamedOwner] = []
         try:
-            self._owners = [_NamedOwner(owner) for owner in owners(live)]
+            self._owners = [_NamedOwner(owner) for owner in owners(inputs.live)]
         except SmpError:
             self._owners = []
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from smp.explain._causes import Edit, Remedy, Way
 from smp.explain._ways import Ways
-from smp.paths import edited, value_at
+from smp.paths import value_at
 from smp.schema.sides import Sides
 from smp.values import (
     ABSENT,
@@ -68,13 +68,7 @@ def _by_edit(
 ) -> Remedy | None:
     """Return the first edit that is proved."""
     for remedy in _edits(code, sides, element):
-        base, modified = ways.last_applied, ways.modified
-        for edit in remedy.edits:
-            if edit.input == "manifest":
-                modified = edited(modified, edit.path, edit.value)
-            else:
-                base = edited(base or {}, edit.path, edit.value)
-        obj = ways.client_side(base, modified)
+        obj = ways.apply_edited(sides, remedy.edits)
         if obj is not None and _holds(value_at(obj, sides.path), remedy.wanted):
             return remedy
     return None

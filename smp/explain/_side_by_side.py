@@ -10,13 +10,13 @@ import msgspec
 from smp.explain._sides import ROLES, below, is_merge_list, is_merge_object
 from smp.paths import Path
 from smp.schema.model import Type
-from smp.schema.sides import LAST_APPLIED, LIVE, MANIFEST, RESULT, Sides
+from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Sides
 from smp.values import ABSENT, JSON, Absent, JSONObject, same
 
 _SIDES: Final = {
     "live": LIVE,
     "manifest": MANIFEST,
-    "last-applied": LAST_APPLIED,
+    "last-applied": BASE,
     "result": RESULT,
 }
 

@@ -9,9 +9,9 @@ from smp.paths import Element, KeyedElement, Path
 from smp.schema.list_types import by_list_types
 from smp.schema.model import Schema
 from smp.schema.sides import (
+    BASE,
     DEFAULT,
     FORMER,
-    LAST_APPLIED,
     LIVE,
     MANIFEST,
     RESULT,
@@ -21,7 +21,7 @@ from smp.schema.sides import (
 from smp.values import ABSENT, JSON, Absent, same
 
 # In this order, the index of an element is that of the first object that has it.
-_ORDER: Final = (RESULT, LIVE, MANIFEST, LAST_APPLIED, DEFAULT, FORMER)
+_ORDER: Final = (RESULT, LIVE, MANIFEST, BASE, DEFAULT, FORMER)
 _INDEXED: Final = (RESULT, MANIFEST)
 ROLES: Final = Roles(_ORDER, _INDEXED)
 _BY_LIST_TYPES: Final = Roles(_ORDER, _INDEXED, by_map_keys=True)
@@ -114,7 +114,7 @@ def differing(sides: Sides) -> Iterator[Sides]:
         return
     # Most members are alike: this is what most of the time goes to.
     for name in sides.names():
-        if sides.differs(name, (LIVE, MANIFEST, LAST_APPLIED, RESULT)):
+        if sides.differs(name, (LIVE, MANIFEST, BASE, RESULT)):
             yield sides.member(name)
 
 

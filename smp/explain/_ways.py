@@ -9,16 +9,17 @@ import msgspec
 
 from smp import strategic
 from smp.errors import SmpError
-from smp.explain._causes import Way
+from smp.explain._causes import Edit, Way
 from smp.immutable import changed_immutable_fields
 from smp.last_applied import LAST_APPLIED, with_last_applied
 from smp.managed_fields import ApplyConflictError, Step, simulate
-from smp.paths import value_at
-from smp.schema.model import Schema
+from smp.paths import Path, edited, value_at
+from smp.schema.model import ObjectType, Schema
+from smp.schema.sides import BASE, LIVE, MANIFEST, Sides
 from smp.three_way import ApplyResult
 from smp.unions import validate_unions
 from smp.update import as_stored
-from smp.values import JSONObject, as_object
+from smp.values import JSON, JSONObject, as_list, as_object
 
 # The manager of kubectl apply --server-side.
 _MANAGER: Final = "kubectl"
@@ -37,40 +38,83 @@ _KEPT: Final = (
 )
 
 
+class Inputs(msgspec.Struct, frozen=True):
+    """The inputs of an apply."""
+
+    last_applied: JSONObject | None
+    manifest: JSONObject
+    live: JSONObject
+
+
 class Ways:
     """The ways to apply a manifest to a live object, and what each of them leads to.
 
-    ``client_side`` runs a three-way apply of a last-applied configuration and a
-    manifest. The other ways are run once, when they are first asked for.
+    ``client_side`` runs a three-way apply, and ``is_clean`` says that the one of the
+    inputs is neither refused nor falls short. The other ways are run once, when they
+    are first asked for.
     """
 
     def __init__(
         self,
-        last_applied: JSONObject | None,
-        modified: JSONObject,
-        live: JSONObject,
+        inputs: Inputs,
         schema: Schema,
-        client_side: Callable[[JSONObject | None, JSONObject], ApplyResult],
+        client_side: Callable[[Inputs], ApplyResult],
+        *,
+        is_clean: bool,
     ) -> None:
-        self.last_applied = last_applied
-        self.modified = modified
-        self._live = live
+        self._inputs = inputs
         self._schema = schema
         self._client_side = client_side
+        self._is_clean = is_clean
+        self._wrong_part: Path | None = None
         self._others: tuple[tuple[Way, JSONObject], ...] | None = None
 
-    def client_side(
-        self, last_applied: JSONObject | None, modified: JSONObject
-    ) -> JSONObject | None:
+    def apply_edited(self, sides: Sides, edits: tuple[Edit, ...]) -> JSONObject | None:
+        """Return what an apply of edited inputs leads to, as far as a path goes.
+
+        None where it is refused or falls short. An apply merges each member of an
+        object, and each element of a merge list, by itself (Go: strategicpatch.mergeMap
+        and mergeSliceWithoutSpecialElements), so it is one of the part that the path
+        and the edits are in.
+        """
+        part = self._part_at(sides)
+        obj = self._apply(_with_edits(part, edits))
+        if obj is None or self._is_clean:
+            return obj
+        # What is wrong in one part stays so where another one is edited.
+        path = _part_path(sides)
+        if self._wrong_part not in (None, path):
+            return None
+        if self._wrong_part is None and self._apply(part) is None:
+            self._wrong_part = path
+        return self._apply(_with_edits(self._inputs, edits))
+
+    def _apply(self, inputs: Inputs) -> JSONObject | None:
         """Return what kubectl apply leads to; None where it is refused or falls short.
 
         An edited input may be refused: it sets two members of a union.
         """
         try:
-            result = self._client_side(last_applied, modified)
+            result = self._client_side(inputs)
         except SmpError:
             return None
         return None if result.unmet or result.violations else result.object
+
+    def _part_at(self, sides: Sides) -> Inputs:
+        """Return the inputs without other elements of the merge lists on the way."""
+        places: list[Sides] = []
+        place = sides
+        while place.parent is not None:
+            places.append(place)
+            place = place.parent
+        places.reverse()
+        inputs = self._inputs
+        base = inputs.last_applied
+        return Inputs(
+            None if base is None else as_object(_cut(base, places, BASE)),
+            as_object(_cut(inputs.manifest, places, MANIFEST)),
+            as_object(_cut(inputs.live, places, LIVE)),
+        )
 
     def others(self) -> tuple[tuple[Way, JSONObject], ...]:
         """Return the other ways that lead to all that the manifest asks for."""
@@ -89,20 +133,20 @@ class Ways:
 
     def _server_side(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl apply --server-side``, forced where it has conflicts."""
-        metadata = as_object(self._live.get("metadata"))
+        metadata = as_object(self._inputs.live.get("metadata"))
         if not metadata.get("managedFields"):
             # Without managed fields it is not known who owns what.
             raise SmpError("the object has no managed fields", code="no-owners")
-        live = self._live
+        live = self._inputs.live
         annotations = as_object(metadata.get("annotations"))
-        if self.last_applied is not None and LAST_APPLIED not in annotations:
+        if self._inputs.last_applied is not None and LAST_APPLIED not in annotations:
             # What was applied is in the annotation that kubectl looks for.
-            text = as_object(with_last_applied(self.last_applied)["metadata"])
+            text = as_object(with_last_applied(self._inputs.last_applied)["metadata"])
             applied = as_object(text["annotations"])[LAST_APPLIED]
             annotations = {**annotations, LAST_APPLIED: applied}
             live = {**live, "metadata": {**metadata, "annotations": annotations}}
         way: Way = "server-side"
-        step = Step(_MANAGER, self.modified, "kubectl apply")
+        step = Step(_MANAGER, self._inputs.manifest, "kubectl apply")
         (state,) = simulate(live, [step], self._schema, profile=_OFF).states
         if isinstance(state.error, ApplyConflictError):
             way = "forced server-side"
@@ -114,21 +158,77 @@ class Ways:
 
     def _replaced(self) -> tuple[Way, JSONObject]:
         """Run ``kubectl replace``: the manifest is the object, with its defaults."""
-        before = as_object(self._live.get("metadata"))
+        before = as_object(self._inputs.live.get("metadata"))
         kept: JSONObject = {name: before[name] for name in _KEPT if name in before}
-        metadata: JSONObject = {**kept, **as_object(self.modified.get("metadata"))}
-        new: JSONObject = {**self.modified, "metadata": metadata}
-        if "status" in self._live:
+        metadata: JSONObject = {
+            **kept,
+            **as_object(self._inputs.manifest.get("metadata")),
+        }
+        new: JSONObject = {**self._inputs.manifest, "metadata": metadata}
+        if "status" in self._inputs.live:
             # The status is written through its subresource only.
-            new["status"] = self._live["status"]
+            new["status"] = self._inputs.live["status"]
         return "replace", as_stored(new, None, self._schema, profile=_OFF)
 
     def _is_reached(self, obj: JSONObject) -> bool:
         """Tell whether a server accepts an object, and the manifest holds in it."""
-        if changed_immutable_fields(self._live, obj, self._schema):
+        if changed_immutable_fields(self._inputs.live, obj, self._schema):
             return False
-        if validate_unions(self._live, obj, self._schema, ratchet=True):
+        if validate_unions(self._inputs.live, obj, self._schema, ratchet=True):
             return False
-        unmet = strategic.unmet_paths({}, self.modified, obj, self._schema)
+        unmet = strategic.unmet_paths({}, self._inputs.manifest, obj, self._schema)
         # A zero value need not be stored.
-        return not any(value_at(self.modified, path) for path in unmet)
+        return not any(value_at(self._inputs.manifest, path) for path in unmet)
+
+
+def _cut(value: JSON, places: list[Sides], side: int) -> JSON:
+    """Return a value without what is beside the way to a place, in lists and maps."""
+    if not places:
+        return value
+    place, rest = places[0], places[1:]
+    if not place.indexes:
+        if not isinstance(value, dict) or place.name not in value:
+            return {} if _is_in_map(place) else value
+        member = value[place.name]
+        below = _cut(member, rest, side)
+        if _is_in_map(place):
+            return {place.name: below}
+        return value if below is member else {**value, place.name: below}
+    if not _is_alone(place):
+        return value
+    index = place.indexes[side]
+    return [] if index < 0 else [_cut(as_list(value)[index], rest, side)]
+
+
+def _part_path(sides: Sides) -> Path:
+    """Return the path of the innermost part that a place is in."""
+    place = sides
+    while place.parent is not None:
+        if _is_alone(place) if place.indexes else _is_in_map(place):
+            break
+        place = place.parent
+    return place.path
+
+
+def _is_in_map(place: Sides) -> bool:
+    """Tell whether a member is one of a map, such as labels."""
+    type_ = place.parent.type if place.parent is not None else None
+    if not isinstance(type_, ObjectType) or type_.others is None:
+        return False
+    return type_.field(place.name) is type_.others
+
+
+def _is_alone(place: Sides) -> bool:
+    """Tell whether an element of a list is the only one of its patch merge key."""
+    pairing = place.pairing
+    return pairing is not None and pairing.is_unique and not pairing.repeated
+
+
+def _with_edits(inputs: Inputs, edits: tuple[Edit, ...]) -> Inputs:
+    base, manifest = inputs.last_applied, inputs.manifest
+    for edit in edits:
+        if edit.input == "manifest":
+            manifest = edited(manifest, edit.path, edit.value)
+        else:
+            base = edited(base or {}, edit.path, edit.value)
+    return Inputs(base, manifest, inputs.live)

@@ -19,7 +19,7 @@ from smp.hazards._pairs import PAIRS, SECOND_KEYS, Pair
 from smp.paths import Element, Path, value_at
 from smp.schema.model import ObjectType
 from smp.schema.sides import (
-    LAST_APPLIED,
+    BASE,
     LIVE,
     MANIFEST,
     Pairing,
@@ -207,7 +207,7 @@ class ChangeSearch:
             return
         kept = set(keys)
         unpaired: JSONArray = []
-        for side in (MANIFEST, LAST_APPLIED):
+        for side in (MANIFEST, BASE):
             for element in as_list(sides.values[side]):
                 if value_key(element) not in kept:
                     unpaired.append(element)

@@ -22,13 +22,13 @@ from smp.hazards._pairs import ANNOTATION_PAIRS
 from smp.paths import Path, value_at
 from smp.plain import require_objects
 from smp.schema.model import Schema
-from smp.schema.sides import LAST_APPLIED, LIVE, MANIFEST, RESULT, Roles, Sides
+from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Roles, Sides
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSONObject, as_object, shown
 
 _NONE: Final[set[int]] = set()
 # Hazards come in the order of live.
-_ORDER: Final = (LIVE, MANIFEST, LAST_APPLIED, RESULT)
+_ORDER: Final = (LIVE, MANIFEST, BASE, RESULT)
 # To a server, elements that differ in any of their keys are others.
 _ROLES: Final = Roles(_ORDER, by_map_keys=True)
 

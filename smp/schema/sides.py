@@ -54,7 +54,7 @@ from smp.values import (
 # last-applied configuration. Who compares other objects has numbers of its own.
 LIVE: Final = 0
 MANIFEST: Final = 1
-LAST_APPLIED: Final = 2
+BASE: Final = 2
 RESULT: Final = 3
 DEFAULT: Final = 4
 FORMER: Final = 5
@@ -274,7 +274,7 @@ class Sides:
     @property
     def last_applied(self) -> JSON | Absent:
         """What the last-applied configuration has."""
-        return self.values[LAST_APPLIED]
+        return self.values[BASE]
 
     @property
     def result(self) -> JSON | Absent:
