@@ -439,20 +439,26 @@ class Sides:
             return self.name
         side = self.first_side
         element, pairing = self.values[side], self.pairing
-        if pairing is None or not isinstance(element, dict) or not pairing.names:
+        if pairing is None or pairing.is_unique or not self._is_second(pairing, side):
+            return self._named_step(side)
+        # No key tells it from the first element of its keys.
+        index = self.indexes[side]
+        is_indexed = any(self.indexes[each] >= 0 for each in self.roles.indexed)
+        if is_indexed or not pairing.names or not isinstance(element, dict):
+            return index
+        behind = len(as_list(parent.values[self.roles.order[0]]))
+        key = element.get(pairing.names[0])
+        return Element(behind + index, pairing.names[0], key)
+
+    def _named_step(self, side: int) -> Step:
+        """Return the step of an element by the keys that tell it from others."""
+        element, pairing = self.values[side], self.pairing
+        names = () if pairing is None else pairing.names
+        if len(names) < 2 or not isinstance(element, dict):  # noqa: PLR2004  # see below
             return self._step_in(side)
-        if not pairing.is_unique and self._is_second(pairing, side):
-            # No key tells it from the first element of its keys.
-            for each in self.roles.indexed:
-                if self.indexes[each] != _NO_INDEX:
-                    return self.indexes[side]
-            behind = len(as_list(parent.values[self.roles.order[0]]))
-            key = element.get(pairing.names[0])
-            return Element(behind + self.indexes[side], pairing.names[0], key)
-        if len(pairing.names) == 1:
-            return self._step_in(side)
-        names = [name for name in sorted(pairing.names) if name in element]
-        return KeyedElement(tuple([(name, element[name]) for name in names]))
+        # Only several keys are a KeyedElement.
+        present = [name for name in sorted(names) if name in element]
+        return KeyedElement(tuple([(name, element[name]) for name in present]))
 
     def _is_second(self, pairing: Pairing, side: int) -> bool:
         key = pairing.keys[side][self.indexes[side]]
