@@ -80,7 +80,7 @@ def sort_members(value: JSON) -> JSON:
     return value
 
 
-def encode(value: JSON) -> bytes:
+def encode(value: object) -> bytes:
     """Print a value as compact JSON, keys in their order.
 
     Raises DocumentError (``not-json``) for a value that is not JSON, DepthError for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from smp.errors import SchemaError
 from smp.paths import Path, Step
@@ -18,7 +18,7 @@ from smp.violations import Violation, unsupported
 
 @over_json("the object", "obj")
 def validate_enums(
-    obj: JSON, schema: Schema, *, lenient: bool = False
+    obj: Any, schema: Schema, *, lenient: bool = False
 ) -> tuple[Violation, ...]:
     """Return every value that is not in the enum of its field, in the object's order.
 
@@ -106,7 +106,7 @@ class EnumRule(Rule):
 
 
 @over_json("the OpenAPI document", "document")
-def without_enums(document: JSON) -> JSONObject:
+def without_enums(document: Any) -> dict[str, Any]:
     """Return an OpenAPI v2 or v3 document as it was before KEP-2887.
 
     Each named schema, and each schema inside it, loses ``enum``, and its description

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import ClassVar, Final, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
 from smp.paths import Path, Step
-from smp.values import ABSENT, JSON, Absent, shown
+from smp.values import ABSENT, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -290,9 +290,9 @@ class Conflict(msgspec.Struct, frozen=True):
     """One path on which two sides disagree; a side, or the base, may be ``ABSENT``."""
 
     path: Path
-    ours: JSON | Absent
-    theirs: JSON | Absent
-    base: JSON | Absent = ABSENT
+    ours: Any
+    theirs: Any
+    base: Any = ABSENT
 
     def __str__(self) -> str:
         base, ours, theirs = shown(self.base), shown(self.ours), shown(self.theirs)

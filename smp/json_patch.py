@@ -55,11 +55,11 @@ class OperationError(PatchError):
 
 @over_json("the value", "document", "operations")
 def apply(
-    document: JSON,
-    operations: JSON | Sequence[Mapping[str, JSON]],
+    document: Any,
+    operations: Sequence[Mapping[str, Any]],
     *,
     max_copied: int = MAX_COPIED,
-) -> JSON:
+) -> Any:
     """Apply the operations of a JSON Patch in order, all of them or none.
 
     The document itself is not changed; subtrees that no operation touches are shared
@@ -81,7 +81,7 @@ def apply(
 
 
 @over_json("the value", "original", "modified")
-def diff(original: JSON, modified: JSON) -> list[JSONObject]:
+def diff(original: Any, modified: Any) -> list[dict[str, Any]]:
     """Compute operations that turn original into modified; equal values give none.
 
     Values are compared by type: True, 1 and 1.0 are three values. Raises DepthError.

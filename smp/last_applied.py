@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from smp import codec
 from smp.errors import DocumentError, SmpError, bounded
 from smp.paths import Path
-from smp.plain import as_plain_object, over_json
+from smp.plain import as_plain_object, over_json, require_object
 from smp.stack import require_stack
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain
 
@@ -25,12 +26,12 @@ _ANNOTATION: Final = Path(("metadata", "annotations", LAST_APPLIED))
 
 
 @over_json("the object", "live")
-def last_applied_configuration(live: JSONObject) -> JSONObject | None:
+def last_applied_configuration(live: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the last-applied configuration from the annotation of kubectl, or None.
 
     Raises DocumentError for an annotation that is not the JSON of an object.
     """
-    text: JSON | Absent = live
+    text: JSON | Absent = require_object("live", live)
     for name in ("metadata", "annotations", LAST_APPLIED):
         if not isinstance(text, dict):
             require_plain(text)
@@ -52,7 +53,7 @@ def last_applied_configuration(live: JSONObject) -> JSONObject | None:
 
 
 @bounded("the object")
-def with_last_applied(modified: JSONObject) -> JSONObject:
+def with_last_applied(modified: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration with itself in the last-applied annotation.
 
     The annotation is byte for byte as kubectl writes it. Go:
@@ -68,7 +69,7 @@ def with_last_applied(modified: JSONObject) -> JSONObject:
     return {**bare, "metadata": {**metadata, "annotations": applied}}
 
 
-def without_last_applied(modified: JSONObject) -> JSONObject:
+def without_last_applied(modified: dict[str, Any]) -> dict[str, Any]:
     """Return the configuration without the annotation; annotations are there, if empty.
 
     It is what the annotation has (Go: GetModifiedConfiguration).
@@ -102,12 +103,12 @@ def _with_go_doubles(value: JSON) -> object:
     return msgspec.Raw(digits.removesuffix(".0").encode())
 
 
-def configuration_text(configuration: JSONObject) -> str:
+def configuration_text(configuration: dict[str, Any]) -> str:
     """Print a configuration for the annotation, byte for byte as kubectl does."""
     return printed_by_go(configuration) + "\n"
 
 
-def printed_by_go(value: JSON) -> str:
+def printed_by_go(value: Any) -> str:
     """Print a value as JSON, byte for byte as Go does (encoding/json).
 
     Its keys are sorted as those of a Go map are.

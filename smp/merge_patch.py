@@ -10,13 +10,15 @@ be needed, ``diff`` raises.
 
 from __future__ import annotations
 
+from typing import Any
+
 from smp.errors import ObjectError, SmpError
 from smp.plain import over_json
 from smp.values import ABSENT, JSON, Absent, JSONObject, as_object, require_plain, same
 
 
 @over_json("the value", "target", "patch")
-def apply(target: JSON, patch: JSON) -> JSON:
+def apply(target: Any, patch: Any) -> Any:
     """Apply a merge patch (RFC 7396, section 2).
 
     Members that the patch does not name are shared with the target, nulls among them
@@ -26,7 +28,7 @@ def apply(target: JSON, patch: JSON) -> JSON:
 
 
 @over_json("the value", "original", "modified")
-def diff(original: JSON, modified: JSON) -> JSON:
+def diff(original: Any, modified: Any) -> Any:
     """Compute the smallest merge patch that turns original into modified.
 
     ``same(apply(original, patch), modified)`` holds; equal objects give ``{}``. Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Element(msgspec.Struct, frozen=True):
 
     index: int
     merge_key: str
-    value: JSON
+    value: Any
 
     def __str__(self) -> str:
         return f"[{self.merge_key}={_key_text(self.value)}]"
@@ -39,7 +39,7 @@ class KeyedElement(msgspec.Struct, frozen=True):
     The keys are in the order of their names, as in managed fields.
     """
 
-    keys: tuple[tuple[str, JSON], ...]
+    keys: tuple[tuple[str, Any], ...]
 
     def __str__(self) -> str:
         keys = [f"{name}={_key_text(value)}" for name, value in self.keys]
@@ -49,7 +49,7 @@ class KeyedElement(msgspec.Struct, frozen=True):
 class SetElement(msgspec.Struct, frozen=True):
     """A step into an element of a list of type set, by its value."""
 
-    value: JSON
+    value: Any
 
     def __str__(self) -> str:
         return f"[={_key_text(self.value)}]"

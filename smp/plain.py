@@ -136,7 +136,7 @@ def plain(value: object) -> JSON:
     raise _not_json(f"{type_name(value)} is not a JSON type")
 
 
-def as_object(value: object) -> JSONObject:
+def as_object(value: object) -> dict[str, Any]:
     """Return an object of a Python client as a plain object with JSON names.
 
     It takes models of the official client, what its dynamic client returns, objects of
@@ -159,15 +159,22 @@ def not_an_object(name: str, value: object) -> ObjectError | NotPlainError:
     )
 
 
-def require_objects(**arguments: object) -> None:
-    """Raise ObjectError for an argument that is not an object, by its name.
+def require_object(name: str, value: Mapping[str, Any]) -> JSONObject:
+    """Return an argument that is an object of Python's own type.
 
-    It raises NotPlainError for a mapping of another type, so that ``over_json`` runs
-    the operation again.
+    Raises ObjectError for what is no object, and NotPlainError for a mapping of another
+    type, so that ``over_json`` runs the operation again.
     """
-    for name, value in arguments.items():
-        if type(value) is not dict:
-            raise not_an_object(name, value)
+    if type(value) is not dict:
+        raise not_an_object(name, value)
+    return value
+
+
+def require_object_or_none(
+    name: str, value: Mapping[str, Any] | None
+) -> JSONObject | None:
+    """Return an argument that is an object or None, as ``require_object`` does."""
+    return None if value is None else require_object(name, value)
 
 
 def require_texts(**arguments: object) -> None:

@@ -6,8 +6,9 @@ without either.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,7 +16,6 @@ from smp import merge_patch, strategic
 from smp.custom_resources import (
     STRATEGIC_MERGE_PATCH,
     Guard,
-    Patch,
     form_of,
     three_way_json_merge_patch,
 )
@@ -35,7 +35,7 @@ from smp.hazards import (
 )
 from smp.immutable import changed_immutable_fields
 from smp.paths import Path
-from smp.plain import over_json, require_objects
+from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import AnyType, Schema, UnknownFields
 from smp.strategic import KUBECTL_PRECONDITIONS, ComputedPatch
 from smp.unions import (
@@ -68,9 +68,9 @@ class ApplyResult(msgspec.Struct, frozen=True):
     ``hazards`` are those of the inputs, less those that a repair removed.
     """
 
-    object: JSONObject
-    patch: Patch
-    kubectl_patch: JSONObject
+    object: dict[str, Any]
+    patch: Any
+    kubectl_patch: dict[str, Any]
     changes: tuple[Change, ...]
     warnings: tuple[ApplyWarning, ...]
     violations: tuple[Violation, ...]
@@ -116,9 +116,9 @@ class _Merged(msgspec.Struct, frozen=True):
 
 @over_json("the object", "last_applied", "modified", "live")
 def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
+    last_applied: Mapping[str, Any] | None,
+    modified: Mapping[str, Any],
+    live: Mapping[str, Any],
     schema: Schema,
     *,
     profile: str = "kep1027",
@@ -158,6 +158,9 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
             code="unknown-policy",
             hint=", ".join(POLICIES),
         )
+    last_applied = require_object_or_none("last_applied", last_applied)
+    modified = require_object("modified", modified)
+    live = require_object("live", live)
     lenient = schema.with_unknown_fields(unknown_fields)
     if lenient.is_custom or isinstance(lenient.type, AnyType):
         return _applied_to_custom_resource(
@@ -336,7 +339,6 @@ def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
     # Most applies are of built-in kinds, and loading this takes longer than they do.
     from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
 
-    require_objects(last_applied=last_applied or {}, modified=modified, live=live)
     lenient = schema.with_unknown_fields(unknown_fields)
 
     def merge(base: JSONObject | None, manifest: JSONObject) -> _Merged:
@@ -449,9 +451,9 @@ def _merged(
 
 @over_json("the object", "last_applied", "modified", "live")
 def find_hazards(
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject | None,
+    last_applied: Mapping[str, Any] | None,
+    modified: Mapping[str, Any],
+    live: Mapping[str, Any] | None,
     schema: Schema,
 ) -> tuple[Hazard, ...]:
     """Return what is dangerous in the inputs of a three-way apply.
@@ -461,11 +463,9 @@ def find_hazards(
     three_way_apply; where that raises, those that need no result. Names of directives
     are also found where an apply changes nothing. Raises SchemaError and DepthError.
     """
-    require_objects(
-        last_applied={} if last_applied is None else last_applied,
-        modified=modified,
-        live={} if live is None else live,
-    )
+    last_applied = require_object_or_none("last_applied", last_applied)
+    modified = require_object("modified", modified)
+    live = require_object_or_none("live", live)
     found: list[Hazard] | None = None
     if live is not None:
         with suppress(SmpError):

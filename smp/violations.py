@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from smp.paths import Element, Path
-from smp.values import ABSENT, JSON, Absent, JSONObject, printed, shown
+from smp.values import ABSENT, JSON, printed, shown
 
 Reason: TypeAlias = Literal[
     "FieldValueDuplicate",
@@ -150,7 +150,7 @@ class Violation(msgspec.Struct, frozen=True):
     path: Path
     reason: Reason
     message: str
-    value: JSON | Absent = ABSENT
+    value: Any = ABSENT
     warning: bool = False
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ class Violation(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, path=whole)
 
     @property
-    def cause(self) -> JSONObject:
+    def cause(self) -> dict[str, Any]:
         """The violation as a cause of a Status."""
         # A cause names an element of a list by its index (Go: field.Path.Index).
         steps = [

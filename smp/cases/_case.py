@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -125,7 +125,7 @@ class SpecCase(msgspec.Struct, frozen=True):
     """One case: its members with the defaults of its file, and its place there."""
 
     index: int
-    document: JSONObject
+    document: dict[str, Any]
     source: str
     line: int
 
@@ -140,11 +140,11 @@ class SpecCase(msgspec.Struct, frozen=True):
         name = re.sub(r"[^\w.$]+", "-", self.description).strip("-")
         return name or f"case-{self.index}"
 
-    def object(self, name: str) -> JSONObject:
+    def object(self, name: str) -> dict[str, Any]:
         """Return a member that is an object, and an empty one if there is none."""
         return as_object(self.document.get(name))
 
-    def required(self, name: str) -> JSONObject:
+    def required(self, name: str) -> dict[str, Any]:
         """Return an input that is an object.
 
         Raises DocumentError where the case lacks it.
@@ -239,7 +239,7 @@ def expectations(case: SpecCase) -> dict[str, Result]:
     return expected
 
 
-def last_applied(case: SpecCase) -> JSONObject | None:
+def last_applied(case: SpecCase) -> dict[str, Any] | None:
     """Return the last-applied configuration, None if there is none.
 
     Where the case does not state it, ``original`` takes its place.
@@ -265,7 +265,7 @@ def steps(case: SpecCase) -> list[Step]:
     return [Step.of(index, as_object(value)) for index, value in enumerate(values)]
 
 
-def patches(case: SpecCase) -> list[JSONObject]:
+def patches(case: SpecCase) -> list[dict[str, Any]]:
     """Return the patches to compose."""
     values = as_list(case.document.get("patches"))
     return [patch for patch in values if isinstance(patch, dict)]

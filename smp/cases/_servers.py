@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from smp import codec, merge_patch
 from smp.cases._case import SpecCase, last_applied
@@ -59,7 +59,7 @@ def server_side(case: SpecCase, schema: Schema) -> JSON:
     return changed_by(live, as_object(state.object))
 
 
-def changed_by(live: JSONObject, new: JSONObject) -> JSONObject:
+def changed_by(live: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Return what a write changed, as the results of cases state it.
 
     It is the JSON merge patch from one object to the other, without managed fields and
@@ -68,7 +68,7 @@ def changed_by(live: JSONObject, new: JSONObject) -> JSONObject:
     return {"changed": merge_patch.diff(_content(live), _content(new))}
 
 
-def refused_by(status: JSONObject, code: int) -> JSONObject:
+def refused_by(status: dict[str, Any], code: int) -> dict[str, Any]:
     """Return a refusal as the results of cases state it."""
     details = as_object(status.get("details"))
     causes: list[JSON] = []

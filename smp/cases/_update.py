@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from smp.cases._case import STEPS, Failure, parse_file
 from smp.cases._run import CaseOutcome
@@ -13,7 +14,7 @@ from smp.errors import DocumentError
 from smp.values import JSON, JSONObject, as_list, same
 
 
-def corrected(outcome: CaseOutcome) -> JSONObject:
+def corrected(outcome: CaseOutcome) -> dict[str, Any]:
     """Return the members with which a failing case expects what happened.
 
     Null stands for a member that is removed.
@@ -42,7 +43,7 @@ def corrected(outcome: CaseOutcome) -> JSONObject:
 
 
 def updated_text(
-    text: str, changes: Mapping[int, JSONObject], *, source: str = "<input>"
+    text: str, changes: Mapping[int, dict[str, Any]], *, source: str = "<input>"
 ) -> str:
     """Return the text of a case file with members of some cases, by index, set.
 

@@ -50,9 +50,9 @@ def results(case: SpecCase) -> JSONArray:
         if step.crd is not None:
             catalog = Catalog.from_crd(step.crd)
         content = as_object(step.content)
-        named = live
-        if live is None or step.write in ("apply", "update"):
-            named = content
+        named = content
+        if live is not None and step.write not in ("apply", "update"):
+            named = live
         schema = catalog.schema_of(named)
         if live is not None and live.get("apiVersion") != schema.api_version:
             # A server converts what it stores to the version of the request.

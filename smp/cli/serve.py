@@ -19,7 +19,6 @@ from smp.cli._options import profile_option
 from smp.errors import SmpError
 from smp.extras import extra_hint
 from smp.schema.catalog import kubernetes
-from smp.values import JSON
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -193,7 +192,7 @@ def _serve(options: dict[str, Any], report: Callable[[str], None]) -> None:
     _import_server("logs").configure(options["log_level"])
 
     catalog = kubernetes(options["kubernetes"])
-    overlay: JSON = {}
+    overlay: dict[str, Any] = {}
     if options["overlay"]:
         overlay = Inputs().document(str(options["overlay"])).value
         # Raises for what is not an overlay.

@@ -41,7 +41,6 @@ from smp.cluster.plan.waiting import Waited, wait
 from smp.errors import ObjectError
 from smp.hazards import Policy
 from smp.objects import Objects, objects_of
-from smp.values import JSONObject
 
 T = TypeVar("T")
 TransportT = TypeVar("TransportT")
@@ -140,7 +139,7 @@ class _Plans(ABC, Generic[TransportT]):
 
     def _list(
         self, resource: str, namespace: str | None, selector: str
-    ) -> Plan[list[JSONObject]]:
+    ) -> Plan[list[dict[str, Any]]]:
         session = self._session()
         # The name may be a short one, such as deploy.
         found = yield from resource_named(session.discovery, resource)
@@ -162,14 +161,14 @@ class _Plans(ABC, Generic[TransportT]):
             return (yield from repair(session.discovery, found, ApplyOptions()))
         return (yield from verify(session.discovery, found, full=full))
 
-    def _get(self, obj: Objects) -> Plan[list[JSONObject | None]]:
+    def _get(self, obj: Objects) -> Plan[list[dict[str, Any] | None]]:
         session = self._session()
         # Kinds are looked up in turn: the first one of a kind asks for all of them.
         plans = [session.target(item) for item in _items(obj)]
         targets = yield from in_turn(plans)
         return (yield from together([target.read() for target in targets]))
 
-    def _get_one(self, obj: Objects) -> Plan[JSONObject | None]:
+    def _get_one(self, obj: Objects) -> Plan[dict[str, Any] | None]:
         items = _items(obj)
         if len(items) != 1:
             raise ObjectError(
@@ -275,7 +274,7 @@ class Cluster(_Plans[drive.Transport]):
 
     def list_objects(
         self, resource: str, *, namespace: str | None = None, selector: str = ""
-    ) -> list[JSONObject]:
+    ) -> list[dict[str, Any]]:
         """Return the objects of a resource: ``deploy``, ``deployments.apps``.
 
         Those of a namespace, by default that of the cluster, or of all of them
@@ -303,7 +302,7 @@ class Cluster(_Plans[drive.Transport]):
         """Have an ApplySet name exactly what has members. Raises as verify does."""
         return self._run(self._applyset(name, full=True, repairs=True, tooling=tooling))
 
-    def get(self, obj: Objects) -> JSONObject | None:
+    def get(self, obj: Objects) -> dict[str, Any] | None:
         """Return the live object of a manifest; None where there is none.
 
         Raises ObjectError for none and for several manifests, ApiError and
@@ -311,7 +310,7 @@ class Cluster(_Plans[drive.Transport]):
         """
         return self._run(self._get_one(obj))
 
-    def get_all(self, objects: Objects) -> list[JSONObject | None]:
+    def get_all(self, objects: Objects) -> list[dict[str, Any] | None]:
         """Return the live object of each manifest; None where there is none.
 
         Raises what ``get`` raises.
@@ -392,7 +391,7 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
 
     async def list_objects(
         self, resource: str, *, namespace: str | None = None, selector: str = ""
-    ) -> list[JSONObject]:
+    ) -> list[dict[str, Any]]:
         """Return the objects of a resource; see Cluster.list_objects."""
         return await self._run(self._list(resource, namespace, selector))
 
@@ -414,11 +413,11 @@ class AsyncCluster(_Plans[drive.AsyncTransport]):
             self._applyset(name, full=True, repairs=True, tooling=tooling)
         )
 
-    async def get(self, obj: Objects) -> JSONObject | None:
+    async def get(self, obj: Objects) -> dict[str, Any] | None:
         """Return the live object of a manifest; see Cluster.get."""
         return await self._run(self._get_one(obj))
 
-    async def get_all(self, objects: Objects) -> list[JSONObject | None]:
+    async def get_all(self, objects: Objects) -> list[dict[str, Any] | None]:
         """Return the live object of each manifest; see Cluster.get_all."""
         return await self._run(self._get(objects))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from smp.comparison._comparison import (
     Comparison,
@@ -12,7 +13,7 @@ from smp.comparison._reach import reach_of
 from smp.comparison._rules import Rules
 from smp.comparison._walk import NAMESPACE_RULE, SERVER_RULE, Place, Walk
 from smp.paths import Path
-from smp.plain import over_json
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema
 from smp.update import as_stored
 from smp.values import (
@@ -29,10 +30,9 @@ NO_RULES: Final = Rules()
 _STORED: Final = ("uid", "resourceVersion", "creationTimestamp")
 
 
-@over_json("the object", "desired", "live")
 def compare(
-    desired: JSONObject,
-    live: JSONObject,
+    desired: Mapping[str, Any],
+    live: Mapping[str, Any],
     schema: Schema,
     *,
     rules: Rules = NO_RULES,
@@ -49,9 +49,10 @@ def compare(
     return compared(desired, live, schema, rules=rules, profile=profile)
 
 
+@over_json("the object", "desired", "live")
 def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
-    desired: JSONObject,
-    live: JSONObject,
+    desired: Mapping[str, Any],
+    live: Mapping[str, Any],
     schema: Schema,
     *,
     rules: Rules = NO_RULES,
@@ -68,6 +69,8 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
     the objects has. The rules always count. ``live_is_stored`` says that a server reads
     the live object as it is, and that what both objects share is in it.
     """
+    desired = require_object("desired", desired)
+    live = require_object("live", live)
     if same(desired, live):
         return Comparison((), (), desired)
     found = rules.concerning((desired, live))
@@ -91,7 +94,7 @@ def compared(  # noqa: PLR0913  # two objects, and what is to be set aside
     return Comparison(differences, set_aside, as_object(aligned))
 
 
-def is_stored(obj: JSONObject) -> bool:
+def is_stored(obj: dict[str, Any]) -> bool:
     """Tell whether an object was stored by a server."""
     metadata = as_object(obj.get("metadata"))
     return any(metadata.get(name) is not None for name in _STORED)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from smp.comparison import _normalizers as normalizers
 from smp.paths import Path
-from smp.values import JSON, Absent, JSONObject
 
 # What sets a difference aside that no normalizer does.
 RULE: Final = "rule"
@@ -38,8 +37,8 @@ class Difference(msgspec.Struct, frozen=True):
     """
 
     path: Path
-    desired: JSON | Absent
-    live: JSON | Absent
+    desired: Any
+    live: Any
     is_order: bool = False
 
 
@@ -51,8 +50,8 @@ class SetAside(msgspec.Struct, frozen=True):
     """
 
     path: Path
-    desired: JSON | Absent
-    live: JSON | Absent
+    desired: Any
+    live: Any
     by: str
     reason: str
 
@@ -71,7 +70,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
     differences: tuple[Difference, ...]
     set_aside: tuple[SetAside, ...]
-    aligned: JSONObject
+    aligned: dict[str, Any]
 
     @property
     def is_equal(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from smp.codec import encode, sort_members
 from smp.quantities import read_quantity
@@ -160,7 +160,7 @@ _KEYS: Final[dict[str, Callable[[JSON], ValueKey]]] = {
 }
 
 
-def key_of_value(normalizer: str, value: JSON) -> ValueKey:
+def key_of_value(normalizer: str, value: Any) -> ValueKey:
     """Return what values have in common that a normalizer takes for equal.
 
     None: the value is equal to nothing else, and so it is for the normalizers that

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import Any
 
 import msgspec
 
 from smp.label_selectors import LabelSelector
 from smp.path_patterns import Pattern, pattern_of
-from smp.values import JSONObject, as_object, as_text
+from smp.values import as_object, as_text
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ class Rule(msgspec.Struct, frozen=True):
             return self.reason
         return f"{self.source}:{self.line}" if self.line else self.source or "a rule"
 
-    def concerns(self, obj: JSONObject) -> bool:
+    def concerns(self, obj: dict[str, Any]) -> bool:
         """Tell whether the rule is about an object."""
         metadata = as_object(obj.get("metadata"))
         group = as_text(obj.get("apiVersion")).rpartition("/")[0]
@@ -75,7 +76,7 @@ class Rules(msgspec.Struct, frozen=True):
         patterns = tuple(pattern_of(path) for path in paths)
         return cls((Rule(reason, paths=patterns),) if patterns else ())
 
-    def concerning(self, objects: Iterable[JSONObject]) -> tuple[Rule, ...]:
+    def concerning(self, objects: Iterable[dict[str, Any]]) -> tuple[Rule, ...]:
         """Return the rules that are about one of some versions of an object."""
         versions = [*objects]
         return tuple(

@@ -27,7 +27,7 @@ and floats as Go prints them, so a value with such texts is not tested.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -68,7 +68,7 @@ class PatchForm(msgspec.Struct, frozen=True):
     ``test`` operations (422), the ``resourceVersion`` (409, and 422 in a ``test``).
     """
 
-    patch: Patch
+    patch: Any
     media_type: str
     reason: str
     guard: Guard = "none"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from smp.defaults._filling import filled
-from smp.errors import ObjectError
-from smp.plain import over_json
+from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import Schema
 from smp.schema.structural import with_schema_defaults
-from smp.values import ABSENT, JSON, JSONObject, require_plain, type_name
+from smp.values import ABSENT
 
 
 @over_json("the object", "obj", "old")
 def with_defaults(
-    obj: JSONObject, schema: Schema, *, old: JSONObject | None = None
-) -> JSONObject:
+    obj: Mapping[str, Any], schema: Schema, *, old: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return an object with the defaults that an API server fills in.
 
     What is there stays, and what does not change is shared with the object; null is
@@ -26,13 +28,8 @@ def with_defaults(
     does not allow is dropped where it has no default. Raises ObjectError and
     DepthError.
     """
-    _require_object(obj)
+    obj = require_object("obj", obj)
+    old = require_object_or_none("old", old)
     if schema.structural is not None:
         return with_schema_defaults(obj, schema.structural)
     return filled(obj, schema, ABSENT if old is None else old)
-
-
-def _require_object(value: JSON) -> None:
-    if not isinstance(value, dict):
-        require_plain(value)
-        raise ObjectError(f"expected an object, not {type_name(value)}")

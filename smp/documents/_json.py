@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -86,7 +86,7 @@ def parse_texts(text: Text, *, keep_floats: bool = False) -> Iterator[tuple[JSON
 
 
 @bounded()
-def dump_json(value: JSON, *, indent: int | None = 2) -> str:
+def dump_json(value: Any, *, indent: int | None = 2) -> str:
     """Write a value as JSON, keys in their order.
 
     ``indent=None`` writes one line without spaces. Raises DocumentError for a value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from smp.values import ABSENT, JSON, as_text
 
 
-def flattened(value: JSON) -> list[JSON]:
+def flattened(value: Any) -> list[Any]:
     """Return the items of a list of objects, and any other value as the only item.
 
     Null gives no item: kubectl skips documents without content.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from io import BytesIO
+from typing import Any
 
 import msgspec
 
@@ -16,13 +17,12 @@ from smp.documents._lists import flattened, with_kind
 from smp.documents._text import MAX_BYTES, Text, too_large
 from smp.documents._values import values_of
 from smp.errors import DocumentError
-from smp.values import JSON
 
 
 class Document(msgspec.Struct, frozen=True):
     """A value, the name of the text it was read from, and the line where it starts."""
 
-    value: JSON
+    value: Any
     source: str
     line: int
 
@@ -30,7 +30,7 @@ class Document(msgspec.Struct, frozen=True):
 class FirstDocument(msgspec.Struct, frozen=True):
     """The first value of a text, and a text for each key that an object has twice."""
 
-    value: JSON
+    value: Any
     duplicates: tuple[str, ...] = ()
 
 
@@ -129,7 +129,7 @@ def read_first(data: bytes) -> FirstDocument:
     return FirstDocument(*_yaml_reader.parse_first(Text(data, "")))
 
 
-def dump_yaml(values: Iterable[JSON]) -> str:
+def dump_yaml(values: Iterable[Any]) -> str:
     """Write values as YAML documents that all YAML readers read in the same way.
 
     kubectl and readers of YAML 1.1 and 1.2 get the same values. Block style, keys in
@@ -141,7 +141,7 @@ def dump_yaml(values: Iterable[JSON]) -> str:
     return _yaml_writer.dump_yaml(values)
 
 
-def yaml_lines(value: JSON) -> list[str]:
+def yaml_lines(value: Any) -> list[str]:
     """Write a value as YAML, with a text for each part that begins a line.
 
     These are the members of objects and the elements of lists, in their order, at any
@@ -166,7 +166,7 @@ def head_of(data: bytes, indent: int = 0) -> dict[str, str] | None:
     return _heads.head_of(data, indent)
 
 
-def resolve(text: str) -> JSON:
+def resolve(text: str) -> Any:
     """Return the value that kubectl reads from a plain (unquoted) YAML scalar.
 
     The rules are those of YAML 1.1 with some of 1.2 (``y``, ``0777``, ``0o17``,

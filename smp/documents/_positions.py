@@ -8,6 +8,7 @@ and only for the documents whose positions are asked for.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -34,7 +35,7 @@ class Positions:
 
     __slots__ = ("_first_line", "_root", "_value")
 
-    def __init__(self, value: JSON, root: Mark, first_line: int) -> None:
+    def __init__(self, value: Any, root: Mark, first_line: int) -> None:
         self._value = value
         self._root = root
         self._first_line = first_line

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from smp.paths import Path
 from smp.schema.model import AnyType, Schema
-from smp.values import JSON, Absent
 
 Input: TypeAlias = Literal["manifest", "last-applied"]
 # kubectl apply, with --server-side, with --server-side --force-conflicts; and kubectl
@@ -20,7 +19,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """A fact that a cause rests on: what it is about, and the value there."""
 
     about: str
-    value: JSON
+    value: Any
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -31,7 +30,7 @@ class Edit(msgspec.Struct, frozen=True):
 
     input: Input
     path: Path
-    value: JSON | Absent
+    value: Any
 
 
 class Remedy(msgspec.Struct, frozen=True):
@@ -44,7 +43,7 @@ class Remedy(msgspec.Struct, frozen=True):
 
     sentence: str
     edits: tuple[Edit, ...]
-    wanted: JSON | Absent
+    wanted: Any
     way: Way = "apply"
 
 
@@ -61,8 +60,8 @@ class Cause(msgspec.Struct, frozen=True):
     path: Path
     code: str
     sentence: str
-    before: JSON | Absent
-    after: JSON | Absent
+    before: Any
+    after: Any
     rule: str
     evidence: tuple[Evidence, ...]
     remedy: Remedy | None = None

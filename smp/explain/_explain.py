@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from smp.explain._causes import Cause
 from smp.explain._explanation import Explanation
 from smp.explain._ways import Inputs, Ways
 from smp.hazards import Policy
 from smp.paths import Path
-from smp.plain import over_json, require_objects
+from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import Schema, UnknownFields
 from smp.sharing import share_object
 from smp.three_way import ApplyResult, three_way_apply
-from smp.values import JSONObject
 
 
 @over_json("the object", "last_applied", "modified", "live")
 def explain_apply(  # noqa: PLR0913  # those of three_way_apply
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
+    last_applied: Mapping[str, Any] | None,
+    modified: Mapping[str, Any],
+    live: Mapping[str, Any],
     schema: Schema,
     *,
     profile: str = "kep1027",
@@ -57,7 +57,9 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     def prove(inputs: Inputs) -> ApplyResult:
         return apply(inputs, "repair" if hazards == "repair" else "ignore")
 
-    require_objects(last_applied=last_applied or {}, modified=modified, live=live)
+    last_applied = require_object_or_none("last_applied", last_applied)
+    modified = require_object("modified", modified)
+    live = require_object("live", live)
     # What is equal becomes the same object, so that each proof of a remedy looks at
     # what differs only. (Not of live: what is the same there did not change, and is not
     # judged.)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -28,7 +28,7 @@ class SideBySide(msgspec.Struct, frozen=True):
     """
 
     path: Path
-    values: tuple[JSON | Absent, ...]
+    values: tuple[Any, ...]
     is_open: bool
     is_equal: bool
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import parse_qs
 
 import msgspec
@@ -17,7 +17,6 @@ from smp.managed_fields import SERVING, Serving
 from smp.options import require_options
 from smp.paths import Path
 from smp.unions import OnConflict
-from smp.values import JSONObject
 from smp.violations import Violation, unsupported
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -28,7 +27,7 @@ APPLY: Final = "application/apply-patch+yaml"
 
 FieldValidation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
 Operation: TypeAlias = Literal["CREATE", "UPDATE"]
-Prepare: TypeAlias = Callable[[JSONObject | None, JSONObject], JSONObject]
+Prepare: TypeAlias = Callable[[dict[str, Any] | None, dict[str, Any]], dict[str, Any]]
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -51,8 +50,8 @@ class Admission(msgspec.Struct, frozen=True):
     """
 
     operation: Operation
-    old: JSONObject | None
-    new: JSONObject
+    old: dict[str, Any] | None
+    new: dict[str, Any]
     dry_run: bool
 
 
@@ -129,8 +128,8 @@ class Options(msgspec.Struct, frozen=True):
     field_validation: FieldValidation = "Warn"
     dry_run: bool = False
     limits: Limits = Limits()
-    default: Callable[[JSONObject], JSONObject] | None = None
-    admit: Callable[[Admission], JSONObject] | None = None
+    default: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    admit: Callable[[Admission], dict[str, Any]] | None = None
     prepare: Prepare | None = None
     manager: str | None = None
     force: bool | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -144,7 +144,7 @@ class NotTypedError(StatusError):
 class Refused(msgspec.Struct, frozen=True):
     """A refused request: the Status to answer, with its HTTP code, and warnings."""
 
-    status: JSONObject
+    status: dict[str, Any]
     code: int
     warnings: tuple[str, ...] = ()
 
@@ -175,7 +175,7 @@ class Accepted:
 
     def __init__(
         self,
-        object: JSONObject,  # noqa: A002  (the attribute's name)
+        object: dict[str, Any],  # noqa: A002  (the attribute's name)
         *,
         changed: bool,
         warnings: tuple[str, ...] = (),
@@ -208,7 +208,7 @@ class Accepted:
         accepted._object = None
         return accepted
 
-    def with_object(self, stored: JSONObject) -> Accepted:
+    def with_object(self, stored: dict[str, Any]) -> Accepted:
         """Return the outcome with the object as it was stored."""
         return Accepted(
             stored,
@@ -220,7 +220,7 @@ class Accepted:
         )
 
     @property
-    def object(self) -> JSONObject:
+    def object(self) -> dict[str, Any]:
         """The object to store."""
         if self._object is None:
             self._object = as_object(codec.decode(self.body))

@@ -6,8 +6,8 @@ this library and not a TypeError; what they call is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from smp.codec import Text, as_bytes
 from smp.errors import too_deep
@@ -17,9 +17,9 @@ from smp.handler._status import Outcome
 from smp.plain import as_plain_object
 from smp.schema.model import Schema
 from smp.stack import require_stack
-from smp.values import JSONObject, NotPlainError
+from smp.values import NotPlainError
 
-Stored: TypeAlias = bytes | bytearray | memoryview | JSONObject
+Stored: TypeAlias = bytes | bytearray | memoryview | Mapping[str, Any]
 
 
 def patch(

@@ -35,10 +35,12 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
-Loaded: TypeAlias = bytes | JSONObject
+Loaded: TypeAlias = bytes | dict[str, Any]
 Load: TypeAlias = Callable[[Scope], Awaitable[Loaded | None]]
-Save: TypeAlias = Callable[[Scope, Any, JSONObject], Awaitable[JSONObject | None]]
-Create: TypeAlias = Callable[[Scope, JSONObject], Awaitable[JSONObject | None]]
+Save: TypeAlias = Callable[
+    [Scope, Any, dict[str, Any]], Awaitable[dict[str, Any] | None]
+]
+Create: TypeAlias = Callable[[Scope, dict[str, Any]], Awaitable[dict[str, Any] | None]]
 
 
 class PatchEndpoint:

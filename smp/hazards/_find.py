@@ -20,7 +20,6 @@ from smp.hazards._objects import (
 )
 from smp.hazards._pairs import ANNOTATION_PAIRS
 from smp.paths import Path, value_at
-from smp.plain import require_objects
 from smp.schema.model import Schema
 from smp.schema.sides import BASE, LIVE, MANIFEST, RESULT, Roles, Sides
 from smp.typed_storage import stored
@@ -48,7 +47,6 @@ def input_hazards(
     are left to change_hazards, and to all_directive_hazards. Raises SchemaError and
     DepthError.
     """
-    require_objects(modified=modified)
     found: list[Hazard] = []
     if not has_unique_keys(modified, schema, _NONE):
         found += list_hazards(modified, schema, "manifest")

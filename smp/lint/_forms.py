@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from smp.defaults import with_defaults
 from smp.errors import SmpError, bounded
@@ -13,7 +13,7 @@ from smp.plain import plain
 from smp.schema.model import Schema
 from smp.strategic import is_directive
 from smp.validation import in_order, violations_of
-from smp.values import ABSENT, JSON, JSONObject, as_list, as_object
+from smp.values import ABSENT, JSONObject, as_list, as_object
 
 Form: TypeAlias = Literal["manifest", "live", "strategic", "merge", "json"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
@@ -28,7 +28,7 @@ _NAME: Final = Path(("metadata", "name"))
 
 
 @bounded("the document")
-def form_of(value: JSON, schema: Schema | None, *, custom: bool) -> Form | None:
+def form_of(value: Any, schema: Schema | None, *, custom: bool) -> Form | None:
     """Tell by its content what a text is; None for no object and no patch.
 
     A list of operations is a JSON Patch. An object with managed fields, or two others
@@ -82,7 +82,7 @@ def missing_fields(obj: JSONObject, schema: Schema | None) -> list[str]:
     return missing
 
 
-def has_directive(value: JSON) -> bool:
+def has_directive(value: Any) -> bool:
     """Tell whether an object has a directive anywhere, or what looks like one."""
     if isinstance(value, dict):
         for name, member in value.items():

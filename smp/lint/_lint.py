@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -40,7 +40,7 @@ _BASE64: Final = {
 
 @bounded("the document")
 def lint(
-    value: JSON,
+    value: Any,
     schema: Schema | None,
     form: Form,
     *,

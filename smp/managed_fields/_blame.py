@@ -14,9 +14,9 @@ owner, only owners of what is in them; the rest of the element has none at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -26,8 +26,8 @@ from smp.managed_fields._entries import Owner, readable_owners
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._list_places import Place, Sets, places_of
 from smp.paths import Path
-from smp.plain import over_json, require_objects
-from smp.values import JSON, JSONObject, as_object, require_known
+from smp.plain import over_json, require_object
+from smp.values import JSON, as_object, require_known
 
 # What a server keeps no owners of. Go: managedfields, internal.stripSet.
 _UNTRACKED: Final = frozenset(
@@ -67,7 +67,7 @@ class BlamedValue(msgspec.Struct, frozen=True):
     """A value of an object, and its owners: none for INNER, NONE and UNTRACKED."""
 
     path: Path
-    value: JSON
+    value: Any
     ownership: Ownership
     owners: tuple[Owner, ...] = ()
 
@@ -88,7 +88,7 @@ class Blame(msgspec.Struct, frozen=True):
     entries of managedFields that cannot be read.
     """
 
-    obj: JSONObject
+    obj: dict[str, Any]
     values: tuple[BlamedValue, ...]
     absent: tuple[AbsentField, ...]
     owners: tuple[Owner, ...]
@@ -96,14 +96,14 @@ class Blame(msgspec.Struct, frozen=True):
 
 
 @over_json("the object", "obj")
-def blame(obj: JSONObject, *, show_managed_fields: bool = False) -> Blame:
+def blame(obj: Mapping[str, Any], *, show_managed_fields: bool = False) -> Blame:
     """Return the owners of every value of an object, as its managedFields name them.
 
     No schema is needed. metadata.managedFields themselves are left out, unless they are
     to be shown. An entry that cannot be read is a problem of the result, and owns
     nothing. Raises DepthError.
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     owners, problems = readable_owners(obj)
     metadata = as_object(obj.get("metadata"))
     if "managedFields" in metadata and not show_managed_fields:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -11,7 +11,6 @@ from smp.errors import Option, SmpError
 from smp.managed_fields._entries import UPDATE, Owner
 from smp.managed_fields._go_text import path_text, value_text
 from smp.paths import Path
-from smp.values import JSONObject
 
 
 class ApplyConflict(msgspec.Struct, frozen=True):
@@ -41,7 +40,7 @@ class ApplyConflict(msgspec.Struct, frozen=True):
         return text
 
     @property
-    def cause(self) -> JSONObject:
+    def cause(self) -> dict[str, Any]:
         """The conflict as a cause of a Status."""
         return {
             "reason": "FieldManagerConflict",

@@ -12,8 +12,8 @@ share these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -36,6 +36,7 @@ from smp.managed_fields._set_walks import (
     written,
 )
 from smp.paths import Path
+from smp.plain import plain
 from smp.values import JSON, JSONObject
 
 
@@ -65,7 +66,7 @@ class FieldSet(msgspec.Struct, frozen=True):
 
     @classmethod
     @bounded("the field set")
-    def from_v1(cls, document: JSONObject | codec.Text | None) -> FieldSet:
+    def from_v1(cls, document: Mapping[str, Any] | codec.Text | None) -> FieldSet:
         """Read fieldsV1: the JSON object, or its text.
 
         Path elements of an unknown type are left out. Raises ObjectError (code
@@ -75,13 +76,15 @@ class FieldSet(msgspec.Struct, frozen=True):
         node: JSON
         if document is None or isinstance(document, dict):
             node = document
+        elif isinstance(document, Mapping):
+            node = plain(document)
         else:
             node = codec.decode(document)
         found, _ = read(node, cls())
         return found
 
     @bounded("the field set")
-    def to_v1(self) -> JSONObject:
+    def to_v1(self) -> dict[str, Any]:
         """Return the set as fieldsV1, a JSON object with its members in Go's order."""
         return written(self, is_member=False)
 

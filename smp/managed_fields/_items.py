@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import is_
+from typing import Any
 
 from smp.errors import SmpError, bounded
 from smp.managed_fields._elements import field_element, step_of
@@ -16,31 +18,31 @@ from smp.managed_fields._shapes import (
     path_elements,
     root_shape,
 )
-from smp.plain import over_json, require_objects
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema
 from smp.values import JSON, JSONArray, JSONObject, as_object, require_known
 
 
 @over_json("the object", "obj")
-def removed(obj: JSONObject, schema: Schema, fields: FieldSet) -> JSON:
+def removed(obj: Mapping[str, Any], schema: Schema, fields: FieldSet) -> Any:
     """Return the object without the fields of a set, and without what is below them.
 
     An object or a list that is empty afterwards is null, as a server stores it (Go:
     typed.TypedValue.RemoveItems, without the structured-merge-diff of Kubernetes 1.36.0
     to 1.36.2). What does not change is shared. Raises what ``fieldset_of`` raises.
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     return _bounded_items(obj, schema, fields, extract=False)
 
 
 @over_json("the object", "obj")
-def extracted(obj: JSONObject, schema: Schema, fields: FieldSet) -> JSON:
+def extracted(obj: Mapping[str, Any], schema: Schema, fields: FieldSet) -> Any:
     """Return what an object has at the fields of a set; null where that is nothing.
 
     Pass the ``leaves`` of a set, as Go does. Raises what ``fieldset_of`` raises (Go:
     typed.TypedValue.ExtractItems).
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     return _bounded_items(obj, schema, fields, extract=True)
 
 

@@ -22,11 +22,12 @@ and live ``[{name: c}, {name: a, y: 2}, {name: b}]``, with the map key ``name``,
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
-from smp.errors import Conflict, ObjectError, UnknownFieldError, bounded
+from smp.errors import Conflict, ObjectError, UnknownFieldError
 from smp.managed_fields._elements import step_of
 from smp.managed_fields._merge import merge_order
 from smp.managed_fields._shapes import (
@@ -39,6 +40,7 @@ from smp.managed_fields._shapes import (
     root_shape,
 )
 from smp.paths import Path
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema, unknown_field
 from smp.sharing import share_object
 from smp.values import (
@@ -118,14 +120,17 @@ class LocalMerge(msgspec.Struct, frozen=True):
     set as a whole; ``conflicts`` what others changed and the merge changes as well.
     """
 
-    object: JSONObject
+    object: dict[str, Any]
     whole: tuple[Path, ...]
     conflicts: tuple[Conflict, ...]
 
 
-@bounded("the object")
+@over_json("the object", "last_applied", "modified", "live")
 def local_merge(
-    last_applied: JSONObject, modified: JSONObject, live: JSONObject, schema: Schema
+    last_applied: Mapping[str, Any],
+    modified: Mapping[str, Any],
+    live: Mapping[str, Any],
+    schema: Schema,
 ) -> LocalMerge:
     """Merge a configuration into the live object, by the list types of the schema.
 
@@ -135,6 +140,9 @@ def local_merge(
     field that the schema does not know would have to be merged, and ObjectError (code
     no-path-element) for an element without its keys in the configuration.
     """
+    last_applied = require_object("last_applied", last_applied)
+    modified = require_object("modified", modified)
+    live = require_object("live", live)
     for obj in (last_applied, modified, live):
         check_depth(obj)
     structure = Structure(schema.structural)
@@ -384,12 +392,17 @@ def _without_nulls(value: JSON, structure: Structure) -> JSON:
     return value
 
 
-def changed_members(live: JSONObject, merged: JSONObject, schema: Schema) -> JSONObject:
+@over_json("the object", "live", "merged")
+def changed_members(
+    live: Mapping[str, Any], merged: Mapping[str, Any], schema: Schema
+) -> dict[str, Any]:
     """Return what a merge set and removed, as rules about unions read a patch.
 
     A member that was removed is null. An element of a list of type map has its keys
     and what changed in it.
     """
+    live = require_object("live", live)
+    merged = require_object("merged", merged)
     return as_object(_changed(live, merged, root_shape(schema, live)))
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from smp.managed_fields._field_set import EMPTY, FieldSet
 from smp.managed_fields._fields_below import fields_below
 from smp.managed_fields._shapes import root_shape
-from smp.plain import over_json, require_objects
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema
-from smp.values import JSONObject, check_depth
+from smp.values import check_depth
 
 
 @over_json("the object", "obj")
-def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
+def fieldset_of(obj: Mapping[str, Any], schema: Schema) -> FieldSet:
     """Return the set of the fields that an object or an applied configuration has.
 
     A scalar and an atomic value are owned as a whole. An element of a list of type set
@@ -21,7 +24,7 @@ def fieldset_of(obj: JSONObject, schema: Schema) -> FieldSet:
     know, ObjectError (code no-path-element) for an element without its keys, and
     DepthError (Go: typed.TypedValue.ToFieldSet).
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     check_depth(obj)
     # Go: no manager owns the entire object, so that a root that is atomic is left out.
     return fields_below(obj, root_shape(schema, obj)) or EMPTY

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from smp.managed_fields._elements import field_element, step_of
 from smp.managed_fields._shapes import LIST, MAP, root_shape
 from smp.paths import Element, Path
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject
 
 
-def owned_path(obj: JSONObject, schema: Schema, path: Path) -> Path:
+@over_json("the object", "obj")
+def owned_path(obj: Mapping[str, Any], schema: Schema, path: Path) -> Path:
     """Return the path by which a field of an object is owned.
 
     The path has indexes of elements, or their patch merge keys. What is in an atomic
     value is owned with that.
     """
+    obj = require_object("obj", obj)
     elements = owned_elements(obj, schema, path)
     return Path(tuple([step_of(element) for element in elements]))
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from smp.managed_fields._entries import APPLY, Owner, readable_owners
 from smp.managed_fields._field_set import FieldSet
 from smp.managed_fields._items import extracted
 from smp.paths import Path
-from smp.plain import over_json, require_objects, require_texts
+from smp.plain import over_json, require_object, require_texts
 from smp.schema.model import Schema
 from smp.values import JSONArray, JSONObject, as_list, as_object, as_text
 
 
 @over_json("the object", "obj")
-def owners(obj: JSONObject) -> tuple[Owner, ...]:
+def owners(obj: Mapping[str, Any]) -> tuple[Owner, ...]:
     """Return the owners of the fields of an object, in the order of managedFields.
 
     Raises ObjectError (code invalid-managed-fields), with the path, for managedFields
     that a server could not read.
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     found, problems = readable_owners(obj)
     if problems:
         raise problems[0]
     return found
 
 
-def owners_of(obj: JSONObject, path: Path) -> tuple[Owner, ...]:
+def owners_of(obj: Mapping[str, Any], path: Path) -> tuple[Owner, ...]:
     """Return the owners of the field at a path.
 
     Where no manager owns the path itself, these are the owners of the nearest value
@@ -47,7 +50,7 @@ def owners_of(obj: JSONObject, path: Path) -> tuple[Owner, ...]:
 
 @over_json("the object", "obj")
 def owners_of_fields(
-    obj: JSONObject, fields: FieldSet, *, operation: str
+    obj: Mapping[str, Any], fields: FieldSet, *, operation: str
 ) -> tuple[Owner, ...]:
     """Return the owners that own all fields of a set, by one operation.
 
@@ -55,7 +58,7 @@ def owners_of_fields(
     configuration by ``Update`` are those whose fields kubectl upgrades (Go:
     csaupgrade.FindFieldsOwners).
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     found, _problems = readable_owners(obj)
     return tuple(
         owner
@@ -66,8 +69,8 @@ def owners_of_fields(
 
 @over_json("the object", "obj")
 def extract(
-    obj: JSONObject, schema: Schema, manager: str, subresource: str = ""
-) -> JSONObject:
+    obj: Mapping[str, Any], schema: Schema, manager: str, subresource: str = ""
+) -> dict[str, Any]:
     """Return the configuration that a manager applied, as the object has it now.
 
     It has apiVersion, kind, name and namespace of the object, and what the manager owns
@@ -75,7 +78,7 @@ def extract(
     ``fieldset_of`` raise (Go: managedfields.ExtractInto, and the Extract functions of
     client-go).
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     configuration: JSONObject = {}
     for owner in owners(obj):
         identity = (owner.manager, owner.operation, owner.subresource)
@@ -95,14 +98,14 @@ def extract(
 
 
 @over_json("the object", "obj")
-def rename(obj: JSONObject, old: str, new: str) -> JSONObject:
+def rename(obj: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
     """Return the object with what one manager owns in the hands of another.
 
     Where the other has an entry for the same operation, apiVersion and subresource, the
     two become one, with the later time. The object itself is returned where the old
     manager owns nothing. Raises what ``owners`` raises.
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     require_texts(old=old, new=new)
     all_owners = owners(obj)
     if old == new or all(owner.manager != old for owner in all_owners):

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from smp.api_objects import without_managed_fields
 from smp.managed_fields._entries import APPLY, Identity, ManagedFields
 from smp.managed_fields._field_set import EMPTY
 from smp.managed_fields._ownership import reconcile, take_over
 from smp.managed_fields._prune import pruned
 from smp.managed_fields._versions import SERVING, Changes
-from smp.plain import over_json, require_objects
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema
 from smp.typed_storage import stored
-from smp.values import JSONObject
 
 # Of no manager.
 _NONE = Identity("", "", "", "")
 
 
 @over_json("the object", "obj")
-def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
+def release(obj: Mapping[str, Any], schema: Schema, manager: str) -> dict[str, Any]:
     """Return the object without what a manager owns, the inverse of its applies.
 
     What it applied, and no other manager owns, is removed, as an apply of an empty
@@ -26,7 +28,7 @@ def release(obj: JSONObject, schema: Schema, manager: str) -> JSONObject:
     object itself is returned where the manager owns nothing. Raises what ``owners`` and
     ``fieldset_of`` raise.
     """
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     managed = ManagedFields.of(obj)
     owned = [owner for owner in managed.owners.values() if owner.manager == manager]
     if not owned:

@@ -8,7 +8,7 @@ which it does the same. Every such remedy was run before it is named.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -52,8 +52,8 @@ class Remedy(msgspec.Struct, frozen=True):
 
     means: Means
     manager: str
-    body: JSONObject
-    then: JSONObject
+    body: dict[str, Any]
+    then: dict[str, Any]
     force: bool = False
 
     def __str__(self) -> str:

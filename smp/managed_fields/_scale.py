@@ -10,7 +10,7 @@ entry for them and one for the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from smp.managed_fields._entries import (
 )
 from smp.managed_fields._field_set import FieldSet
 from smp.paths import Path
+from smp.plain import over_json, require_object
 from smp.schema.model import Schema
 from smp.values import JSON, JSONObject, as_object, as_text, same
 
@@ -125,26 +126,31 @@ def merge_scale_entries(
     managed.owners = merged
 
 
+@over_json("the object", "scale", "obj")
 def with_scale_managers(
-    scale: JSONObject, obj: JSONObject, paths: ReplicasPaths
-) -> JSONObject:
+    scale: Mapping[str, Any], obj: Mapping[str, Any], paths: ReplicasPaths
+) -> dict[str, Any]:
     """Return the Scale of an object with the managers of its replicas.
 
     ``paths`` says where the objects of each apiVersion have their replicas. Managed
     fields that cannot be read are none.
     """
+    scale = require_object("scale", scale)
     managed = ManagedFields()
-    managed.owners = scale_entries(_read(obj), paths)
+    managed.owners = scale_entries(_read(require_object("obj", obj)), paths)
     return managed.written_to(scale)
 
 
+@over_json("the object", "obj", "scale")
 def with_managers_of_scale(
-    obj: JSONObject, scale: JSONObject, paths: ReplicasPaths
-) -> JSONObject:
+    obj: Mapping[str, Any], scale: Mapping[str, Any], paths: ReplicasPaths
+) -> dict[str, Any]:
     """Return an object with the managers that its Scale has after a request.
 
     ``paths`` and what cannot be read are as for ``with_scale_managers``.
     """
+    obj = require_object("obj", obj)
+    scale = require_object("scale", scale)
     managed = _read(obj)
     api_version = as_text(obj.get("apiVersion"))
     merge_scale_entries(managed, _read(scale).owners, api_version, paths)

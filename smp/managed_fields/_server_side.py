@@ -19,8 +19,9 @@ Theory of operation. An apply goes through the same steps as in a Kubernetes API
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -62,7 +63,7 @@ from smp.managed_fields._typed import require_typed, type_error
 from smp.managed_fields._versions import SERVING, Serving
 from smp.names import MAX_ANNOTATIONS, annotations_size
 from smp.paths import Path
-from smp.plain import over_json, require_objects, require_texts
+from smp.plain import over_json, require_object, require_object_or_none, require_texts
 from smp.schema.model import Schema
 from smp.typed_storage import decoding_problem, is_typed, stored
 from smp.unions import Change, profile_named, without_unchosen_defaults
@@ -92,7 +93,7 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
     server answers that does not normalize unions, where that is something else.
     """
 
-    object: JSONObject
+    object: dict[str, Any]
     changed: bool
     changes: tuple[Change, ...] = ()
     warnings: tuple[ApplyWarning, ...] = ()
@@ -102,8 +103,8 @@ class ServerSideApplyResult(msgspec.Struct, frozen=True):
 
 @over_json("the object", "live", "applied")
 def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
-    live: JSONObject | None,
-    applied: JSONObject,
+    live: Mapping[str, Any] | None,
+    applied: Mapping[str, Any],
     schema: Schema,
     *,
     manager: str,
@@ -124,7 +125,8 @@ def server_side_apply(  # noqa: PLR0913  (what a request says, step by step)
     of a union, and DepthError.
     """
     profile_named(profile)  # before anything is computed
-    require_objects(live={} if live is None else live, applied=applied)
+    live = require_object_or_none("live", live)
+    applied = require_object("applied", applied)
     require_texts(manager=manager, subresource=subresource)
     if subresource == SCALE and live is not None and schema.kind != _SCALE:
         return _apply_scale(

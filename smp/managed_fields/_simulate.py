@@ -6,10 +6,10 @@ refuse changes nothing, and the sequence goes on, as it does in a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -37,11 +37,11 @@ from smp.managed_fields._track import track
 from smp.managed_fields._upgrade import upgrade
 from smp.managed_fields._versions import SERVING, Serving
 from smp.paths import Path
-from smp.plain import as_plain_object, over_json, require_objects
+from smp.plain import as_plain_object, over_json, require_object_or_none
 from smp.schema.model import ObjectType, Schema
 from smp.unions import profile_named
 from smp.update import updated
-from smp.values import JSON, JSONObject, as_object, type_name
+from smp.values import JSONObject, as_object, type_name
 
 Verb: TypeAlias = Literal[
     "apply",
@@ -74,7 +74,7 @@ class Step(msgspec.Struct, frozen=True):
     """
 
     manager: str
-    body: JSON = None
+    body: Any = None
     verb: Verb = "apply"
     force: bool = False
     subresource: str = ""
@@ -87,7 +87,7 @@ class State(msgspec.Struct, frozen=True):
     """
 
     step: Step
-    object: JSONObject | None
+    object: dict[str, Any] | None
     changed: bool = False
     warnings: tuple[ApplyWarning, ...] = ()
     error: SmpError | None = None
@@ -119,14 +119,14 @@ class Simulation(msgspec.Struct, frozen=True):
     """The states of an object in a sequence of writes, and what is left in the end."""
 
     states: tuple[State, ...]
-    object: JSONObject | None
+    object: dict[str, Any] | None
     fights: tuple[Fight, ...]
     orphans: tuple[Orphan, ...]
 
 
 @over_json("the object", "live")
 def simulate(
-    live: JSONObject | None,
+    live: Mapping[str, Any] | None,
     steps: Iterable[Step],
     schema: Schema,
     *,
@@ -145,7 +145,7 @@ def simulate(
     does not know.
     """
     profile_named(profile)
-    require_objects(live={} if live is None else live)
+    live = require_object_or_none("live", live)
     moment = datetime.now(UTC) if now is None else now
     run = _Run(schema, profile, serving)
     current = live

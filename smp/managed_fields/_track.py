@@ -5,8 +5,9 @@ Go: managedfields, internal.FieldManager.UpdateNoErrors, and the chain behind it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -29,7 +30,7 @@ from smp.managed_fields._reset_fields import reset_fields
 from smp.managed_fields._scale import SCALE, record_scale
 from smp.managed_fields._typed import require_typed
 from smp.managed_fields._versions import SERVING, Changes, Serving
-from smp.plain import over_json, require_objects, require_texts
+from smp.plain import over_json, require_object, require_object_or_none, require_texts
 from smp.schema.model import Schema
 from smp.sharing import share_object
 from smp.typed_storage import is_typed, stored
@@ -42,8 +43,8 @@ _ANCIENT: Final = "ancient-changes"
 
 @over_json("the object", "old", "new")
 def track(
-    old: JSONObject | None,
-    new: JSONObject,
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any],
     schema: Schema,
     *,
     manager: str,
@@ -51,7 +52,7 @@ def track(
     subresource: str = "",
     serving: Serving = SERVING,
     now: datetime | None = None,
-) -> JSONObject:
+) -> dict[str, Any]:
     """Return the new object with the managedFields that a server stores for it.
 
     It is what they become on POST, PUT and every PATCH that is no apply. ``old`` is the
@@ -64,7 +65,8 @@ def track(
     server before 1.37 drops them, but no write fails for that (Go:
     FieldManager.UpdateNoErrors).
     """
-    require_objects(old={} if old is None else old, new=new)
+    old = require_object_or_none("old", old)
+    new = require_object("new", new)
     require_texts(manager=manager, operation=operation, subresource=subresource)
     try:
         managed = _sent_or_stored(old, new, schema, is_subresource=bool(subresource))
@@ -212,12 +214,15 @@ def _cap(managed: ManagedFields) -> None:
         count -= 1
 
 
-def with_former_times(old: JSONObject, new: JSONObject) -> JSONObject:
+@over_json("the object", "old", "new")
+def with_former_times(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored object itself where nothing but times has changed.
 
     So a write that changes nothing has no effect (Go, k8s.io/apiserver:
     fieldmanager.IgnoreManagedFieldsTimestampsTransformer).
     """
+    old = require_object("old", old)
+    new = require_object("new", new)
     if same(_without_times(old), _without_times(new)):
         return old
     return new

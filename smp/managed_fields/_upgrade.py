@@ -7,21 +7,22 @@ The upgrade makes that entry one of the manager that applies from then on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from smp.managed_fields._entries import APPLY, UPDATE, owner_of_entry
-from smp.plain import over_json, require_objects, require_texts
-from smp.values import JSONArray, JSONObject, as_list, as_object, as_text
+from smp.plain import over_json, require_object, require_texts
+from smp.values import JSONArray, as_list, as_object, as_text
 
 
 @over_json("the object", "obj")
 def upgrade(
-    obj: JSONObject,
+    obj: Mapping[str, Any],
     *,
     from_managers: Iterable[str],
     to_manager: str,
     subresource: str = "",
-) -> JSONObject:
+) -> dict[str, Any]:
     """Return the object with what managers own by update owned by an apply.
 
     It belongs to ``to_manager`` then. Of each of the managers that is the latest entry
@@ -35,7 +36,7 @@ def upgrade(
     """
     if isinstance(from_managers, str):
         raise TypeError("from_managers is a collection of names, not one name")
-    require_objects(obj=obj)
+    obj = require_object("obj", obj)
     require_texts(to_manager=to_manager)
     metadata = as_object(obj.get("metadata"))
     entries = as_list(metadata.get("managedFields"))
@@ -62,12 +63,12 @@ def upgrade(
 
 
 def upgrade_patch(
-    obj: JSONObject,
+    obj: Mapping[str, Any],
     *,
     from_managers: Iterable[str],
     to_manager: str,
     subresource: str = "",
-) -> JSONArray | None:
+) -> list[dict[str, Any]] | None:
     """Return the upgrade as a JSON Patch (RFC 6902), or None where nothing changes.
 
     Replacing resourceVersion makes a server answer 409 Conflict for an object that was

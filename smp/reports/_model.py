@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -13,7 +13,6 @@ from smp.explain import Cause
 from smp.hazards import Hazard
 from smp.paths import Path
 from smp.schema.model import ANY, Type
-from smp.values import JSON, JSONObject
 
 Level: TypeAlias = Literal["error", "warning", "note"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note")
@@ -78,11 +77,11 @@ class ObjectReport(msgspec.Struct, frozen=True):
     name: str
     place: Place
     verdict: Verdict
-    last_applied: JSONObject | None = None
-    live: JSONObject | None = None
-    desired: JSONObject | None = None
-    result: JSONObject | None = None
-    patch: JSON = None
+    last_applied: dict[str, Any] | None = None
+    live: dict[str, Any] | None = None
+    desired: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+    patch: Any = None
     causes: tuple[Cause, ...] = ()
     hazards: tuple[Hazard, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -28,7 +28,7 @@ from smp.errors import (
     listing,
 )
 from smp.paths import Path
-from smp.plain import not_an_object, over_json, plain_document
+from smp.plain import over_json, plain_document, require_object
 from smp.schema.bundle import (
     FOLDER,
     bundled_file,
@@ -56,6 +56,9 @@ _SUFFIX: Final = ".types"
 
 # As a cluster writes its version: v1.33.4, v1.33.4+k3s1, v1.33.4-eks-113cf36.
 _VERSION: Final = r"v?(\d+\.\d+)(?:[.+-].*)?"
+
+# A document, or a list of them.
+Documents: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class Catalog:
@@ -106,7 +109,7 @@ class Catalog:
         return " + ".join(parts)
 
     @classmethod
-    def from_openapi(cls, documents: JSON) -> Catalog:
+    def from_openapi(cls, documents: Documents) -> Catalog:
         """Make a catalog of an OpenAPI v2 or v3 document, or of a list of them.
 
         Raises SchemaError and DepthError.
@@ -115,7 +118,7 @@ class Catalog:
         return cls(compiled.kinds, compiled.types.get, source="OpenAPI")
 
     @classmethod
-    def from_crd(cls, documents: JSON) -> Catalog:
+    def from_crd(cls, documents: Documents) -> Catalog:
         """Make a catalog of a CustomResourceDefinition, or of a list of them.
 
         The kinds' metadata is that of the newest bundled Kubernetes, so that finalizers
@@ -201,12 +204,13 @@ class Catalog:
         )
 
     @over_json("the object", "obj")
-    def schema_of(self, obj: JSON) -> Schema:
+    def schema_of(self, obj: Mapping[str, Any]) -> Schema:
         """Return the schema of an object, by its apiVersion and kind.
 
         Raises ObjectError (code missing-kind where the object lacks one of them) and
         UnknownKindError.
         """
+        obj = require_object("obj", obj)
         api_version = _required_text(obj, "apiVersion")
         return self.schema(api_version, _required_text(obj, "kind"))
 
@@ -225,7 +229,7 @@ class Catalog:
 
     __or__ = merged
 
-    def with_overlay(self, document: JSON) -> Catalog:
+    def with_overlay(self, document: Mapping[str, Any]) -> Catalog:
         """Return a catalog corrected by an overlay document (smp.schema.overlay).
 
         An overlay corrects types, kinds and unions. Raises SchemaError for what is not
@@ -283,7 +287,7 @@ class Catalog:
 
 
 def kubernetes(
-    version: str | None = None, *, overlay: JSON | Absent = ABSENT
+    version: str | None = None, *, overlay: Mapping[str, Any] | Absent | None = ABSENT
 ) -> Catalog:
     """Return the catalog of a bundled minor version of Kubernetes.
 
@@ -317,7 +321,7 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else shown(name)
 
 
-def bundled_overlay() -> JSON:
+def bundled_overlay() -> Any:
     """Return a copy of the overlay of the bundled Kubernetes types.
 
     Use it for a catalog made from a cluster's OpenAPI, or change it first.
@@ -578,9 +582,7 @@ def _load_metadata(name: str) -> TypeDocument | None:
     return kubernetes().load(name)
 
 
-def _required_text(obj: JSON, name: str) -> str:
-    if not isinstance(obj, dict):
-        raise not_an_object("obj", obj)
+def _required_text(obj: JSONObject, name: str) -> str:
     value = obj.get(name)
     if not isinstance(value, str) or not value:
         raise ObjectError(f"{name} is missing", code="missing-kind", path=Path((name,)))

@@ -41,7 +41,7 @@ each object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -555,7 +555,7 @@ class Schema(msgspec.Struct, frozen=True):
     api_version: str = ""
     kind: str = ""
     source: str = "inline"
-    structural: JSONObject | None = None
+    structural: dict[str, Any] | None = None
     # msgspec makes an empty set for each schema. mypyc takes no msgspec.field here.
     at_rest: set[str] = set()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -16,7 +16,12 @@ from smp.errors import (
     bounded,
 )
 from smp.paths import Element, Path
-from smp.plain import as_plain_object, over_json, require_objects
+from smp.plain import (
+    as_plain_object,
+    over_json,
+    require_object,
+    require_object_or_none,
+)
 from smp.schema.model import Schema
 from smp.stack import require_stack
 from smp.strategic._amend import amend
@@ -65,8 +70,8 @@ class ComputedPatch(msgspec.Struct, frozen=True):
 
 @over_json("the object", "original", "modified")
 def two_way_patch(
-    original: JSONObject, modified: JSONObject, schema: Schema
-) -> JSONObject:
+    original: Mapping[str, Any], modified: Mapping[str, Any], schema: Schema
+) -> dict[str, Any]:
     """Compute the patch that turns the original object into the modified one.
 
     Returns ``{}`` for equal objects. Raises ObjectError for lists that cannot be
@@ -74,20 +79,21 @@ def two_way_patch(
     differs; UnknownFieldError where unknown fields differ. Go:
     strategicpatch.CreateTwoWayMergePatch.
     """
-    require_objects(original=original, modified=modified)
+    original = require_object("original", original)
+    modified = require_object("modified", modified)
     return Diff(two_way=True).objects(original, original, modified, schema.type)
 
 
 @over_json("the object", "last_applied", "modified", "live")
 def three_way_patch(
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
+    last_applied: Mapping[str, Any] | None,
+    modified: Mapping[str, Any],
+    live: Mapping[str, Any],
     schema: Schema,
     *,
     overwrite: bool = True,
     preconditions: Iterable[Precondition] = (),
-) -> JSONObject:
+) -> dict[str, Any]:
     """Compute the patch that brings the live object to the modified configuration.
 
     What the last-applied configuration had and the modified one no longer has is
@@ -99,9 +105,9 @@ def three_way_patch(
     strategicpatch.CreateThreeWayMergePatch.
     """
     return compute_patch(
-        last_applied,
-        modified,
-        live,
+        require_object_or_none("last_applied", last_applied),
+        require_object("modified", modified),
+        require_object("live", live),
         schema,
         overwrite=overwrite,
         preconditions=preconditions,
@@ -124,7 +130,6 @@ def compute_patch(
     With ``notes_met`` the result has what unmet_paths need not look at again.
     """
     base = {} if last_applied is None else last_applied
-    require_objects(last_applied=base, modified=modified, live=live)
     diff = Diff(notes_met=notes_met)
     patch = diff.objects(base, live, modified, schema.type)
     computed = ComputedPatch(
@@ -152,20 +157,25 @@ def compute_patch(
 
 
 @over_json("the object", "original", "patch")
-def apply_patch(original: JSONObject, patch: JSONObject, schema: Schema) -> JSONObject:
+def apply_patch(
+    original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema
+) -> dict[str, Any]:
     """Apply a strategic merge patch to an object, as an API server stores the result.
 
     Raises PatchError for a malformed patch, ObjectError for an object that cannot be
     merged into, UnknownFieldError where an unknown object or list would have to be
     merged. Go: strategicpatch.StrategicMergePatch.
     """
-    require_objects(original=original, patch=patch)
+    original = require_object("original", original)
+    patch = require_object("patch", patch)
     check_depth(patch)
     return apply_object(original, patch, schema.type)
 
 
 @bounded("the patch")
-def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject:
+def compose_patches(
+    patches: Iterable[Mapping[str, Any]], schema: Schema
+) -> dict[str, Any]:
     """Compose patches into one that has the effect of all of them applied in order.
 
     Elements of merge lists are matched by key. Raises CompositionError where no single
@@ -209,7 +219,7 @@ def compose_patches(patches: Iterable[JSONObject], schema: Schema) -> JSONObject
 
 @over_json("the patch", "left", "right")
 def find_conflicts(
-    left: JSONObject, right: JSONObject, schema: Schema
+    left: Mapping[str, Any], right: Mapping[str, Any], schema: Schema
 ) -> tuple[Conflict, ...]:
     """Find the paths at which two patches disagree, sorted by path.
 
@@ -222,7 +232,8 @@ def find_conflicts(
     (docs/deviations.md, 24). Go: strategicpatch.MergingMapsHaveConflicts, which only
     answers yes or no.
     """
-    require_objects(left=left, right=right)
+    left = require_object("left", left)
+    right = require_object("right", right)
     return _sorted(conflicts(left, right, schema, retained=True))
 
 
@@ -272,9 +283,9 @@ def without_leftovers(
 
 @over_json("the object", "last_applied", "modified", "result")
 def unmet_paths(
-    last_applied: JSONObject,
-    modified: JSONObject,
-    result: JSONObject,
+    last_applied: Mapping[str, Any],
+    modified: Mapping[str, Any],
+    result: Mapping[str, Any],
     schema: Schema,
     met: dict[int, int] | None = None,
 ) -> tuple[Path, ...]:
@@ -285,7 +296,9 @@ def unmet_paths(
     ids of objects and lists of the result, with those of the modified configuration
     that they are known to meet (see ComputedPatch): they are not visited.
     """
-    require_objects(last_applied=last_applied, modified=modified, result=result)
+    last_applied = require_object("last_applied", last_applied)
+    modified = require_object("modified", modified)
+    result = require_object("result", result)
     diff = Diff(orders=False, only_unmet=True, known=met)
     unmet = diff.objects(last_applied, result, modified, schema.type)
     return tuple(leaf_paths(unmet, result, schema))

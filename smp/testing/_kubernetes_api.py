@@ -19,7 +19,6 @@ from smp.testing._process import ServerProcess
 from smp.testing._server import Snapshot
 from smp.testing._thread import ServerThread
 from smp.testing._traffic import Request
-from smp.values import JSONObject
 
 
 class KubernetesApi:
@@ -78,7 +77,7 @@ class KubernetesApi:
             self._open.callback(made.rest_client.pool_manager.clear)
         return made
 
-    def apply(self, objects: Objects) -> list[JSONObject]:
+    def apply(self, objects: Objects) -> list[dict[str, Any]]:
         """Apply objects as ``kubectl apply --server-side --force-conflicts`` does.
 
         ``objects`` is an object, YAML or JSON text, a pathlib.Path of a file or a
@@ -90,7 +89,7 @@ class KubernetesApi:
         Raises KubernetesApiError with the message of the server, UnknownResourceError,
         DocumentError, ObjectError and OSError.
         """
-        stored: list[JSONObject] = self._server.call(
+        stored: list[dict[str, Any]] = self._server.call(
             "apply", [given.object for given in objects_of(objects)], self.namespace
         )
         return stored

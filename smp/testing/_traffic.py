@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -18,7 +18,7 @@ from smp.errors import SmpError
 from smp.server.registry.kinds import Kinds
 from smp.server.registry.target import Target
 from smp.testing._faults import Fault
-from smp.values import JSON, as_object
+from smp.values import as_object
 
 _MOST: Final = 10_000  # requests that are kept
 _SECRETS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
@@ -46,7 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
 
     @property
-    def body(self) -> JSON:
+    def body(self) -> Any:
         """The content as a value, None where it is empty.
 
         Raises DocumentError where it is neither JSON nor YAML.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from smp.errors import UnionError
 from smp.plain import not_an_object, over_json, plain
@@ -52,12 +52,12 @@ _DESIRED: Final = Interests(CONTRADICTION_INTEREST)
 
 
 def normalize_unions(
-    old: JSONObject | None,
-    new: JSONObject,
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any],
     schema: Schema,
     *,
     profile: str = "kep1027",
-    patch: JSONObject | None = None,
+    patch: Mapping[str, Any] | None = None,
     on_conflict: OnConflict = "error",
 ) -> Normalization:
     """Clear the members of unions that an update left behind, as a profile decides.
@@ -84,11 +84,11 @@ def normalize_unions(
 
 @over_json("the object", "old", "new", "patch")
 def _normalized(
-    old: JSONObject | None,
-    new: JSONObject,
+    old: Any,
+    new: Any,
     schema: Schema,
     profile: str,
-    patch: JSONObject | None,
+    patch: Any,
     on_conflict: OnConflict,
 ) -> Normalization:
     _require_object(new)
@@ -109,8 +109,8 @@ def _normalized(
 
 
 def validate_unions(
-    old: JSONObject | None,
-    new: JSONObject,
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any],
     schema: Schema,
     *,
     profile: str = "kep1027",
@@ -131,8 +131,8 @@ def validate_unions(
 
 @over_json("the object", "old", "new")
 def _violations(
-    old: JSONObject | None,
-    new: JSONObject,
+    old: Any,
+    new: Any,
     schema: Schema,
     profile: str,
     *,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from smp.errors import ApplyWarning
 from smp.paths import Path
-from smp.values import JSON, Absent, JSONObject
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -18,13 +19,13 @@ class Change(msgspec.Struct, frozen=True):
     path: Path
     rule: str
     why: str
-    old: JSON | Absent
-    new: JSON | Absent
+    old: Any
+    new: Any
 
 
 class Normalization(msgspec.Struct, frozen=True, gc=False):
     """The normalized object, what was changed in it, and what to warn of."""
 
-    object: JSONObject
+    object: dict[str, Any]
     changes: tuple[Change, ...] = ()
     warnings: tuple[ApplyWarning, ...] = ()

@@ -1,8 +1,13 @@
 """The engine over bytes: JSON in, JSON out, as a client and a server exchange it."""
 
-from smp.codec import decode, encode
+from smp.codec import encode
 from smp.wire._apply import ApplyResult, three_way_apply
-from smp.wire._operations import apply_patch, three_way_patch, two_way_patch
+from smp.wire._operations import (
+    apply_patch,
+    decode,
+    three_way_patch,
+    two_way_patch,
+)
 
 __all__ = [
     "ApplyResult",

@@ -12,7 +12,9 @@ double, and, below the members of spec and the like, byte by byte.
 
 from __future__ import annotations
 
-from smp import strategic
+from typing import Any
+
+from smp import codec, strategic
 from smp.codec import Text, as_bytes, decode_object, encode
 from smp.errors import SmpError
 from smp.schema.model import Schema
@@ -77,3 +79,11 @@ def apply_patch(original: Text, patch: Text, schema: Schema) -> bytes:
         except SmpError:
             pass  # it is raised again below
     return encode(strategic.apply_patch(decode_object(document), change, schema))
+
+
+def decode(data: Text) -> Any:
+    """Parse JSON, as an API server reads it.
+
+    Raises DocumentError for what is not JSON or not UTF-8, and DepthError.
+    """
+    return codec.decode(data)

@@ -43,7 +43,7 @@ def applied(row: dict[str, Any], *, defaults: bool = False) -> smp.ApplyResult:
     )
 
 
-def patched(live: JSON, patch: JSON) -> JSON:
+def patched(live: JSON, patch: Any) -> Any:
     """Apply a patch of either form."""
     if isinstance(patch, list):
         return json_patch.apply(live, patch)

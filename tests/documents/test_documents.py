@@ -4,7 +4,9 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import yaml
@@ -161,7 +163,13 @@ STRINGS = [
 ]
 
 
-def value_of(text: str) -> JSON:
+DUMPS: Final[tuple[Callable[[Any], str], ...]] = (
+    documents.dump_json,
+    lambda value: documents.dump_yaml([value]),
+)
+
+
+def value_of(text: str) -> Any:
     document = documents.read_one(f"v: {text}\n")
     assert isinstance(document.value, dict)
     return document.value["v"]
@@ -489,7 +497,8 @@ def as_read(value: JSON) -> JSON:
         case list():
             return [as_read(element) for element in value]
         case float() if value.is_integer() and abs(value) < 10**21:
-            return documents.resolve(repr(value))
+            resolved: JSON = documents.resolve(repr(value))
+            return resolved
     return value
 
 
@@ -581,7 +590,7 @@ class TestWriting:
         "value", [float("nan"), [float("inf")], {"a": "\ud800"}, {"\ud800": 1}]
     )
     def test_values_that_json_cannot_express(self, value: JSON) -> None:
-        for dump in (documents.dump_json, lambda each: documents.dump_yaml([each])):
+        for dump in DUMPS:
             with pytest.raises(DocumentError) as caught:
                 dump(value)
             assert caught.value.code == "not-json"
@@ -589,7 +598,7 @@ class TestWriting:
     @pytest.mark.parametrize("value", [(1,), {"a": {1}}, [b"x"]])
     def test_yaml_of_a_value_that_is_not_json(self, value: object) -> None:
         with pytest.raises(DocumentError, match="not a JSON value"):
-            documents.dump_yaml([value])  # type: ignore[list-item]  # rejected
+            documents.dump_yaml([value])
 
     def test_nesting_is_limited(self) -> None:
         value: JSON = "x"
@@ -599,7 +608,7 @@ class TestWriting:
         assert documents.dump_yaml([value]).count("- ") == documents.MAX_DEPTH
         for _ in range(100_000):
             value = {"a": value}
-        for dump in (documents.dump_json, lambda each: documents.dump_yaml([each])):
+        for dump in DUMPS:
             with pytest.raises(DepthError):
                 dump(value)
 

@@ -6,7 +6,7 @@ The answers are recorded (tests/record/lint.py), so that they need no server.
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -22,7 +22,9 @@ DATA: Final = data()
 EXAMPLES: Final = [as_object(example) for example in as_list(DATA["examples"])]
 LINES: Final = [json.loads(line) for line in ANSWERS.read_text().splitlines()]
 RECORDED: Final[list[JSONObject]] = LINES[1:]
-CATALOG: Final = smp.kubernetes("1.36") | Catalog.from_crd(DATA["definition"])
+CATALOG: Final = smp.kubernetes("1.36") | Catalog.from_crd(
+    as_object(DATA["definition"])
+)
 PAGE: Final = DOCS / "lint.md"
 # Found by the command: which kinds there are, and what else is in a file.
 OF_THE_COMMAND: Final = {"repeated-name", "repeated-object", "unknown-kind"}
@@ -34,7 +36,7 @@ FORMS: Final[dict[str, Form]] = {
 
 
 def found_in(example: JSONObject) -> tuple[Hazard, ...]:
-    value = example["value"]
+    value: Any = example["value"]
     if example["send"] != "create":
         target = objects()[as_text(example["to"])]
         custom = target["kind"] == "Widget"

@@ -5,6 +5,7 @@ import zlib
 from collections import Counter
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -101,7 +102,7 @@ def strategies(minor: str) -> Counter[str]:
     )
 
 
-def cron_tab(overlay: JSON) -> Schema:
+def cron_tab(overlay: Any) -> Schema:
     return (
         Catalog.from_openapi(CRON_TAB)
         .with_overlay(overlay)
@@ -480,7 +481,7 @@ def test_a_schema_is_found_by_an_object() -> None:
         ({"apiVersion": "v1", "kind": ["Pod"]}, "kind"),
     ],
 )
-def test_an_object_without_a_kind_has_no_schema(obj: JSON, path: str) -> None:
+def test_an_object_without_a_kind_has_no_schema(obj: Any, path: str) -> None:
     with pytest.raises(ObjectError) as caught:
         kubernetes().schema_of(obj)
     assert str(caught.value.path) == path

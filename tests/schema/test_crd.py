@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -125,7 +126,7 @@ ROLLOUT: JSONObject = {
         ],
     },
 }
-LEGACY: JSON = {
+LEGACY: JSONObject = {
     "apiVersion": "apiextensions.k8s.io/v1beta1",
     "kind": "CustomResourceDefinition",
     "spec": {
@@ -167,7 +168,11 @@ def test_types_are_named_as_a_server_publishes_them(rollout: Schema) -> None:
 
 
 def test_the_items_of_a_list_object_are_read() -> None:
-    listed: JSON = {"apiVersion": "v1", "kind": "List", "items": [ROLLOUT, LEGACY]}
+    listed: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [ROLLOUT, LEGACY],
+    }
     assert (
         Catalog.from_crd(listed).kinds() == Catalog.from_crd([ROLLOUT, LEGACY]).kinds()
     )
@@ -391,7 +396,7 @@ def test_custom_kinds_join_the_bundled_ones() -> None:
     ],
 )
 def test_an_unusable_definition_is_an_error_with_its_path(
-    document: JSON, path: str
+    document: Any, path: str
 ) -> None:
     with pytest.raises(SchemaError) as caught:
         Catalog.from_crd(document)
@@ -410,15 +415,16 @@ def test_deep_nesting_is_an_error_of_its_own() -> None:
 
 
 @given(schema_documents)
-def test_any_json_is_converted_or_an_error(document: JSON) -> None:
+def test_any_json_is_converted_or_an_error(document: Any) -> None:
     spec: JSON = {**ROLLOUT, "spec": document}
-    for definition in (
+    definitions: list[Any] = [
         document,
         [document],
         spec,
         crd(versions=document),
         crd(versions=served(document)),
-    ):
+    ]
+    for definition in definitions:
         try:
             catalog = Catalog.from_crd(definition)
         except SmpError:

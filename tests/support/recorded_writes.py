@@ -277,13 +277,13 @@ def decoded(obj: JSONObject, schema: Schema) -> JSONObject:
     return smp.with_defaults(stored(named, schema), schema)
 
 
-def _lenient(live: JSON, operations: list[JSONObject]) -> JSON:
+def _lenient(live: JSON, operations: list[JSONObject]) -> list[JSONObject]:
     """Return a JSON Patch that adds a member that it is to replace, but that is absent.
 
     So does the library of a server (Go: evanphx/json-patch), though RFC 6902 forbids
     it.
     """
-    lenient: list[JSON] = []
+    lenient: list[JSONObject] = []
     for operation in operations:
         try:
             smp.json_patch.apply(live, [operation])

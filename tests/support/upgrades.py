@@ -147,7 +147,7 @@ def ours(request: JSONObject) -> JSONObject:
     metadata = as_object(upgraded["metadata"])
     answer: JSONObject = {"managedFields": metadata["managedFields"]}
     if len(arguments["from_managers"]) == 1:
-        answer["patch"] = patch
+        answer["patch"] = None if patch is None else [*patch]
     return comparable(answer)
 
 

@@ -172,7 +172,7 @@ class TestApply:
             text % "e",
         ]
         stored = api.apply(given)
-        assert [obj["metadata"]["name"] for obj in stored] == [*"abcde"]  # type: ignore[index, call-overload]  # JSON
+        assert [obj["metadata"]["name"] for obj in stored] == [*"abcde"]
         assert names(web) == [*"abcde"]
 
     def test_a_text_that_is_a_path_is_an_error(self, api: KubernetesApi) -> None:

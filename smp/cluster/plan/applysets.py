@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -326,7 +326,7 @@ class ApplySetState(msgspec.Struct, frozen=True):
 
     parent: Parent
     scope: Scope
-    members: tuple[JSONObject, ...]
+    members: tuple[dict[str, Any], ...]
     problems: tuple[str, ...]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -13,7 +13,7 @@ from smp.hazards import Hazard
 from smp.last_applied import last_applied_configuration, with_last_applied
 from smp.paths import Path
 from smp.schema.model import Schema
-from smp.values import JSON, JSONObject, as_object, as_text, type_name
+from smp.values import JSONObject, as_object, as_text, type_name
 
 Action: TypeAlias = Literal[
     "created",
@@ -145,9 +145,9 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     action: Action
     namespace: str = ""
     resource: Resource | None = None
-    object: JSONObject | None = None
-    before: JSONObject | None = None
-    patch: JSON = None
+    object: dict[str, Any] | None = None
+    before: dict[str, Any] | None = None
+    patch: Any = None
     media_type: str = ""
     schema: Schema | None = None
     warnings: tuple[ApplyWarning, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from smp import codec
@@ -33,9 +35,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     item: Item
     namespace: str = ""
-    live: JSONObject | None = None
-    merged: JSONObject | None = None
-    patch: JSON = None
+    live: dict[str, Any] | None = None
+    merged: dict[str, Any] | None = None
+    patch: Any = None
     media_type: str = ""
     schema: Schema | None = None
     hazards: tuple[Hazard, ...] = ()
@@ -70,7 +72,7 @@ def difference(target: Target, options: ApplyOptions) -> Plan[Difference]:
 
     Raises what ``send`` and ``computed`` raise (Go: diff.InfoObject.Merged).
     """
-    live: JSONObject | None = None
+    live: dict[str, Any] | None = None
     for attempt in range(1, _TRIES + 1):
         live = yield from target.read()
         request, hazards = _dry_run(target, live, options, locked=attempt < _TRIES)

@@ -210,7 +210,7 @@ def _upgraded(
         query = options.query(field_validation=True)
         try:
             return (
-                yield from send_for_object(_patch(target, JSON_PATCH, patch, query))
+                yield from send_for_object(_patch(target, JSON_PATCH, [*patch], query))
             )
         except ApiError as error:
             # The patch replaces resourceVersion, so a write of another is a conflict.

@@ -13,6 +13,7 @@ from typing import Annotated, Final, Self
 
 import msgspec
 
+from smp.codec import decode
 from smp.handler import InvalidOptionsError
 from smp.label_selectors import LabelSelector, parse_label_selector
 from smp.paths import Path
@@ -23,7 +24,6 @@ from smp.server.objects.selectors import FieldSelector, parse_field_selector
 from smp.server.registry.target import Target
 from smp.server.store import Stored
 from smp.violations import unsupported
-from smp.wire import decode
 
 _DECODE: Final = 1e-8  # seconds for each byte of an object
 _TERM: Final = 5e-7  # seconds for each term of a selector, and each object

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from smp.codec import decode, encode
 from smp.errors import SmpError
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
-from smp.wire import decode, encode
 
 Letter: TypeAlias = Callable[[str], str]
 

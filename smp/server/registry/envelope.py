@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from smp.codec import decode, encode
 from smp.server.objects import autoscalers
 from smp.server.objects.metadata import (
     with_resource_version,
@@ -26,7 +27,6 @@ from smp.server.objects.metadata import (
 from smp.server.objects.resources import Resource
 from smp.server.store import Stored
 from smp.values import JSONObject, as_object
-from smp.wire import decode, encode
 
 _METADATA: Final = b'"metadata":{'
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from smp.codec import decode
 from smp.errors import SmpError, UnknownKindError
 from smp.handler import Options
 from smp.schema.catalog import Catalog, published_enums
@@ -37,7 +38,6 @@ from smp.server.registry.target import CRDS, Target, locate
 from smp.server.settings import Settings
 from smp.server.store import Expired, FutureRevisionError, Store, StoreError
 from smp.server.work import Workers
-from smp.wire import decode
 
 _LOG: Final = logging.getLogger("smp.server")
 _RETRY: Final = 0.5  # seconds before the store is read again after it failed

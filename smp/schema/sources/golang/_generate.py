@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Final
+from typing import Any, Final
 
 from smp.errors import DocumentError, SchemaError, bounded
 from smp.schema.sources.golang import _well_known
@@ -51,7 +51,7 @@ _LEFT_OUT: Final = ("k8s:openapi-gen", "kubebuilder:object:generate")
 @bounded("the Go source")
 def generate(
     sources: Mapping[str, str], *, profile: str = "kep1027", version: int = 3
-) -> JSONObject:
+) -> dict[str, Any]:
     """Generate an OpenAPI document from Go sources, by path.
 
     Every exported struct becomes a schema, and so does each struct that it refers to.
