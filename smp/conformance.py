@@ -41,7 +41,7 @@ class Misfit:
         self.path = path
         self.actual = actual
         self.expected = expected
-        self.json_type = json_type or actual
+        self.json_type: str = json_type or actual
 
     def __str__(self) -> str:
         """Word it as a server's decoder does (Go: encoding/json)."""

@@ -57,8 +57,8 @@ class SmpError(Exception):
     ) -> None:
         super().__init__(problem)
         self.problem = problem
-        self.code = code or self.default_code
-        self.path = path or Path()
+        self.code: str = code or self.default_code
+        self.path: Path = path or Path()
         self.advice = hint
         self.option = option
 
@@ -206,7 +206,7 @@ class UnionError(SmpError):
         problems: tuple[UnionError, ...] = (),
     ) -> None:
         super().__init__(problem, code=code, path=path, hint=hint, option=option)
-        self.problems = problems or (self,)
+        self.problems: tuple[SmpError, ...] = problems or (self,)
 
 
 class UnionConflictError(UnionError):

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import jsonpatch
 import msgspec

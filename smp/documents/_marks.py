@@ -13,8 +13,8 @@ class Mark:
     __slots__ = ("column", "elements", "line", "members")
 
     def __init__(self, line: int, column: int) -> None:
-        self.line = line
-        self.column = column
+        self.line: int = line
+        self.column: int = column
         self.members: dict[str, Mark] | None = None
         self.elements: list[Mark] | None = None
 

@@ -115,7 +115,7 @@ class InvalidError(StatusError):
     form = "{kind} {name} is invalid: {problem}"
 
     def __init__(self, violations: Iterable[Violation]) -> None:
-        self.violations = tuple(violations)
+        self.violations: tuple[Violation, ...] = tuple(violations)
         super().__init__("; ".join([str(violation) for violation in self.violations]))
 
 
@@ -185,11 +185,11 @@ class Accepted:
     ) -> None:
         self._object: JSONObject | None = object
         self._tree = object
-        self.changed = changed
-        self.warnings = warnings
-        self.changes = changes
-        self.dry_run = dry_run
-        self.code = code
+        self.changed: bool = changed
+        self.warnings: tuple[str, ...] = warnings
+        self.changes: tuple[Change, ...] = changes
+        self.dry_run: bool = dry_run
+        self.code: int = code
 
     @classmethod
     def undecoded(

@@ -61,10 +61,10 @@ class Repair:
     ) -> None:
         # A configuration may have had a version once; to remove it would remove the
         # guard of the patch.
-        self.last_applied = last_applied
+        self.last_applied: JSONObject | None = last_applied
         if last_applied is not None and value_at(modified, _VERSION) is ABSENT:
             self.last_applied = edited(last_applied, _VERSION, ABSENT)
-        self.modified = modified
+        self.modified: JSONObject = modified
         self.warnings: list[ApplyWarning] = []
         # Where an edit, or a list as a whole, led to inputs that cannot be applied.
         self.refused: set[str] = set()

@@ -91,10 +91,10 @@ class Catalog:
         structural: Mapping[Kind, JSONObject] | None = None,
     ) -> None:
         self._kinds = kinds
-        self.load = load
+        self.load: Loader = load
         self._types = Types(load, version=version)
         self._source = source
-        self.version = version
+        self.version: str = version
         self._definitions = definitions
         self._structural = structural or {}
 

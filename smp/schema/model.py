@@ -223,11 +223,13 @@ class ScalarType(Type):
                 f"{name!r} is not a type",
                 hint="one of " + ", ".join(sorted({*SCALARS, "any"})),
             )
-        self.name = name
-        self.enum = enum
+        self.name: str = name
+        self.enum: tuple[JSON, ...] = enum
         # An enum may be long, and is looked at for every value.
-        self.texts = frozenset(value for value in enum if isinstance(value, str))
-        self.or_any = or_any
+        self.texts: frozenset[str] = frozenset(
+            value for value in enum if isinstance(value, str)
+        )
+        self.or_any: tuple[str, ...] = or_any
 
     def __reduce__(self) -> str | tuple[object, ...]:
         return ScalarType, (self.name, self.others, self.enum, self.or_any)
@@ -259,17 +261,17 @@ class Field:
         facets: JSONObject = {}
         if isinstance(document, dict) and "is" in document:
             facets = document
-        self.strategy = NO_STRATEGY
+        self.strategy: Strategy = NO_STRATEGY
         if "strategy" in facets:
             self.strategy = Strategy.parse(str(facets["strategy"]))
         # Copied, because the engines ask for them for each member of each object.
-        self.merges = self.strategy.merge
-        self.replaces = self.strategy.replace
-        self.retain_keys = self.strategy.retain_keys
-        self.merge_key = str(facets.get("key", ""))
+        self.merges: bool = self.strategy.merge
+        self.replaces: bool = self.strategy.replace
+        self.retain_keys: bool = self.strategy.retain_keys
+        self.merge_key: str = str(facets.get("key", ""))
         self.default: JSON | Absent = facets.get("default", ABSENT)
         # That of the type, unless the field has its own beside the reference.
-        self.map_type = str(facets.get("map_type", ""))
+        self.map_type: str = str(facets.get("map_type", ""))
         self._written = document
         self._document = _type_document(facets.get("is", document))
         self._types = types
@@ -342,11 +344,11 @@ class ObjectType(Type):
             others = types.unknown
         super().__init__(others, as_object(document.get("fields")), types)
         self._written = (name, document, types)
-        self.name = name
-        self.map_type = str(document.get("map_type", "granular"))
-        self.embedded = bool(document.get("embedded", False))
-        self.no_status = bool(document.get("no_status", False))
-        self.custom = bool(document.get("custom", False))
+        self.name: str = name
+        self.map_type: str = str(document.get("map_type", "granular"))
+        self.embedded: bool = bool(document.get("embedded", False))
+        self.no_status: bool = bool(document.get("no_status", False))
+        self.custom: bool = bool(document.get("custom", False))
         self._published_unions: JSON = document.get("unions", [])
         self._required = as_list(document.get("required"))
         self._profile = str(document.get("profile", ""))
@@ -406,9 +408,11 @@ class ListType(Type):
         self._items = _type_document(document["items"])
         self._written = document
         self._types = types
-        self.states_list_type = "list_type" in document
-        self.list_type = str(document.get("list_type", "atomic"))
-        self.map_keys = tuple(str(key) for key in as_list(document.get("map_keys")))
+        self.states_list_type: bool = "list_type" in document
+        self.list_type: str = str(document.get("list_type", "atomic"))
+        self.map_keys: tuple[str, ...] = tuple(
+            str(key) for key in as_list(document.get("map_keys"))
+        )
         self._linked: Type | None = None
 
     @property
@@ -450,7 +454,7 @@ class Types:
         self._scalars: dict[str, ScalarType] = {}
         self._other_policy: Types | None = None
         self.unknown_fields = unknown_fields
-        self.unknown = ANY_FIELD if unknown_fields == "merge" else None
+        self.unknown: Field | None = ANY_FIELD if unknown_fields == "merge" else None
         # What walks along these types keep, by the name of their interests.
         self.plans: dict[str, object] = {}
 

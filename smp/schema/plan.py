@@ -69,9 +69,9 @@ class Interests:
     ) -> None:
         self.merge_keys = merge_keys
         self.map_keys = map_keys
-        self.all = list(interests)
-        self.name = " ".join([interest.name for interest in interests])
-        self.everything = any(interest.everything for interest in interests)
+        self.all: list[Interest] = list(interests)
+        self.name: str = " ".join([interest.name for interest in interests])
+        self.everything: bool = any(interest.everything for interest in interests)
 
 
 class Node:
@@ -83,9 +83,9 @@ class Node:
         self.type = type_
         self.identities = identities
         # By which an element is shown, and found in other documents.
-        self.keys = identities[0] if identities else _NO_KEYS
+        self.keys: tuple[str, ...] = identities[0] if identities else _NO_KEYS
         self.plan = plan
-        self.form = OBJECT
+        self.form: int = OBJECT
         if isinstance(type_, ListType):
             self.form = LIST
         elif isinstance(type_, ScalarType):
@@ -93,8 +93,8 @@ class Node:
         self.facts: list[object | None] = [
             interest.facts(type_, self.keys) for interest in plan.interests.all
         ]
-        self.unchanged = plan.acts_unchanged(type_)
-        self.with_facts = any(facts is not None for facts in self.facts)
+        self.unchanged: bool = plan.acts_unchanged(type_)
+        self.with_facts: bool = any(facts is not None for facts in self.facts)
         # The nodes of members that a walk has come to, and the names of those members
         # below which there is nothing to do.
         self.members: dict[str, Node] = {}
@@ -142,7 +142,7 @@ class Plan:
 
     def __init__(self, interests: Interests) -> None:
         self.interests = interests
-        self.everything = interests.everything
+        self.everything: bool = interests.everything
         self._leads: dict[Type, bool] = {}
         self._acts_unchanged: dict[Type, bool] = {}
         self._roots: dict[str, bool] = {}

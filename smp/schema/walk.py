@@ -95,13 +95,13 @@ class Place:
         *,
         guessed: bool,
     ) -> None:
-        self.parent = parent
-        self.name = name
-        self.index = index
-        self.node = node
-        self.old = old
-        self.new = new
-        self.guessed = guessed
+        self.parent: Place | None = parent
+        self.name: str = name
+        self.index: int = index
+        self.node: Node = node
+        self.old: JSON | Absent = old
+        self.new: JSON = new
+        self.guessed: bool = guessed
 
     @property
     def former(self) -> JSON | Absent:

@@ -138,9 +138,9 @@ class Diff:
         self._orders = orders
         self._two_way = two_way
         self._only_unmet = only_unmet
-        self.deletes = False
-        self.deletes_in_new = False
-        self.ambiguous = False
+        self.deletes: bool = False
+        self.deletes_in_new: bool = False
+        self.ambiguous: bool = False
         self.equal: set[int] = set()
 
     def objects(

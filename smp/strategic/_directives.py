@@ -55,11 +55,11 @@ class PatchObject:
         orders: JSONObject = _NO_DIRECTIVES,
         deletions: JSONObject = _NO_DIRECTIVES,
     ) -> None:
-        self.fields = fields
-        self.marker = marker
-        self.retained = retained
-        self.orders = orders
-        self.deletions = deletions
+        self.fields: JSONObject = fields
+        self.marker: JSON | Absent = marker
+        self.retained: JSON | Absent = retained
+        self.orders: JSONObject = orders
+        self.deletions: JSONObject = deletions
 
 
 class PatchList:

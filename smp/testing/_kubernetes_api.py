@@ -36,7 +36,7 @@ class KubernetesApi:
     def __init__(
         self, settings: Settings | None = None, *, process: bool = False
     ) -> None:
-        self.namespace = "default"
+        self.namespace: str = "default"
         self._numbers = count(1)
         self._open = ExitStack()
         with ExitStack() as starting:
@@ -48,8 +48,8 @@ class KubernetesApi:
                 settings = Settings(seed=0)
             self._server: ServerProcess | ServerThread = start(settings)
             starting.callback(self._server.stop)
-            self.url = self._server.url
-            self.kubeconfig = Path(directory, "kubeconfig")
+            self.url: str = self._server.url
+            self.kubeconfig: Path = Path(directory, "kubeconfig")
             write_kubeconfig(self.kubeconfig, kubeconfig(self.url))
             self._initial = self.snapshot()
             # Without an error, ``stop`` does what the end of this block would do.

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from smp.plain import over_json
 from smp.schema.model import Schema
 from smp.schema.plan import plan_of
 from smp.schema.walk import Walk
 from smp.validation._rule import INTERESTS, ValidationRule, in_order
-from smp.values import ABSENT, JSON, JSONObject, require_plain
+from smp.values import ABSENT, JSONObject, require_plain
 from smp.violations import Violation
 
 
 @over_json("the object", "obj", "old")
 def validate_object(
-    obj: JSON, schema: Schema, *, old: JSON = None
+    obj: Any, schema: Schema, *, old: Any = None
 ) -> tuple[Violation, ...]:
     """Return what a kube-apiserver refuses in an object of a built-in kind.
 

@@ -28,16 +28,10 @@ from smp.schema.overlay import Overlay
 from smp.testing import KubernetesApi
 from smp.values import JSON, JSONObject, as_list, as_object
 from tests.support.command import Ran, run, smp_command
-from tests.support.examples import python_examples, run_example
+from tests.support.examples import PAGES, python_examples, run_example
 from tests.support.kubectl import kubectl_path, needs_kubectl
-from tests.support.paths import DOCS, ROOT, SPEC_CASES
+from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row
-
-PAGES: Final = {
-    **{str(path.relative_to(DOCS)): path for path in sorted(DOCS.rglob("*.md"))},
-    **{name: ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")},
-    "spec_cases/README.md": SPEC_CASES / "README.md",
-}
 
 
 class Block(msgspec.Struct, frozen=True):

@@ -8,12 +8,31 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+from tests.support.paths import DOCS, ROOT, SPEC_CASES
+
+PAGES: Final = {
+    **{str(path.relative_to(DOCS)): path for path in sorted(DOCS.rglob("*.md"))},
+    **{name: ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")},
+    "spec_cases/README.md": SPEC_CASES / "README.md",
+}
+_PYTHON: Final = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def python_examples(document: Path) -> list[str]:
     """Return the code blocks that are marked as Python."""
+    return _PYTHON.findall(document.read_text())
+
+
+def python_program(document: Path) -> str:
+    """Return all blocks as one program, each line where it is in the document."""
     text = document.read_text()
-    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    program = ""
+    for block in _PYTHON.finditer(text):
+        skipped = text.count("\n", 0, block.start(1)) - program.count("\n")
+        program += "\n" * skipped + block[1]
+    return program
 
 
 def run_example(code: str, document: str) -> dict[str, object]:

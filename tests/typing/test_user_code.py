@@ -11,7 +11,14 @@ from tests.typing import user_code
 
 @pytest.mark.parametrize(
     "part",
-    [user_code.patches, user_code.applies, user_code.documents, user_code.errors],
+    [
+        user_code.patches,
+        user_code.arguments,
+        user_code.applies,
+        user_code.server_side,
+        user_code.documents_and_bytes,
+        user_code.errors,
+    ],
 )
 def test_the_program_of_a_user_runs(part: Callable[[], None]) -> None:
     part()

@@ -72,8 +72,8 @@ class Session:
         namespace: str = "default",
         enforce_namespace: bool = False,
     ) -> None:
-        self.discovery = Discovery()
-        self.schemas = Schemas(documents)
+        self.discovery: Discovery = Discovery()
+        self.schemas: Schemas = Schemas(documents)
         self.namespace = namespace
         # An object of another namespace is an error then (Go: RequireNamespace).
         self.enforce_namespace = enforce_namespace
@@ -107,10 +107,10 @@ class Prepared:
     __slots__ = ("error", "item", "live", "predicted", "target")
 
     def __init__(self, item: Item) -> None:
-        self.item = item
+        self.item: Item = item
         self.target: Target | None = None
         self.live: JSONObject | None = None
-        self.predicted = Prediction()
+        self.predicted: Prediction = Prediction()
         self.error: SmpError | None = None
 
 

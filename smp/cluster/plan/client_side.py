@@ -334,7 +334,7 @@ class NotRestoredError(SmpError):
             f"the object was deleted, and could not be created: {error}; nor could the"
             f" former object be created again: {second}"
         )
-        self.is_unknown = any(
+        self.is_unknown: bool = any(
             getattr(each, "is_unknown", False) for each in (error, second)
         )
 

@@ -62,14 +62,14 @@ class ApiError(SmpError):
         if body.get("kind") != "Status":
             body = {}
         details = as_object(body.get("details"))
-        self.is_unknown = request.method != "GET" and answer.status in _LOST
+        self.is_unknown: bool = request.method != "GET" and answer.status in _LOST
         self.status = answer.status  # type: ignore[misc]  # that of a class by default
         # Go: errors.ReasonForError. A Status may have no reason, and is shown so.
         self._named = as_text(body.get("reason"))
         if not body:
             self._named = _REASONS.get(answer.status, "")
-        self.reason = self._named or _REASONS.get(answer.status, "")
-        self.message = as_text(body.get("message"))
+        self.reason: str = self._named or _REASONS.get(answer.status, "")
+        self.message: str = as_text(body.get("message"))
         if not self.message:
             # A proxy answers without a Status (Go: errors.NewGenericServerResponse).
             text = answer.body[:_SHOWN_BODY].decode(errors="replace").strip()
@@ -78,7 +78,7 @@ class ApiError(SmpError):
             self.message = (
                 f"the server answered {answer.status} to {verb} {request.path}{said}"
             )
-        self.causes = tuple(
+        self.causes: tuple[StatusCause, ...] = tuple(
             StatusCause(
                 as_text(cause.get("field")),
                 as_text(cause.get("message")),
@@ -86,8 +86,8 @@ class ApiError(SmpError):
             )
             for cause in map(as_object, as_list(details.get("causes")))
         )
-        self.kind = as_text(details.get("kind"))
-        self.name = as_text(details.get("name"))
+        self.kind: str = as_text(details.get("kind"))
+        self.name: str = as_text(details.get("name"))
         # NotFound is not-found.
         code = re.sub("(?<=[a-z])(?=[A-Z])", "-", self.reason).lower()
         super().__init__(self._text(), code=code or None)
@@ -135,7 +135,7 @@ class BrokenConnectionError(SmpError):
             f"the connection to the API server broke: {reason}{known}", hint=hint
         )
         self.sent = sent
-        self.is_unknown = sent and method != "GET"
+        self.is_unknown: bool = sent and method != "GET"
 
 
 class UnreadableAnswerError(SmpError):

@@ -25,7 +25,7 @@ class Waited:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.object: JSONObject | None = None
-        self.readiness = Readiness("in-progress", "not looked at")
+        self.readiness: Readiness = Readiness("in-progress", "not looked at")
         self.error: SmpError | None = None
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -80,7 +80,7 @@ def compile_documents(documents: JSON) -> Compiled:
 
 
 @bounded("the schema")
-def inline(document: JSON) -> Schema:
+def inline(document: Any) -> Schema:
     """Make a schema of one OpenAPI v3 schema object.
 
     The object may have ``components`` or ``definitions`` that it refers to. Raises
