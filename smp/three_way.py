@@ -57,9 +57,9 @@ class ApplyResult(msgspec.Struct, frozen=True):
     same, but for these two, and what a server makes of it then is in ``warnings``.
 
     ``media_type`` says which of the three forms ``patch`` has. For a custom resource it
-    is a JSON merge patch, or a JSON Patch (a list of operations), ``reason`` says why,
-    and ``guard`` what makes a server refuse it after a concurrent change. Its
-    ``kubectl_patch`` is a JSON merge patch.
+    is a JSON merge patch, or a JSON Patch (a list of operations), so that its type is
+    Any; ``reason`` says why, and ``guard`` what makes a server refuse it after a
+    concurrent change. Its ``kubectl_patch`` is a JSON merge patch.
 
     ``changes`` is what the normalization changed, ``violations`` what a server would
     reject in the object. ``unmet`` are the paths at which the object is not what the

@@ -125,28 +125,28 @@ class Metrics:
     """What the server measures."""
 
     def __init__(self) -> None:
-        self.requests = Counter(
+        self.requests: Counter = Counter(
             "apiserver_request_total", "Requests answered.", (*_REQUEST_LABELS, "code")
         )
-        self.durations = Histogram(
+        self.durations: Histogram = Histogram(
             "apiserver_request_duration_seconds",
             "Time to answer, watches excepted.",
             _REQUEST_LABELS,
         )
-        self.in_flight = Gauge(
+        self.in_flight: Gauge = Gauge(
             "apiserver_current_inflight_requests", "Requests being answered."
         )
         # A gauge that was never changed would not be exported.
         self.in_flight.add(by=0)
-        self.watches = Gauge(
+        self.watches: Gauge = Gauge(
             "apiserver_longrunning_requests", "Watches being served.", _RESOURCE_LABELS
         )
-        self.events = Counter(
+        self.events: Counter = Counter(
             "apiserver_watch_events_total",
             "Events sent to watchers.",
             ("group", "version", "kind"),
         )
-        self.conflicts = Counter(
+        self.conflicts: Counter = Counter(
             "smp_write_conflicts_total",
             "Writes that conflicted with another writer.",
             _RESOURCE_LABELS,

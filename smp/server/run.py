@@ -188,7 +188,7 @@ class Server(uvicorn.Server):
         uvicorn would raise the signal again after the shutdown; a requested end is a
         success, so the process exits with 0.
         """
-        self.force_exit = self.should_exit
+        self.force_exit: bool = self.should_exit
         self.should_exit = True
 
 

@@ -6,6 +6,7 @@ The blocks of a page are one program, as later ones go on with what earlier ones
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Final
 import pytest
 
 from tests.support.examples import PAGES, python_program
+from tests.support.paths import ROOT
 
 # They are large or absent, and have no types. To the checkers all that is in them is
 # Any, as to a user who says so.
@@ -51,7 +53,9 @@ UNKNOWN: Final = (
 )
 
 pytestmark = pytest.mark.slow
-HAS_PYRIGHT: Final = find_spec("pyright") is not None
+needs_pyright = pytest.mark.skipif(
+    find_spec("pyright") is None, reason="pyright is in the extra dev"
+)
 
 
 @pytest.fixture
@@ -103,8 +107,30 @@ def test_the_blocks_pass_mypy_strict(folder: Path) -> None:
     assert not failures(folder, "mypy", "pages")
 
 
-@pytest.mark.skipif(not HAS_PYRIGHT, reason="pyright is in the extra dev")
+@needs_pyright
 def test_the_blocks_pass_pyright_basic_and_strict(folder: Path) -> None:
     write_programs(folder, "_basic", BASIC)
     write_programs(folder, "_strict", STRICT)
     assert not failures(folder, "pyright", "--pythonpath", sys.executable)
+
+
+@needs_pyright
+def test_the_types_of_all_public_names_are_known() -> None:
+    """Attributes without an annotation are not: checkers infer them differently."""
+    scripts = Path(sys.executable).parent
+    options = ["--outputjson", "--ignoreexternal", "--verifytypes", "smp"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pyright", *options],
+        cwd=ROOT,
+        # It looks for the package where the first Python of the PATH has it.
+        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    symbols = json.loads(ran.stdout)["typeCompleteness"]["symbols"]
+    exported = [symbol for symbol in symbols if symbol["isExported"]]
+    assert len(exported) > 1_000
+    unknown = [each["name"] for each in exported if not each["isTypeKnown"]]
+    # Its status is that of the answer, and not one of the class.
+    assert not [name for name in unknown if "ApiError" not in name]

@@ -103,13 +103,15 @@ def arguments() -> None:
     outcome = handler.patch(typed, b"{}", handler.MERGE, schema)
     assert_type(outcome, handler.Accepted | handler.Refused)
     assert smp.kubernetes().schema_of(typed).kind == "ConfigMap"
+    openapi = {"openAPIV3Schema": {"type": "object"}}
+    version = {"name": "v1", "served": True, "schema": openapi}
     definition: dict[str, object] = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "spec": {
             "group": "example.com",
             "names": {"kind": "Widget"},
-            "versions": [{"name": "v1", "served": True}],
+            "versions": [version],
         },
     }
     catalog = smp.Catalog.from_crd([definition])

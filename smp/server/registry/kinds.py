@@ -91,13 +91,13 @@ class Kinds:
         if not settings.feature_gates.OpenAPIEnums:
             catalog, enums = catalog.without_enums(), {}
         self.catalog = catalog
-        self.schema_settings = SchemaSettings(
+        self.schema_settings: SchemaSettings = SchemaSettings(
             unions=settings.feature_gates.APIUnions,
             overlay=settings.overlay,
             version=self.catalog.version,
         )
         self._builtin = Resources.builtin(self.catalog, settings.runtime_config)
-        self.crds = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
+        self.crds: Target = Target(self._builtin.find(CRDS[0], "v1", CRDS[1]))
         # The established definitions, and the revision of the last change of each CRD,
         # by name. That of a deleted CRD stays until the watch has passed it; after that
         # everything up to the revision of the watch is known, and what is older and

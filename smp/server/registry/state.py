@@ -41,16 +41,16 @@ class ServerState:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.metrics = Metrics()
-        self.stopping = asyncio.Event()
-        self.workers = Workers(self.stopping)
-        self.kinds = Kinds(store, settings, self.metrics, self.workers)
+        self.metrics: Metrics = Metrics()
+        self.stopping: asyncio.Event = asyncio.Event()
+        self.workers: Workers = Workers(self.stopping)
+        self.kinds: Kinds = Kinds(store, settings, self.metrics, self.workers)
         self.terminating: asyncio.Queue[Target] = asyncio.Queue()
-        self.key_locks = KeyLocks()
+        self.key_locks: KeyLocks = KeyLocks()
         self.service_values: dict[str, str] = {}
         # Without a seed it begins with randomness of the operating system.
-        self.randomness = random.Random(settings.seed)  # noqa: S311  # no secrets
-        self.turns = asyncio.Semaphore(_TURNS)
+        self.randomness: random.Random = random.Random(settings.seed)  # noqa: S311  # no secrets
+        self.turns: asyncio.Semaphore = asyncio.Semaphore(_TURNS)
 
     def admission_context(self, new: JSONObject | None = None) -> AdmissionContext:
         """Return the time, what is served, and the random parts of a new object."""

@@ -19,7 +19,7 @@ class Contents:
     def __init__(
         self, items: Iterable[Stored], revision: int, *, history: int = HISTORY
     ) -> None:
-        self.log = Log(revision, events=history)
+        self.log: Log = Log(revision, events=history)
         self._stored = {item.key: item for item in items}
         self._keys = sorted(self._stored)
 

@@ -44,11 +44,12 @@ class Log:
     def __init__(
         self, revision: int, *, events: int = HISTORY, size: int = _LOG_SIZE
     ) -> None:
-        self.start = self.revision = revision
-        self.closed = False
+        self.start: int = revision
+        self.revision: int = revision
+        self.closed: bool = False
         # Set at the next change, and then replaced. A watcher that takes it before it
         # reads the log, and waits for it afterwards, misses no change in between.
-        self.changed = asyncio.Event()
+        self.changed: asyncio.Event = asyncio.Event()
         self._events: list[Event] = []
         self._size = 0
         self._max_events = events

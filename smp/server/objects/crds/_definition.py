@@ -79,16 +79,16 @@ class Definition:
     def __init__(
         self, crd: Crd, document: JSONObject, settings: SchemaSettings
     ) -> None:
-        self.name = crd.metadata.name
+        self.name: str = crd.metadata.name
         malformed = tuple(_union_problems(crd)) if settings.unions else ()
         evaluated = document
         # KEP-1027, Upgrade / Downgrade Strategy: with the feature off, "any schema
         # markers will appear in the schema, but not do anything".
         if malformed or not settings.unions:
             evaluated = without_unions(document)
-        self.catalog = Catalog.from_crd(evaluated)
+        self.catalog: Catalog = Catalog.from_crd(evaluated)
         ignored = [*map(str, malformed)]
-        self.warnings = tuple(_warnings(crd))
+        self.warnings: tuple[str, ...] = tuple(_warnings(crd))
         if settings.overlay:
             self.catalog, misfits = with_fitting_rows(
                 self.catalog, settings.overlay, settings.version
@@ -97,7 +97,7 @@ class Definition:
                 warning = f"the overlay does not fit and is ignored: {misfit}"
                 ignored.append(warning)
                 self.warnings = (*self.warnings, warning)
-        self.ignored = tuple(ignored)
+        self.ignored: tuple[str, ...] = tuple(ignored)
         # As an API server publishes them, with apiVersion, kind and metadata.
         schemas = as_object(value_at(to_openapi(document), ("components", "schemas")))
         if settings.overlay:
@@ -112,7 +112,9 @@ class Definition:
             # Objects may be stored in a version that is not served.
             if version.served:
                 self._versions[version.name] = _defined_version(crd, version, schemas)
-        self.resources = tuple(version.resource for version in self._versions.values())
+        self.resources: tuple[Resource, ...] = tuple(
+            version.resource for version in self._versions.values()
+        )
 
     @classmethod
     @bounded("the CustomResourceDefinition")
