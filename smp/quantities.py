@@ -85,11 +85,13 @@ class Quantity:
         self, sign: int, digits: str, exponent: int, form: str, written: str = ""
     ) -> None:
         significant = digits.rstrip("0")
-        self.exponent = exponent + len(digits) - len(significant) if significant else 0
-        self.digits = significant.lstrip("0")
-        self.sign = sign if significant else 0
+        self.exponent: int = (
+            exponent + len(digits) - len(significant) if significant else 0
+        )
+        self.digits: str = significant.lstrip("0")
+        self.sign: int = sign if significant else 0
         self.form = form
-        self.text = written or self._canonical()
+        self.text: str = written or self._canonical()
 
     def compare(self, other: Quantity) -> int:
         """Return -1, 0 or 1: less, equal or greater (Go: Quantity.Cmp)."""

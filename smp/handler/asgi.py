@@ -35,12 +35,11 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
-Loaded: TypeAlias = bytes | dict[str, Any]
+Object: TypeAlias = dict[str, Any]
+Loaded: TypeAlias = bytes | Object
 Load: TypeAlias = Callable[[Scope], Awaitable[Loaded | None]]
-Save: TypeAlias = Callable[
-    [Scope, Any, dict[str, Any]], Awaitable[dict[str, Any] | None]
-]
-Create: TypeAlias = Callable[[Scope, dict[str, Any]], Awaitable[dict[str, Any] | None]]
+Save: TypeAlias = Callable[[Scope, Any, Object], Awaitable[Object | None]]
+Create: TypeAlias = Callable[[Scope, Object], Awaitable[Object | None]]
 
 
 class PatchEndpoint:

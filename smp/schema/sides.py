@@ -82,10 +82,10 @@ class Pairing:
         is_unique: bool,
         repeated: set[ScalarKey],
     ) -> None:
-        self.names = names
-        self.keys = keys
-        self.is_unique = is_unique
-        self.repeated = repeated
+        self.names: tuple[str, ...] = names
+        self.keys: list[list[ScalarKey]] = keys
+        self.is_unique: bool = is_unique
+        self.repeated: set[ScalarKey] = repeated
 
     @property
     def is_aligned(self) -> bool:
@@ -222,9 +222,9 @@ class Roles:
         *,
         by_map_keys: bool = False,
     ) -> None:
-        self.order = order
-        self.indexed = indexed
-        self.by_map_keys = by_map_keys
+        self.order: tuple[int, ...] = order
+        self.indexed: tuple[int, ...] = indexed
+        self.by_map_keys: bool = by_map_keys
 
 
 class Sides:
@@ -249,17 +249,17 @@ class Sides:
 
     def __init__(self, values: list[JSON | Absent], type_: Type, roles: Roles) -> None:
         """Start at the root of objects."""
-        self.values = values
-        self.type = type_
-        self.roles = roles
+        self.values: list[JSON | Absent] = values
+        self.type: Type = type_
+        self.roles: Roles = roles
         self.field: Field = ANY_FIELD
         # Whether the schema has such a field.
-        self.is_known = True
+        self.is_known: bool = True
         self.parent: Sides | None = None
         self.indexes: list[int] = []
         # How an element was told from others.
         self.pairing: Pairing | None = None
-        self.name = ""
+        self.name: str = ""
 
     @property
     def live(self) -> JSON | Absent:
