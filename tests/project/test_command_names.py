@@ -40,7 +40,7 @@ def foreign(folder: Path, init: str | None = "") -> Path:
 
 def started(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a folder first on the path of modules."""
-    shutil.copytree(ROOT / "strategic_merge_patch", folder / "strategic_merge_patch")
+    shutil.copy(ROOT / "strategic_merge_patch.py", folder)
     program = f"import sys; sys.path.insert(0, {str(folder)!r});"
     program += "from strategic_merge_patch import main; sys.exit(main())"
     return subprocess.run(
@@ -116,7 +116,7 @@ def test_the_scripts_run_the_command(
     assert module == "strategic_merge_patch"
     spec = find_spec(module)
     assert spec is not None
-    assert spec.origin == str(ROOT / "strategic_merge_patch" / "__init__.py")
+    assert spec.origin == str(ROOT / "strategic_merge_patch.py")
     monkeypatch.setattr(sys, "argv", [command, "--help"])
     # With the arguments of the process, the command sets what holds until it ends.
     monkeypatch.setattr("gc.set_threshold", lambda _first: None)

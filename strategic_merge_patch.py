@@ -1,8 +1,16 @@
-"""Run a command of ``smp``, where that is the package of this distribution."""
+"""The commands ``smp``, ``smp-diff`` and ``kubectl-smp``, as their scripts call them.
+
+The library is imported as ``smp``. Another distribution has a package of that name as
+well, so the commands begin in this module, whose name is that of our distribution
+alone, and look which ``smp`` there is before they run it. ``python -m
+strategic_merge_patch`` is the command ``smp``.
+"""
 
 from __future__ import annotations
 
 import sys
+
+__all__ = ["main", "main_diff"]
 
 _DISTRIBUTION = "strategic-merge-patch"
 _ERROR = 2
@@ -67,3 +75,7 @@ def _message(found: str) -> str:
         remedy = "rename a file or folder smp that is on PYTHONPATH, or"
     lines.append(f"  hint:   {remedy} install {_DISTRIBUTION} again")
     return "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
