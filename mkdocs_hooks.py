@@ -20,6 +20,8 @@ from website import browser, pages, plots
 _ROOT: Final = Path(__file__).parent
 # A link of a page in docs/ itself out of that folder, to a file of the repository.
 _OUT: Final = re.compile(r"\]\(\.\./([\w./-]+)\)")
+# A relative link, up to its anchor.
+_RELATIVE: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # What a browser loads as it shows a page.
 _LOADED: Final = re.compile(
     r'<(?:script|img|iframe)[^>]+src="https?:[^>]*>'
@@ -30,9 +32,9 @@ _LOG: Final = logging.getLogger("mkdocs.hooks.smp")
 # Text of the repository that is a page of the site.
 _PAGES: Final = {
     "reference/changelog.md": _ROOT / "CHANGELOG.md",
-    "reference/contributing.md": _ROOT / "CONTRIBUTING.md",
-    "reference/conduct.md": _ROOT / "CODE_OF_CONDUCT.md",
-    "reference/security.md": _ROOT / "SECURITY.md",
+    "reference/contributing.md": _ROOT / ".github" / "CONTRIBUTING.md",
+    "reference/conduct.md": _ROOT / ".github" / "CODE_OF_CONDUCT.md",
+    "reference/security.md": _ROOT / ".github" / "SECURITY.md",
     "reference/spec_cases.md": _ROOT / "spec_cases" / "README.md",
 }
 
@@ -57,10 +59,18 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def _relinked(page: Path) -> str:
     """Return a text of the repository with the links that it has in reference/."""
-    text = page.read_text(encoding="utf-8").replace("](docs/", "](../")
-    for path, linked in _PAGES.items():
-        text = text.replace(f"]({linked.name}", f"]({Path(path).name}")
-    return text.replace("](LICENSE)", "](../files/LICENSE)")
+    copies = {source: Path(path).name for path, source in _PAGES.items()}
+
+    def relink(link: re.Match[str]) -> str:
+        target = (page.parent / link[1]).resolve()
+        if target in copies:
+            return f"]({copies[target]}"
+        path = target.relative_to(_ROOT).as_posix()
+        if path.startswith("docs/"):
+            return f"](../{path.removeprefix('docs/')}"
+        return f"](../files/{path}"
+
+    return _RELATIVE.sub(relink, page.read_text(encoding="utf-8"))
 
 
 def on_page_markdown(

@@ -120,7 +120,7 @@ ELSEWHERE: Final = {
 _INSTALLS: Final = "it installs; the jobs of CI do (nox -s wheel)"
 _MEASURES: Final = "it takes minutes; test_benchmarks.py runs the programs on little"
 NOT_RUN: Final = {
-    ("CONTRIBUTING.md", "python3 -m venv"): _INSTALLS,
+    (".github/CONTRIBUTING.md", "python3 -m venv"): _INSTALLS,
     ("command.md", "smp: 126 objects"): "the last line of a run over many objects",
     ("howto/tests.md", "pip install"): _INSTALLS,
     ("installation.md", "pip install"): _INSTALLS,

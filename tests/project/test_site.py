@@ -60,15 +60,21 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 # What the site has of the files beside docs/.
-ON_THE_SITE = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
+ON_THE_SITE = (
+    ROOT / "CHANGELOG.md",
+    ROOT / ".github" / "CODE_OF_CONDUCT.md",
+    ROOT / ".github" / "CONTRIBUTING.md",
+    ROOT / ".github" / "SECURITY.md",
+)
 
 
-@pytest.mark.parametrize("name", ON_THE_SITE)
-def test_links_of_copied_pages_lead_to_pages(name: str) -> None:
-    text = (ROOT / name).read_text()
-    for target in re.findall(r"\]\((?!https?:|mailto:|#)([^)#]+)", text):
-        assert target.startswith("docs/") or target in (*ON_THE_SITE, "LICENSE")
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", ON_THE_SITE, ids=lambda path: path.name)
+def test_links_of_copied_pages_lead_to_pages(page: Path) -> None:
+    for link in re.findall(r"\]\((?!https?:|mailto:|#)([^)#]+)", page.read_text()):
+        target = (page.parent / link).resolve()
+        on_the_site = (*ON_THE_SITE, ROOT / "LICENSE")
+        assert target.is_relative_to(DOCS) or target in on_the_site, link
+        assert target.exists(), link
 
 
 def anchors(markdown: str) -> set[str]:

@@ -14,7 +14,9 @@ from tests.support.paths import DOCS, ROOT, SPEC_CASES
 
 PAGES: Final = {
     **{str(path.relative_to(DOCS)): path for path in sorted(DOCS.rglob("*.md"))},
-    **{name: ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")},
+    "README.md": ROOT / "README.md",
+    ".github/CONTRIBUTING.md": ROOT / ".github" / "CONTRIBUTING.md",
+    ".github/SECURITY.md": ROOT / ".github" / "SECURITY.md",
     "spec_cases/README.md": SPEC_CASES / "README.md",
 }
 _PYTHON: Final = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
