@@ -176,7 +176,7 @@ def workflows(session: nox.Session) -> None:
 def executable(session: nox.Session) -> None:
     """Make the archive of kubectl-smp that krew installs, without a need for Python."""
     session.install(".[go,report,server]", "pyinstaller>=6.10")
-    session.run("python", "release/executable.py", "dist", *session.posargs)
+    session.run("python", "tools/release/executable.py", "dist", *session.posargs)
 
 
 @nox.session(python=False)

@@ -12,9 +12,9 @@ from typing import Final
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from hatch_build import MODULES
 from tests.project.test_docs_blocks import PYTHON_ELSEWHERE
 from tests.support.paths import ROOT
+from tools.hatch_build import MODULES
 
 pytestmark = pytest.mark.slow
 
@@ -39,10 +39,10 @@ PROOF: Final = "test_proof.py"
 LINKED: Final = (
     "benchmarks",
     "docs",
-    "hatch_build.py",
     "pyproject.toml",
     "spec_cases",
     "tests",
+    "tools",
 )
 
 

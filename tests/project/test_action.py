@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import pytest
 
-from action import pull_request
 from smp.documents import read
 from smp.values import as_object
 from tests.support.paths import ROOT
+from tools.action import pull_request
 
 MARK: Final = "<!-- smp: smp -->"
 DEPLOYMENT: Final = """\
@@ -229,8 +229,8 @@ def test_the_action_hands_its_script_what_it_reads() -> None:
     action: Any = as_object(document.value)
     (step,) = action["runs"]["steps"]
     assert "${{" not in step["run"]
-    text = (ROOT / "action" / "pull_request.py").read_text()
-    script = (ROOT / "action" / "run.sh").read_text()
+    text = (ROOT / "tools" / "action" / "pull_request.py").read_text()
+    script = (ROOT / "tools" / "action" / "run.sh").read_text()
     for name, value in step["env"].items():
         assert name in text or name in script
         if value.startswith("${{ inputs."):

@@ -16,11 +16,11 @@ from typing import Any, Final
 import click
 import pytest
 
-from hatch_build import MODULES
 from smp.cli._group import cli
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS, ROOT
 from tests.support.rows import each_row
+from tools.hatch_build import MODULES
 
 THIS_FILE: Final = Path(__file__)
 PAGE: Final = DOCS / "architecture.md"
@@ -28,11 +28,11 @@ TEXT: Final = PAGE.read_text()
 # The page without its code blocks.
 PROSE: Final = re.sub(r"^```.*?^```", "", TEXT, flags=re.MULTILINE | re.DOTALL)
 CODE: Final = sorted(set(re.findall(r"`([^`\n]+)`", PROSE)))
-TOP_LEVEL: Final = ("benchmarks/", "docs/", "smp/", "spec_cases/", "tests/")
-ROOT_FILES: Final = ("CHANGELOG.md", "NOTICE", "hatch_build.py", "pyproject.toml")
+TOP_LEVEL: Final = ("benchmarks/", "docs/", "smp/", "spec_cases/", "tests/", "tools/")
+ROOT_FILES: Final = ("CHANGELOG.md", "NOTICE", "pyproject.toml")
 # A file without a suffix, and extras of pyproject.toml.
 NOT_IN_THE_SOURCE: Final = frozenset({"NOTICE", "bench", "dev"})
-SOURCES: Final = ("smp", "tests", "benchmarks", "hatch_build.py")
+SOURCES: Final = ("smp", "tests", "benchmarks", "tools")
 
 
 def layer_contracts() -> Iterator[tuple[str, list[list[str]]]]:

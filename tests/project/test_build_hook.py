@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import hatch_build
-from hatch_build import MODULES, CompiledEngine, IndexPage, compile_sources
 from tests.support.paths import ROOT
+from tools import hatch_build
+from tools.hatch_build import MODULES, CompiledEngine, IndexPage, compile_sources
 
 
 class Application:

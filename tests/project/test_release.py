@@ -12,12 +12,12 @@ from typing import Any, Final
 import pytest
 
 import smp
-from hatch_build import urls_of
-from release.krew import manifest
-from release.notes import NotesError, notes_of, version_of
 from smp.documents import read
 from smp.values import as_object
 from tests.support.paths import DOCS, ROOT
+from tools.hatch_build import urls_of
+from tools.release.krew import manifest
+from tools.release.notes import NotesError, notes_of, version_of
 
 CHANGELOG = """\
 # Changelog

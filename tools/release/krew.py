@@ -1,7 +1,7 @@
 """Print the manifest by which krew installs ``kubectl smp``.
 
-``python release/krew.py TAG REPOSITORY_URL kubectl-smp-linux-amd64.tar.gz ...``: each
-archive is one that release/executable.py made, and is a file of the release of the tag.
+``python tools/release/krew.py TAG REPOSITORY_URL kubectl-smp-linux-amd64.tar.gz ...``:
+each archive is one that executable.py made, and is a file of the release of the tag.
 """
 
 from __future__ import annotations

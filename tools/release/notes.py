@@ -1,9 +1,9 @@
 """Print the entry of CHANGELOG.md for a tag, which is the text of its release.
 
-``python release/notes.py v1.2.3``. It fails where the tag, the version of the package
-and the changelog do not agree, or where the entry has no date, so that nothing of a tag
-that was set by mistake is published. For what is no tag, such as a branch, it prints
-the newest entry.
+``python tools/release/notes.py v1.2.3``. It fails where the tag, the version of the
+package and the changelog do not agree, or where the entry has no date, so that nothing
+of a tag that was set by mistake is published. For what is no tag, such as a branch, it
+prints the newest entry.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 _TAG: Final = re.compile(r"(?:refs/tags/)?v(\d.*)")
 _HEADING: Final = re.compile(r"^## \[?([^\s\]]+)\]?(?: - (\S+))?$", re.MULTILINE)
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")

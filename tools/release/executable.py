@@ -1,8 +1,8 @@
 """Make the archive of an executable ``kubectl-smp``, which needs no Python.
 
-``python release/executable.py FOLDER PLATFORM`` writes kubectl-smp-PLATFORM.tar.gz,
-such as kubectl-smp-linux-amd64.tar.gz, with PyInstaller and the smp that is installed.
-It tries the executable before it packs it.
+``python tools/release/executable.py FOLDER PLATFORM`` writes an archive
+kubectl-smp-PLATFORM.tar.gz, such as kubectl-smp-linux-amd64.tar.gz, with PyInstaller
+and the smp that is installed. It tries the executable before it packs it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 _NAME: Final = "kubectl-smp"
 # Commands and formats are imported by name, and tables are read from files.
 _COLLECTED: Final = ("smp", "tree_sitter_go", "uvicorn")

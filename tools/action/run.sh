@@ -12,4 +12,4 @@ bin=$environment/bin
 # The source is interpreted, as compiling it takes longer than most jobs.
 SMP_COMPILE=0 "$bin/python" -m pip install --quiet --disable-pip-version-check \
     "${SMP_REQUIREMENT:-$SMP_ACTION}"
-SMP_SARIF=$RUNNER_TEMP/smp.sarif exec "$bin/python" "$SMP_ACTION/action/pull_request.py"
+SMP_SARIF=$RUNNER_TEMP/smp.sarif exec "$bin/python" "$SMP_ACTION/tools/action/pull_request.py"

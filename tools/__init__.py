@@ -1,0 +1,1 @@
+"""What builds and releases the project, and what ``action.yml`` runs."""
