@@ -100,7 +100,7 @@ def compiled(session: nox.Session) -> None:
     session.install(f"{wheel}[test]")
     # Away from the sources, so that the wheel is what is imported.
     folder = Path(session.create_tmp())
-    for name in ("tests", "spec_cases", "docs", "pyproject.toml", "README.md"):
+    for name in READ_BY_TESTS:
         copy(Path(name), folder / name)
     with session.chdir(folder):
         session.run("python", "-c", COMPILED_CHECK)
@@ -109,6 +109,16 @@ def compiled(session: nox.Session) -> None:
         session.run("pytest", *QUICK, *options, *parts, *session.posargs)
 
 
+READ_BY_TESTS: Final = (
+    ".github",
+    "README.md",
+    "benchmarks",
+    "docs",
+    "pyproject.toml",
+    "spec_cases",
+    "tests",
+    "tools",
+)
 COMPILED_CHECK: Final = (
     "import smp.values; assert not smp.values.__file__.endswith('.py'), smp.values"
 )
