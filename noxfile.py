@@ -163,8 +163,11 @@ def hook(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """Build the site; a link that leads nowhere is an error."""
     session.install("-e", ".[site]", env=INTERPRETED)
-    command = ("mkdocs", "build", "--strict", "--site-dir", session.create_tmp())
-    session.run(*command, env={"NO_MKDOCS_2_WARNING": "1"})
+    session.run(
+        *("mkdocs", "build", "--strict", "--config-file", "docs/site/mkdocs.yml"),
+        *("--site-dir", session.create_tmp()),
+        env={"NO_MKDOCS_2_WARNING": "1"},
+    )
 
 
 @nox.session

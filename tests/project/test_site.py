@@ -1,7 +1,7 @@
 """The site: every page is in its navigation, links and anchors lead somewhere, and what
 is generated says what the code says.
 
-.ci/run builds it with ``mkdocs build --strict``; these tests need no MkDocs.
+``nox -s site`` builds it, as .ci/run does; these tests need no MkDocs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def generated() -> dict[str, str]:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    navigation = (DOCS / "site" / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     listed = re.findall(r": ([\w/]+\.md)$", navigation, re.MULTILINE)
     written = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
     assert sorted(listed) == sorted({*written, *generated(), *COPIED})

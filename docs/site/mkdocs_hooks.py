@@ -17,7 +17,7 @@ from mkdocs.structure.pages import Page
 
 from website import browser, pages, plots
 
-_ROOT: Final = Path(__file__).parent
+_ROOT: Final = Path(__file__).resolve().parents[2]
 # A link of a page in docs/ itself out of that folder, to a file of the repository.
 _OUT: Final = re.compile(r"\]\(\.\./([\w./-]+)\)")
 # A relative link, up to its anchor.
