@@ -45,7 +45,7 @@ from smp.values import (
     same,
     value_key,
 )
-from smp.violations import Reason, Violation
+from smp.violations import Reason, Violation, quoted_json
 
 _CODE: Final = "field-immutable"
 # What may change: an object with the names below, or None for all of a value.
@@ -198,7 +198,7 @@ def _violation(rule: ImmutableField, value: JSON | Absent) -> Violation:
 
 def _shown(value: JSON | Absent) -> str:
     """Return a value as a message shows it (Go: field.Error.ErrorBody)."""
-    return "null" if isinstance(value, Absent) else codec.encode(value).decode()
+    return "null" if isinstance(value, Absent) else quoted_json(value)
 
 
 def _changed(

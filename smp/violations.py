@@ -207,7 +207,9 @@ def quoted_json(value: JSON) -> str:
     import json  # noqa: PLC0415  # most objects have no violation to print
 
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(
+            value, ensure_ascii=False, separators=(",", ":"), sort_keys=True
+        )
     except (RecursionError, TypeError, ValueError):
         # An integer of thousands of digits, a set.
         return shown(value)

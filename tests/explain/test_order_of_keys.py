@@ -1,0 +1,112 @@
+"""JSON objects have no order: nothing that is said of an apply depends on one.
+
+kubectl sorts keys, an API server prints them in the order of the fields of Go structs,
+and users write them in any order.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import smp
+from smp.values import JSON, JSONObject, as_object, same, value_key
+from tests.support.makers.triples import Triple
+
+LAW: Final = settings(max_examples=40, deadline=None)
+TRIPLES: Final = st.builds(Triple, st.integers(0, 2**32)).filter(Triple.is_applicable)
+
+
+def shuffled(value: JSON, draw: random.Random) -> JSON:
+    """Return the value with the keys of all objects in another order."""
+    if isinstance(value, dict):
+        names = [*value]
+        draw.shuffle(names)
+        return {name: shuffled(value[name], draw) for name in names}
+    if isinstance(value, list):
+        return [shuffled(element, draw) for element in value]
+    return value
+
+
+class Others:
+    """A triple with the keys of its objects in another order."""
+
+    def __init__(self, triple: Triple, seed: int) -> None:
+        draw = random.Random(seed)
+        base = triple.last_applied
+        self.base = None if base is None else as_object(shuffled(base, draw))
+        self.manifest = as_object(shuffled(triple.manifest, draw))
+        self.live = as_object(shuffled(triple.live, draw))
+
+
+def hazards_of(result: smp.ApplyResult) -> list[str]:
+    return sorted(
+        f"{each.code} {each.input} {each.severity} {each.path.by_index}"
+        # What is lost of an object is listed in its order.
+        for each in result.hazards
+        # Its subject is the order in which a text was written.
+        if each.code != "rewritten-last-applied"
+    )
+
+
+def causes_of(causes: tuple[smp.Cause, ...]) -> set[object]:
+    return {(each.code, str(each.path), value_key([*_values(each)])) for each in causes}
+
+
+def _values(cause: smp.Cause) -> list[JSON]:
+    return [value for value in (cause.before, cause.after) if value is not smp.ABSENT]
+
+
+@LAW
+@given(TRIPLES, st.integers(0, 2**32))
+def test_what_an_apply_says_does_not_depend_on_it(triple: Triple, seed: int) -> None:
+    others = Others(triple, seed)
+    base, manifest, live = triple.last_applied, triple.manifest, triple.live
+    one = smp.three_way_apply(base, manifest, live, triple.schema)
+    two = smp.three_way_apply(others.base, others.manifest, others.live, triple.schema)
+    assert same(one.object, two.object)
+    assert same(one.patch, two.patch)
+    assert {*map(str, one.unmet)} == {*map(str, two.unmet)}
+    assert {*map(str, one.violations)} == {*map(str, two.violations)}
+    assert hazards_of(one) == hazards_of(two)
+
+
+@LAW
+@given(TRIPLES, st.integers(0, 2**32))
+def test_causes_do_not_depend_on_it(triple: Triple, seed: int) -> None:
+    others = Others(triple, seed)
+    one = smp.explain_apply(
+        triple.last_applied, triple.manifest, triple.live, triple.schema
+    )
+    two = smp.explain_apply(others.base, others.manifest, others.live, triple.schema)
+    assert causes_of(one) == causes_of(two)
+
+
+@LAW
+@given(TRIPLES, st.integers(0, 2**32))
+def test_a_comparison_does_not_depend_on_it(triple: Triple, seed: int) -> None:
+    others = Others(triple, seed)
+    one = smp.compare(triple.manifest, triple.live, triple.schema)
+    two = smp.compare(others.manifest, others.live, triple.schema)
+    assert paths_of(one) == paths_of(two)
+    assert same(one.aligned, two.aligned)
+
+
+def paths_of(comparison: smp.Comparison) -> set[str]:
+    return {str(each.path) for each in comparison.differences}
+
+
+def test_an_element_of_an_atomic_list_is_known_by_its_value() -> None:
+    """The order of a server is that of Go's rbacv1.PolicyRule."""
+    schema = smp.kubernetes().schema("rbac.authorization.k8s.io/v1", "Role")
+    rule: JSONObject = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    stored: JSONObject = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+    more: JSONObject = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+    last: JSONObject = {"rules": [rule]}
+    manifest: JSONObject = {"rules": [rule, more]}
+    live: JSONObject = {"rules": [stored]}
+    result = smp.three_way_apply(last, manifest, live, schema)
+    assert [each for each in result.hazards if each.severity != "note"] == []
