@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeAlias
 
-from smp.codec import encode, sort_members
 from smp.quantities import read_quantity
 from smp.times import parse_duration, read_time
 from smp.typed_storage import double, octets
@@ -23,6 +22,8 @@ from smp.values import (
     as_object,
     as_text,
     scalar_key,
+    value_key,
+    value_keys,
 )
 
 # What a server fills in, and zero values that it drops or prints.
@@ -131,20 +132,16 @@ def elements_in_any_order(value: JSON) -> ValueKey:
     """Return how often each element of a list is in it."""
     if not isinstance(value, list):
         return None
-    return frozenset(Counter(_text(element) for element in value).items())
+    return frozenset(Counter(value_key(element) for element in value).items())
 
 
 def elements_of_set(value: JSON) -> ValueKey:
     """Return the scalars of a list of type set (Go: typed.TypedValue.Compare)."""
-    texts = {_text(element) for element in as_list(value)}
+    elements = value_keys([value])
     # A server refuses a set that has an element twice.
-    if not isinstance(value, list) or len(texts) != len(value):
+    if not isinstance(value, list) or len(elements) != len(value):
         return None
-    return frozenset(texts)
-
-
-def _text(value: JSON) -> bytes:
-    return encode(sort_members(value))
+    return frozenset(elements)
 
 
 _KEYS: Final[dict[str, Callable[[JSON], ValueKey]]] = {
