@@ -6,6 +6,7 @@ without either.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -37,7 +38,7 @@ from smp.immutable import changed_immutable_fields
 from smp.paths import Path
 from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import AnyType, Schema, UnknownFields
-from smp.strategic import KUBECTL_PRECONDITIONS, ComputedPatch
+from smp.strategic import KUBECTL_PRECONDITIONS
 from smp.unions import (
     Change,
     profile_named,
@@ -86,32 +87,45 @@ class ApplyResult(msgspec.Struct, frozen=True):
         return not self.unmet
 
 
-class _Applied(msgspec.Struct, frozen=True):
-    """The steps of an apply; ``patch`` leads from live to the object of the update.
+class Inputs(msgspec.Struct, frozen=True):
+    """The objects of an apply; no last-applied configuration is None."""
 
-    ``kubectl_patch`` is the patch before it was made one for all servers, and
-    ``replaced`` are the lists that the patch replaces for their merge keys.
-    """
+    last_applied: JSONObject | None
+    manifest: JSONObject
+    live: JSONObject
 
-    computed: ComputedPatch
-    patch: JSONObject
-    object: JSONObject
-    update: Update
-    unmet: tuple[Path, ...]
-    leftovers: list[Path]
-    replaced: list[Path]
+
+class ApplyOptions(msgspec.Struct, frozen=True):
+    """How an apply is done; three_way_apply says what each option means."""
+
+    profile: str = "kep1027"
+    overwrite: bool = True
+    ratchet: bool = True
+    unknown_fields: UnknownFields = "error"
+    defaults: bool = False
+    hazards: Policy = "warn"
 
 
 class _Merged(msgspec.Struct, frozen=True):
-    """A custom resource that was merged here, before and after the update.
+    """What a merge of the inputs led to, before it is judged.
 
-    ``whole`` are the lists that were set as a whole for their keys.
+    ``object`` is live after the update, and ``patch`` leads there from live, by its
+    ``media_type``. ``equal`` and ``whole`` are what the search for hazards, and a
+    repair, need to know: ids of what is equal (see strategic.ComputedPatch), and the
+    lists that were replaced or set as a whole because of their keys.
     """
 
     kubectl_patch: JSONObject
+    patch: Any
     object: JSONObject
-    whole: tuple[Path, ...]
     update: Update
+    unmet: tuple[Path, ...]
+    warnings: tuple[ApplyWarning, ...]
+    whole: tuple[Path, ...]
+    equal: set[int]
+    media_type: str = STRATEGIC_MERGE_PATCH
+    reason: str = "a server takes strategic merge patches for this kind"
+    guard: Guard = "none"
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -151,302 +165,308 @@ def three_way_apply(  # noqa: PLR0913  # keyword arguments are options
     PreconditionError where apiVersion, kind or metadata.name would change, and
     UnionError for a configuration that sets two members of a union.
     """
-    profile_named(profile)  # before anything is computed
-    if hazards not in POLICIES:
+    inputs = Inputs(
+        require_object_or_none("last_applied", last_applied),
+        require_object("modified", modified),
+        require_object("live", live),
+    )
+    options = ApplyOptions(
+        profile, overwrite, bool(ratchet), unknown_fields, defaults, hazards
+    )
+    return apply_inputs(inputs, schema, options)
+
+
+def apply_inputs(inputs: Inputs, schema: Schema, options: ApplyOptions) -> ApplyResult:
+    """Do a three-way apply of inputs that are plain JSON; see three_way_apply."""
+    profile_named(options.profile)  # before anything is computed
+    if options.hazards not in POLICIES:
         raise SmpError(
-            f"{hazards!r} is not a policy for hazards",
+            f"{options.hazards!r} is not a policy for hazards",
             code="unknown-policy",
             hint=", ".join(POLICIES),
         )
-    last_applied = require_object_or_none("last_applied", last_applied)
-    modified = require_object("modified", modified)
-    live = require_object("live", live)
-    lenient = schema.with_unknown_fields(unknown_fields)
-    if lenient.is_custom or isinstance(lenient.type, AnyType):
-        return _applied_to_custom_resource(
-            last_applied,
-            modified,
-            live,
-            schema,
-            profile=profile,
-            overwrite=overwrite,
-            ratchet=ratchet,
-            unknown_fields=unknown_fields,
-            defaults=defaults,
-            hazards=hazards,
+    if schema.is_custom or isinstance(schema.type, AnyType):
+        return _CustomApply(inputs, schema, options).run()
+    return _StrategicApply(inputs, schema, options).run()
+
+
+class _Apply(ABC):
+    """One apply in three phases: merge the inputs, repair, judge what came of it.
+
+    How inputs are merged, and what of them can be repaired, is a matter of the kind.
+    """
+
+    def __init__(self, inputs: Inputs, schema: Schema, options: ApplyOptions) -> None:
+        self._inputs = inputs
+        self._schema = schema
+        self._lenient = schema.with_unknown_fields(options.unknown_fields)
+        self._options = options
+        self._warnings: list[ApplyWarning] = []
+
+    def run(self) -> ApplyResult:
+        """Merge, repair where that is wanted, and judge."""
+        policy = self._options.hazards
+        merged = self._merge(self._inputs)
+        kubectl_patch = merged.kubectl_patch
+        hazards: list[Hazard] = []
+        if policy != "ignore":
+            hazards = self._find_hazards(self._inputs, merged)
+        if policy == "error" and is_serious(hazards):
+            raise HazardError(tuple(hazards))
+        if policy == "repair" and is_serious(hazards):
+            merged, hazards = self._repair(merged, hazards)
+        return self._judge(merged, kubectl_patch, hazards)
+
+    @abstractmethod
+    def _merge(self, inputs: Inputs) -> _Merged:
+        """Merge the inputs, and normalize unions."""
+
+    @abstractmethod
+    def _find_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+        """Find what is dangerous in the inputs, and in what came of them."""
+
+    @abstractmethod
+    def _repair(
+        self, merged: _Merged, hazards: list[Hazard]
+    ) -> tuple[_Merged, list[Hazard]]:
+        """Return what repaired inputs led to, and the hazards that stay."""
+
+    @abstractmethod
+    def _unknown_warnings(self, merged: _Merged) -> tuple[ApplyWarning, ...]:
+        """Return a warning for each place that was merged without a schema."""
+
+    def _update(
+        self, merged: JSONObject, patch: JSONObject, manifest: JSONObject
+    ) -> Update:
+        """Do what a server does with the merged object: normalize and validate it."""
+        return updated(
+            self._inputs.live,
+            merged,
+            self._lenient,
+            profile=self._options.profile,
+            ratchet=self._options.ratchet,
+            patch=patch,
+            configuration=manifest,
         )
 
-    def apply(
-        base: JSONObject | None, manifest: JSONObject, repair: Repair | None
-    ) -> _Applied:
-        return _applied(
+    def _judge(
+        self, merged: _Merged, kubectl_patch: JSONObject, hazards: list[Hazard]
+    ) -> ApplyResult:
+        """Return the result, with what a server refuses of it and warns of."""
+        live, update = self._inputs.live, merged.update
+        obj = merged.object
+        if self._options.defaults:
+            obj = as_stored(obj, live, self._schema, profile=self._options.profile)
+        # In the order of servers: an update first has to lead to a valid object.
+        immutable = changed_immutable_fields(live, obj, self._schema)
+        warnings = self._warnings
+        if self._options.unknown_fields == "merge":
+            warnings.extend(self._unknown_warnings(merged))
+        warnings.extend(merged.warnings)
+        warnings.extend(stock_server_warnings(update.changes, self._lenient))
+        return ApplyResult(
+            obj,
+            merged.patch,
+            kubectl_patch,
+            update.changes,
+            (*warnings, *update.warnings),
+            (*update.violations, *immutable),
+            merged.unmet,
+            merged.media_type,
+            merged.reason,
+            merged.guard,
+            tuple(hazards),
+        )
+
+
+class _StrategicApply(_Apply):
+    """The apply of a kind for which a server takes strategic merge patches."""
+
+    def _merge(self, inputs: Inputs, repair: Repair | None = None) -> _Merged:
+        """Compute the patch, apply it, and normalize unions as a server may do.
+
+        With a repair the patch replaces lists whose merge keys are ambiguous.
+        """
+        base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
+        schema = self._lenient
+        computed = strategic.compute_patch(
             base,
             manifest,
             live,
-            lenient,
-            profile=profile,
-            overwrite=overwrite,
-            ratchet=bool(ratchet),
-            repair=repair,
+            schema,
+            overwrite=self._options.overwrite,
+            preconditions=KUBECTL_PRECONDITIONS,
+            notes_met=True,
+        )
+        patch = computed.patch
+        replaced: list[Path] = []
+        if repair is not None:
+            patch, replaced = strategic.with_whole_lists(
+                patch, base or {}, manifest, live, schema, repair.refused
+            )
+        leftovers: list[Path] = []
+        # A deletion can also become a part of a new element of the same merge key.
+        if computed.deletes_in_new or computed.ambiguous:
+            patch, leftovers = strategic.without_leftovers(live, patch, schema)
+        # What an API server does with it: apply, normalize, validate.
+        patched = strategic.apply_patch(live, patch, schema)
+        update = self._update(patched, patch, manifest)
+        result = update.object
+        if update.changes:
+            # Servers of today normalize nothing, so the patch has to do it.
+            patch = strategic.amended_patch(patch, live, patched, result, schema)
+            result = strategic.apply_patch(live, patch, schema)
+        # Where nothing is to be deleted, nothing can be left.
+        applied = base if base and computed.deletes else {}
+        unmet = strategic.unmet_paths(applied, manifest, result, schema, computed.met)
+        return _Merged(
+            computed.patch,
+            patch,
+            result,
+            update,
+            unmet,
+            tuple([_leftover_warning(path) for path in leftovers]),
+            tuple(replaced),
+            computed.equal,
         )
 
-    def changed(
-        applied: _Applied, base: JSONObject | None, manifest: JSONObject
-    ) -> list[Hazard]:
-        cleared = [change.path for change in applied.update.changes]
-        return change_hazards(base, manifest, live, applied.object, lenient, cleared)
+    def _find_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+        of_inputs = self._find_input_hazards(inputs, merged)
+        return [*of_inputs, *self._find_losses(inputs, merged)]
 
-    applied = apply(last_applied, modified, None)
-    kubectl_patch = applied.computed.patch
-    warnings: list[ApplyWarning] = []
-    found: list[Hazard] = []
-    of_inputs: list[Hazard] = []
-    remaining: list[Hazard] = []
-    if hazards != "ignore":
-        of_inputs = input_hazards(
-            last_applied, modified, live, lenient, applied.computed.equal
+    def _find_input_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+        base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
+        return input_hazards(base, manifest, live, self._lenient, merged.equal)
+
+    def _find_losses(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+        cleared = [change.path for change in merged.update.changes]
+        base, manifest, live = inputs.last_applied, inputs.manifest, inputs.live
+        return change_hazards(
+            base, manifest, live, merged.object, self._lenient, cleared
         )
-        remaining = changed(applied, last_applied, modified)
-        found = [*of_inputs, *remaining]
-    if hazards == "error" and is_serious(found):
-        raise HazardError(tuple(found))
-    patch = applied.patch
-    if hazards == "repair" and is_serious(found):
-        repair = Repair(last_applied, modified, live, lenient)
+
+    def _repair(
+        self, merged: _Merged, hazards: list[Hazard]
+    ) -> tuple[_Merged, list[Hazard]]:
+        """Edit the inputs until what an apply loses is what was asked for."""
+        given = self._inputs
+        of_inputs = self._find_input_hazards(given, merged)
+        remaining = hazards[len(of_inputs) :]
+        repair = Repair(given.last_applied, given.manifest, given.live, self._lenient)
         # An object that is kept, as {}, may have lists that are dropped in turn.
         for _ in range(MOST_ROUNDS):
             is_edited = repair.edit(remaining)
+            inputs = Inputs(repair.last_applied, repair.modified, given.live)
             try:
-                applied = apply(repair.last_applied, repair.modified, repair)
+                merged = self._merge(inputs, repair)
             except SmpError as error:
                 # A member of a union that is there, as {}, excludes the others, and
                 # a list as a whole may have what a server refuses.
                 if not repair.refuse(error.path):
                     break
                 continue
-            remaining = changed(applied, repair.last_applied, repair.modified)
+            remaining = self._find_losses(inputs, merged)
             if not is_edited:
                 break
-        repair.replaced(applied.replaced)
-        found = [*repair.not_repaired(of_inputs), *remaining]
-        patch = applied.patch
+        repair.replaced([*merged.whole])
         # The values of others are in the patch, or it deletes what was found in live.
         if repair.warnings or is_serious(remaining):
-            patch = repair.guarded(patch)
-        warnings += repair.warnings
-    result = applied.object
-    update = applied.update
-    if defaults:
-        result = as_stored(result, live, schema, profile=profile)
-    # In the order of servers: an update first has to lead to a valid object.
-    violations = (
-        *update.violations,
-        *changed_immutable_fields(live, result, schema),
-    )
-    if unknown_fields == "merge":
-        warnings.extend(unknown_field_warnings(patch, schema))
-    for path in applied.leftovers:
-        text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
-        warnings.append(ApplyWarning("strict-decoding", path, text))
-    warnings.extend(stock_server_warnings(update.changes, lenient))
-    return ApplyResult(
-        result,
-        patch,
-        kubectl_patch,
-        update.changes,
-        (*warnings, *update.warnings),
-        violations,
-        applied.unmet,
-        hazards=tuple(found),
-    )
+            patch = repair.guarded(merged.patch)
+            merged = msgspec.structs.replace(merged, patch=patch)
+        self._warnings += repair.warnings
+        return merged, [*repair.not_repaired(of_inputs), *remaining]
+
+    def _unknown_warnings(self, merged: _Merged) -> tuple[ApplyWarning, ...]:
+        return unknown_field_warnings(merged.patch, self._schema)
 
 
-def _applied(  # as above
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
-    schema: Schema,
-    *,
-    profile: str,
-    overwrite: bool,
-    ratchet: bool,
-    repair: Repair | None,
-) -> _Applied:
-    """Compute the patch, apply it, and normalize unions as a server may do.
+class _CustomApply(_Apply):
+    """The apply of a custom resource, or of a kind without a definition."""
 
-    With a repair the patch replaces lists whose merge keys are ambiguous.
-    """
-    computed = strategic.compute_patch(
-        last_applied,
-        modified,
-        live,
-        schema,
-        overwrite=overwrite,
-        preconditions=KUBECTL_PRECONDITIONS,
-        notes_met=True,
-    )
-    patch = computed.patch
-    replaced: list[Path] = []
-    if repair is not None:
-        patch, replaced = strategic.with_whole_lists(
-            patch, last_applied or {}, modified, live, schema, repair.refused
-        )
-    leftovers: list[Path] = []
-    # A deletion can also become a part of a new element that has the same merge key.
-    if computed.deletes_in_new or computed.ambiguous:
-        patch, leftovers = strategic.without_leftovers(live, patch, schema)
-    # What an API server does with it: apply, normalize, validate.
-    patched = strategic.apply_patch(live, patch, schema)
-    update = updated(
-        live,
-        patched,
-        schema,
-        profile=profile,
-        ratchet=ratchet,
-        patch=patch,
-        configuration=modified,
-    )
-    result = update.object
-    if update.changes:
-        # Servers of today normalize nothing, so the patch has to do it.
-        patch = strategic.amended_patch(patch, live, patched, result, schema)
-        result = strategic.apply_patch(live, patch, schema)
-    unmet = strategic.unmet_paths(
-        # Where nothing is to be deleted, nothing can be left.
-        last_applied if last_applied and computed.deletes else {},
-        modified,
-        result,
-        schema,
-        computed.met,
-    )
-    return _Applied(computed, patch, result, update, unmet, leftovers, replaced)
+    def _merge(self, inputs: Inputs) -> _Merged:
+        """Merge by list types, or by RFC 7396; normalize unions."""
+        # Most applies are of built-in kinds, and take less time than to load this.
+        from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
 
-
-def _applied_to_custom_resource(  # noqa: PLR0913  # those of three_way_apply
-    last_applied: JSONObject | None,
-    modified: JSONObject,
-    live: JSONObject,
-    schema: Schema,
-    *,
-    profile: str,
-    overwrite: bool,
-    ratchet: bool,
-    unknown_fields: UnknownFields,
-    defaults: bool,
-    hazards: Policy,
-) -> ApplyResult:
-    """Apply where no server takes a strategic merge patch; see three_way_apply."""
-    # Most applies are of built-in kinds, and loading this takes longer than they do.
-    from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
-
-    lenient = schema.with_unknown_fields(unknown_fields)
-
-    def merge(base: JSONObject | None, manifest: JSONObject) -> _Merged:
-        return _merged(
-            base or {},
-            manifest,
-            live,
-            lenient,
-            profile=profile,
-            overwrite=overwrite,
-            ratchet=bool(ratchet),
+        base, manifest, live = inputs.last_applied or {}, inputs.manifest, inputs.live
+        schema = self._lenient
+        kubectl_patch = three_way_json_merge_patch(base, manifest, live)
+        # Go: k8s.io/kubectl, apply/patcher.go, buildMergePatch.
+        strategic.check_preconditions(kubectl_patch, KUBECTL_PRECONDITIONS)
+        merge = local_merge(base, manifest, live, schema)
+        if not self._options.overwrite and merge.conflicts:
+            raise ConflictError(merge.conflicts)
+        merged = merge.object
+        if not schema.is_custom:
+            # There is no list type to merge by, and no null that would be a value.
+            merged = as_object(merge_patch.apply(live, kubectl_patch))
+        update = self._update(merged, changed_members(live, merged, schema), manifest)
+        unmet: tuple[Path, ...] = ()
+        if schema.is_custom and update.changes:
+            # Only the normalization of unions does what was not asked for.
+            again = local_merge(base, manifest, update.object, schema)
+            difference = changed_members(update.object, again.object, schema)
+            unmet = tuple(strategic.leaf_paths(difference, update.object, schema))
+        # What the normalization of unions changed is in the patch as all else.
+        form = form_of(live, update.object, schema)
+        reason = form.reason
+        if not schema.is_custom:
+            reason = f"merged by RFC 7396, as the kind has no schema; {reason}"
+        return _Merged(
+            kubectl_patch,
+            form.patch,
+            update.object,
+            update,
+            unmet,
+            tuple([ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merge.whole]),
+            merge.whole,
+            set(),
+            form.media_type,
+            reason,
+            form.guard,
         )
 
-    def found_in(
-        merged: _Merged, base: JSONObject | None, manifest: JSONObject
-    ) -> list[Hazard]:
-        cleared = [change.path for change in merged.update.changes]
-        result = merged.update.object
-        return custom_resource_hazards(base, manifest, live, result, lenient, cleared)
+    def _find_hazards(self, inputs: Inputs, merged: _Merged) -> list[Hazard]:
+        return custom_resource_hazards(
+            inputs.last_applied,
+            inputs.manifest,
+            inputs.live,
+            merged.object,
+            self._lenient,
+            [change.path for change in merged.update.changes],
+        )
 
-    merged = merge(last_applied, modified)
-    kubectl_patch = merged.kubectl_patch
-    warnings: list[ApplyWarning] = []
-    found: list[Hazard] = []
-    if hazards != "ignore":
-        found = found_in(merged, last_applied, modified)
-    if hazards == "error" and is_serious(found):
-        raise HazardError(tuple(found))
-    wanted, base = modified, last_applied
-    repair = Repair(last_applied, modified, live, lenient)
-    if hazards == "repair" and not lenient.is_custom:
-        # A merge by list types keeps what others have put into lists and objects; RFC
-        # 7396 removes it with them. An object that is kept may have others in turn.
+    def _repair(
+        self, merged: _Merged, hazards: list[Hazard]
+    ) -> tuple[_Merged, list[Hazard]]:
+        """Keep what others have put into objects, where RFC 7396 removes it with them.
+
+        A merge by list types keeps that anyway.
+        """
+        if self._lenient.is_custom:
+            return merged, hazards
+        given = self._inputs
+        repair = Repair(given.last_applied, given.manifest, given.live, self._lenient)
+        # An object that is kept may have others in turn.
         for _ in range(MOST_ROUNDS):
-            if not repair.edit([each for each in found if each.code == _WITH_OBJECT]):
+            if not repair.edit([e for e in hazards if e.code == _WITH_OBJECT]):
                 break
-            wanted, base = repair.modified, repair.last_applied
-            merged = merge(base, wanted)
-            found = found_in(merged, base, wanted)
-        warnings += repair.warnings
-    update = merged.update
-    result = update.object
-    # What the normalization of unions changed is in the patch as all else.
-    form = form_of(live, result, lenient)
-    reason = form.reason
-    if not lenient.is_custom:
-        reason = f"merged by RFC 7396, as the kind has no schema; {reason}"
-    unmet: tuple[Path, ...] = ()
-    if lenient.is_custom and update.changes:
-        # Only the normalization of unions does what the configuration did not ask for.
-        again = local_merge(base or {}, wanted, result, lenient)
-        difference = changed_members(result, again.object, lenient)
-        unmet = tuple(strategic.leaf_paths(difference, result, lenient))
-    if defaults:
-        result = as_stored(result, live, schema, profile=profile)
-    if unknown_fields == "merge":
-        changed = changed_members(live, merged.object, schema)
-        warnings.extend(unknown_field_warnings(changed, schema))
-    warnings += [ApplyWarning(_WHOLE, path, _NO_IDENTITY) for path in merged.whole]
-    warnings.extend(stock_server_warnings(update.changes, lenient))
-    return ApplyResult(
-        result,
-        form.patch,
-        kubectl_patch,
-        update.changes,
-        (*warnings, *update.warnings),
-        (*update.violations, *changed_immutable_fields(live, result, schema)),
-        unmet,
-        form.media_type,
-        reason,
-        form.guard,
-        tuple(found),
-    )
+            inputs = Inputs(repair.last_applied, repair.modified, given.live)
+            merged = self._merge(inputs)
+            hazards = self._find_hazards(inputs, merged)
+        self._warnings += repair.warnings
+        return merged, hazards
+
+    def _unknown_warnings(self, merged: _Merged) -> tuple[ApplyWarning, ...]:
+        from smp.managed_fields import changed_members  # noqa: PLC0415  # as in _merge
+
+        changed = changed_members(self._inputs.live, merged.object, self._schema)
+        return unknown_field_warnings(changed, self._schema)
 
 
-def _merged(
-    base: JSONObject,
-    modified: JSONObject,
-    live: JSONObject,
-    schema: Schema,
-    *,
-    profile: str,
-    overwrite: bool,
-    ratchet: bool,
-) -> _Merged:
-    """Merge a custom resource, and normalize its unions."""
-    from smp.managed_fields import changed_members, local_merge  # noqa: PLC0415
-
-    kubectl_patch = three_way_json_merge_patch(base, modified, live)
-    # Go: k8s.io/kubectl, apply/patcher.go, buildMergePatch.
-    strategic.check_preconditions(kubectl_patch, KUBECTL_PRECONDITIONS)
-    merge = local_merge(base, modified, live, schema)
-    if not overwrite and merge.conflicts:
-        raise ConflictError(merge.conflicts)
-    merged = merge.object
-    if not schema.is_custom:
-        # There is no list type to merge by, and no null that would be a value.
-        merged = as_object(merge_patch.apply(live, kubectl_patch))
-    update = updated(
-        live,
-        merged,
-        schema,
-        profile=profile,
-        ratchet=ratchet,
-        patch=changed_members(live, merged, schema),
-        configuration=modified,
-    )
-    return _Merged(kubectl_patch, merged, merge.whole, update)
+def _leftover_warning(path: Path) -> ApplyWarning:
+    text = f'{_UNKNOWN_DIRECTIVE}: unknown field "{path.decoded}"'
+    return ApplyWarning("strict-decoding", path, text)
 
 
 @over_json("the object", "last_applied", "modified", "live")

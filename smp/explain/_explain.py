@@ -7,13 +7,13 @@ from typing import Any
 
 from smp.explain._causes import Cause
 from smp.explain._explanation import Explanation
-from smp.explain._ways import Inputs, Ways
+from smp.explain._ways import Ways
 from smp.hazards import Policy
 from smp.paths import Path
 from smp.plain import over_json, require_object, require_object_or_none
 from smp.schema.model import Schema, UnknownFields
 from smp.sharing import share_object
-from smp.three_way import ApplyResult, three_way_apply
+from smp.three_way import ApplyOptions, Inputs, apply_inputs
 
 
 @over_json("the object", "last_applied", "modified", "live")
@@ -40,23 +40,6 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     a code whether the cause is wanted: what is not takes no time. Raises what
     three_way_apply raises.
     """
-
-    def apply(inputs: Inputs, policy: Policy) -> ApplyResult:
-        return three_way_apply(
-            inputs.last_applied,
-            inputs.manifest,
-            inputs.live,
-            schema,
-            profile=profile,
-            overwrite=overwrite,
-            unknown_fields=unknown_fields,
-            defaults=defaults,
-            hazards=policy,
-        )
-
-    def prove(inputs: Inputs) -> ApplyResult:
-        return apply(inputs, "repair" if hazards == "repair" else "ignore")
-
     last_applied = require_object_or_none("last_applied", last_applied)
     modified = require_object("modified", modified)
     live = require_object("live", live)
@@ -66,9 +49,16 @@ def explain_apply(  # noqa: PLR0913  # those of three_way_apply
     if last_applied is not None:
         last_applied = share_object(last_applied, modified)
     inputs = Inputs(last_applied, modified, live)
-    result = apply(inputs, hazards)
+    options = ApplyOptions(
+        profile,
+        overwrite,
+        unknown_fields=unknown_fields,
+        defaults=defaults,
+        hazards=hazards,
+    )
+    result = apply_inputs(inputs, schema, options)
     is_clean = not result.unmet and not result.violations
-    ways = Ways(inputs, schema, prove, is_clean=is_clean)
+    ways = Ways(inputs, schema, options, is_clean=is_clean)
     explanation = Explanation(inputs, schema, result, ways, shows)
     explanation.explain()
     return tuple(explanation.causes)

@@ -13,13 +13,13 @@ from smp.errors import SmpError
 from smp.explain import _judgement, _sides
 from smp.explain._causes import Cause, Evidence, reason_for
 from smp.explain._remedies import remedy_for
-from smp.explain._ways import Inputs, Ways
+from smp.explain._ways import Ways
 from smp.hazards import Hazard
 from smp.managed_fields import Owner, owned_elements, owners
 from smp.paths import Path, Step
 from smp.schema.model import Schema
 from smp.schema.sides import BASE, DEFAULT, LIVE, MANIFEST, Sides
-from smp.three_way import ApplyResult
+from smp.three_way import ApplyResult, Inputs
 from smp.typed_storage import stored
 from smp.values import ABSENT, JSON, Absent, same
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -10,13 +9,14 @@ import msgspec
 from smp import strategic
 from smp.errors import SmpError
 from smp.explain._causes import Edit, Way
+from smp.hazards import Policy
 from smp.immutable import changed_immutable_fields
 from smp.last_applied import LAST_APPLIED, with_last_applied
 from smp.managed_fields import ApplyConflictError, Step, simulate
 from smp.paths import Path, edited, value_at
 from smp.schema.model import ObjectType, Schema
 from smp.schema.sides import BASE, LIVE, MANIFEST, Sides
-from smp.three_way import ApplyResult
+from smp.three_way import ApplyOptions, Inputs, apply_inputs
 from smp.unions import validate_unions
 from smp.update import as_stored
 from smp.values import JSON, JSONObject, as_list, as_object
@@ -38,33 +38,26 @@ _KEPT: Final = (
 )
 
 
-class Inputs(msgspec.Struct, frozen=True):
-    """The inputs of an apply."""
-
-    last_applied: JSONObject | None
-    manifest: JSONObject
-    live: JSONObject
-
-
 class Ways:
     """The ways to apply a manifest to a live object, and what each of them leads to.
 
-    ``client_side`` runs a three-way apply, and ``is_clean`` says that the one of the
-    inputs is neither refused nor falls short. The other ways are run once, when they
-    are first asked for.
+    ``is_clean`` says that the three-way apply of the inputs is neither refused nor
+    falls short. The other ways are run once, when they are first asked for.
     """
 
     def __init__(
         self,
         inputs: Inputs,
         schema: Schema,
-        client_side: Callable[[Inputs], ApplyResult],
+        options: ApplyOptions,
         *,
         is_clean: bool,
     ) -> None:
         self._inputs = inputs
         self._schema = schema
-        self._client_side = client_side
+        # A remedy of a repaired apply is one of a repaired apply.
+        policy: Policy = "repair" if options.hazards == "repair" else "ignore"
+        self._options = msgspec.structs.replace(options, hazards=policy)
         self._is_clean = is_clean
         self._wrong_part: Path | None = None
         self._others: tuple[tuple[Way, JSONObject], ...] | None = None
@@ -95,7 +88,7 @@ class Ways:
         An edited input may be refused: it sets two members of a union.
         """
         try:
-            result = self._client_side(inputs)
+            result = apply_inputs(inputs, self._schema, self._options)
         except SmpError:
             return None
         return None if result.unmet or result.violations else result.object
