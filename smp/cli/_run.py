@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
+from smp.cli._commands import DONE, ERROR, FOUND, PARTLY
 from smp.cli._errors import Failure, printable, report
 from smp.cli._formats import Format, Problem
 from smp.cli._inputs import Inputs
@@ -34,12 +35,6 @@ from smp.errors import DepthError, DocumentError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-# The exit codes of all commands that read objects.
-DONE: Final = 0
-FOUND: Final = 1
-ERROR: Final = 2
-PARTLY: Final = 3
 
 _DIFFERENCES: Final = ("changed", "new", "removed", "renamed")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.cli._commands import Command, Option
+from smp.cli._commands import Command, CommandOption
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import applied_format, report_format
 from smp.cli._inputs import Inputs
@@ -201,14 +201,14 @@ def _absence_of(path: str, type_: Type) -> str:
 COMMAND: Final[Command] = declared(
     run_apply,
     (
-        Option(
+        CommandOption(
             ("-f", "--filename"),
             "New configuration. Repeatable.",
             parameter="new_paths",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
         ),
-        Option(
+        CommandOption(
             ("-k", "--kustomize"),
             "New configuration: what kustomize, or kubectl, makes of a directory. "
             "Repeatable.",
@@ -217,7 +217,7 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
         ),
         *LIVE_OPTIONS,
-        Option(
+        CommandOption(
             ("--overwrite",),
             "Whether the new configuration wins over changes made to the live object, "
             "or they are an error.",
@@ -225,23 +225,23 @@ COMMAND: Final[Command] = declared(
             opposite="--no-overwrite",
             default=True,
         ),
-        Option(
+        CommandOption(
             ("--server-side",),
             "Apply as `kubectl apply --server-side` does.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             ("--field-manager",),
             "The manager of a server-side apply. [default: kubectl]",
             metavar="NAME",
             default="",
         ),
-        Option(
+        CommandOption(
             ("--force-conflicts",),
             "Take over the fields that other managers own.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             ("--defaults",),
             "Print what a server stores of built-in kinds: with defaults, without zero "
             "values. A server-side apply always does.",
@@ -256,9 +256,8 @@ COMMAND: Final[Command] = declared(
         *SELECTION_OPTIONS,
         *MERGE_OPTIONS,
     ),
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp apply -f new.yaml --live live.yaml --last-applied old.yaml",
+    example="apply -f new.yaml --live live.yaml --last-applied old.yaml",
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 

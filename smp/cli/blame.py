@@ -14,7 +14,7 @@ from smp.cli._blamed import (
     selected_absent,
     yaml_with_owners,
 )
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import Argument, Command, CommandOption
 from smp.cli._errors import UsageError, concerning, report
 from smp.cli._formats import Format, text_of
 from smp.cli._inputs import Inputs
@@ -87,7 +87,7 @@ def run_blame(
 COMMAND: Final[Command] = declared(
     run_blame,
     (
-        Option(
+        CommandOption(
             ("--path",),
             "Show only what is at a path, and in it: spec.template.spec.containers, "
             "spec.containers[name=app].image. Repeatable.",
@@ -95,25 +95,25 @@ COMMAND: Final[Command] = declared(
             metavar="PATH",
             is_repeatable=True,
         ),
-        Option(
+        CommandOption(
             ("--manager",),
             "Show only what a manager owns. Repeatable.",
             parameter="managers",
             metavar="NAME",
             is_repeatable=True,
         ),
-        Option(
+        CommandOption(
             ("--unowned",),
             "Show what no manager owns, and else only what --manager names.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             ("--show-managed-fields",),
             "Print the managedFields as well.",
             is_flag=True,
         ),
         output_option("yaml", "report", "json"),
-        Option(
+        CommandOption(
             ("-n", "--namespace"),
             "Take only objects of a namespace, and those without any.",
             metavar="NAME",
@@ -130,9 +130,8 @@ COMMAND: Final[Command] = declared(
         ),
     ),
     arguments=(Argument("targets", metavar="OBJECTS...", is_repeatable=True),),
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp blame live.yaml --path spec.template -o report",
+    example="blame live.yaml --path spec.template -o report",
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import Argument, Command, CommandOption
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_format, report_format
@@ -134,35 +134,35 @@ def run_diff(
 COMMAND: Final[Command] = declared(
     run_diff,
     (
-        Option(
+        CommandOption(
             ("-k", "--kustomize"),
             "In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
             parameter="kustomization",
             metavar="DIR",
         ),
-        Option(
+        CommandOption(
             ("--live",),
             "Live objects: print what brings them to MODIFIED, which may then be the "
             "only path. cluster: those of the current context of kubectl. Repeatable.",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
         ),
-        Option(
+        CommandOption(
             ("--ignore",),
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
             "Repeatable.",
             metavar="PATH",
             is_repeatable=True,
         ),
-        Option(
+        CommandOption(
             ("--ignore-file",),
             "File with such a path on each line. Repeatable.",
-            is_path=True,
+            kind="path",
             is_repeatable=True,
             variable="SMP_IGNORE_FILE",
         ),
         RULES_OPTION,
-        Option(
+        CommandOption(
             ("--all-fields",),
             "Compare the fields that a server sets, and its defaults, too, where one "
             "side is a dump of live objects.",
@@ -178,9 +178,8 @@ COMMAND: Final[Command] = declared(
         Argument("original", is_required=False),
         Argument("modified", is_required=False),
     ),
-    epilog="\b\nExit codes: 0 nothing differs, 1 something does, 2 an error,\n"
-    "3 done in part.\n\n"
-    "\b\nExample:\n  smp diff old.yaml new.yaml -o report",
+    example="diff old.yaml new.yaml -o report",
+    exit_codes="0 nothing differs, 1 something does, 2 an error,\n3 done in part",
 )
 
 

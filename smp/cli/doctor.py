@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-import click
 import msgspec
 
+from smp.cli._commands import DONE, FOUND, Command
 from smp.cli._errors import printable
 from smp.cli._installation import Installation, installation
+from smp.cli._options import output_option
 from smp.cli._outputs import write, write_json
-from smp.cli._run import DONE, FOUND
 
 
-@click.command(epilog="\b\nExample:\n  smp doctor -o json")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format.",
-)
-@click.pass_context
-def command(ctx: click.Context, /, output: str) -> None:
+def run_doctor(*, output: str) -> int:
     """Print what is installed, and what is wrong with it.
 
     That is this package and the packages that it requires, whether the engine is
@@ -37,7 +28,14 @@ def command(ctx: click.Context, /, output: str) -> None:
         write_json([msgspec.to_builtins(found)])
     else:
         write("".join(f"{printable(line)}\n" for line in _lines(found)))
-    ctx.exit(FOUND if found.problems else DONE)
+    return FOUND if found.problems else DONE
+
+
+COMMAND: Final = Command(
+    run_doctor,
+    example="doctor -o json",
+    options=(output_option("text", "json", help="Format."),),
+)
 
 
 def _lines(found: Installation) -> Iterator[str]:

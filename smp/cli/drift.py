@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from smp import __version__
-from smp.cli._commands import Command, Option
+from smp.cli._commands import DONE, ERROR, FOUND, PARTLY, Command, CommandOption
 from smp.cli._drift_pairs import Parts, Skipped
 from smp.cli._drift_records import (
     LiveCluster,
@@ -35,7 +35,6 @@ from smp.cli._options import (
     output_option,
     shared_options,
 )
-from smp.cli._run import DONE, ERROR, FOUND, PARTLY
 from smp.comparison import Rule, Rules, read_rules
 from smp.errors import SmpError
 from smp.extras import extra_hint
@@ -147,39 +146,39 @@ def run_drift(  # noqa: PLR0913  # its options
 COMMAND: Final[Command] = declared(
     run_drift,
     (
-        Option(("--desired",), "What should be: manifests.", is_path=True),
-        Option(
+        CommandOption(("--desired",), "What should be: manifests.", kind="path"),
+        CommandOption(
             ("--live",),
             "What is: live objects, or `cluster`.",
-            is_path=True,
+            kind="path",
         ),
-        Option(
+        CommandOption(
             ("--cluster",),
             "The name of the cluster of objects that name none.",
             metavar="NAME",
             default="",
         ),
-        Option(
+        CommandOption(
             ("--by-folder",),
             "The folders of a directory are called after the clusters.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             ("--extra",),
             "List a live cluster, to find objects without a manifest.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             ("--state",),
             "File that keeps what is known, so that only changes are compared.",
-            is_path=True,
+            kind="path",
         ),
-        Option(
+        CommandOption(
             ("--git",),
             "Repository with the manifests: the commit that last set each path.",
-            is_path=True,
+            kind="path",
         ),
-        Option(
+        CommandOption(
             ("--all",),
             "Print the objects that are the same, too.",
             parameter="all_rows",
@@ -190,9 +189,9 @@ COMMAND: Final[Command] = declared(
         *SCHEMA_OPTIONS,
         *shared_options("quiet", "show_secrets", "max_bytes", "jobs"),
     ),
-    epilog="\b\nExit codes: 0 no drift, 1 drift, 2 an error, 3 something could not be\n"
-    "read or compared, 130 an interrupt.\n\n"
-    "\b\nExample:\n  smp drift --desired new.yaml --live live.yaml",
+    example="drift --desired new.yaml --live live.yaml",
+    exit_codes="0 no drift, 1 drift, 2 an error, 3 something could not be\n"
+    "read or compared, 130 an interrupt",
 )
 
 

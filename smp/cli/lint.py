@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import (
+    DONE,
+    ERROR,
+    FOUND,
+    PARTLY,
+    Argument,
+    Command,
+    CommandOption,
+)
 from smp.cli._errors import UsageError, printable, report
 from smp.cli._formats import Span, text_of
 from smp.cli._inputs import Inputs
@@ -25,7 +33,7 @@ from smp.cli._options import (
     shared_options,
 )
 from smp.cli._outputs import has_colours, write
-from smp.cli._run import DONE, ERROR, FOUND, PARTLY, results_of
+from smp.cli._run import results_of
 from smp.documents import Document
 from smp.errors import did_you_mean
 from smp.hazards import HAZARDS
@@ -129,32 +137,32 @@ def run_lint(  # the options of the command
 COMMAND: Final[Command] = declared(
     run_lint,
     (
-        Option(
+        CommandOption(
             ("--as",),
             "What the documents are. [default: what their content tells]",
             parameter="as_",
             choices=("manifest", "patch", "live"),
         ),
-        Option(
+        CommandOption(
             ("--type",),
             "The type of patches. [default: what their content and their kind tell]",
             parameter="patch_type",
             choices=("strategic", "merge"),
         ),
-        Option(
+        CommandOption(
             ("--kind",),
             "What patches without apiVersion and kind are of: deploy, "
             "deployments.apps, Deployment.",
             metavar="KIND",
             default="",
         ),
-        Option(
+        CommandOption(
             ("--severity",),
             "The lowest severity that is shown, and that leads to the exit code 1.",
             choices=_SEVERITIES,
             default="warning",
         ),
-        Option(
+        CommandOption(
             ("--ignore",),
             "Leave out what is found under a code. Repeatable.",
             parameter="codes",
@@ -166,9 +174,9 @@ COMMAND: Final[Command] = declared(
         *shared_options("quiet", "max_bytes", "jobs", "color"),
     ),
     arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
-    epilog="\b\nExit codes: 0 nothing found, 1 something is, 2 an error,\n"
-    "3 something could not be read.\n\n"
-    "\b\nExample:\n  smp lint new.yaml live.yaml --severity error",
+    example="lint new.yaml live.yaml --severity error",
+    exit_codes="0 nothing found, 1 something is, 2 an error,\n"
+    "3 something could not be read",
 )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from smp import merge_patch
-from smp.cli._commands import Argument, Command, Option
+from smp.cli._commands import Argument, Command, CommandOption
 from smp.cli._errors import Failure, UsageError
 from smp.cli._formats import object_format
 from smp.cli._inputs import Inputs
@@ -87,16 +87,16 @@ def run_patch(
 COMMAND: Final[Command] = declared(
     run_patch,
     (
-        Option(
-            ("--patch-file",), "File with the patch, in YAML or JSON.", is_path=True
+        CommandOption(
+            ("--patch-file",), "File with the patch, in YAML or JSON.", kind="path"
         ),
-        Option(
+        CommandOption(
             ("-p", "--patch"),
             "The patch itself, in YAML or JSON.",
             parameter="text",
             metavar="TEXT",
         ),
-        Option(
+        CommandOption(
             ("--type",),
             "Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch "
             "(RFC 6902).",
@@ -104,7 +104,7 @@ COMMAND: Final[Command] = declared(
             choices=("strategic", "merge", "json"),
             default="strategic",
         ),
-        Option(
+        CommandOption(
             ("--hazards",),
             "Elements with one merge key in a list that the patch changes: warn, or "
             "fail (error).",
@@ -115,9 +115,8 @@ COMMAND: Final[Command] = declared(
         *MERGE_OPTIONS,
     ),
     arguments=(Argument("target"),),
-    epilog="\b\nExit codes: 0 done, 1 done with warnings and --strict, 2 an error,\n"
-    "3 done in part.\n\n"
-    '\b\nExample:\n  smp patch live.yaml -p \'{"spec": {"replicas": 3}}\'',
+    example='patch live.yaml -p \'{"spec": {"replicas": 3}}\'',
+    exit_codes="0 done, 1 done with warnings and --strict, 2 an error,\n3 done in part",
 )
 
 

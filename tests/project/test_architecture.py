@@ -17,7 +17,7 @@ import click
 import pytest
 
 from hatch_build import MODULES
-from smp.cli._group import cli
+from smp.cli._click import cli
 from tests.support.examples import python_examples, run_example
 from tests.support.paths import DOCS, ROOT
 
