@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from smp.cli._errors import printable
-from smp.cli._identity import Identity
-from smp.cli._report import Line
+from smp.cli._identity import ObjectIdentity
+from smp.cli._outputs import Line
 from smp.documents import dump_json, yaml_lines
 from smp.managed_fields import AbsentField, Blame, BlamedValue, Owner, Ownership
 from smp.path_patterns import Pattern
@@ -50,7 +50,7 @@ class BlameOutcome(msgspec.Struct, frozen=True):
     ``selected`` tells which values of the blame are shown.
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     place: str
     blame: Blame
     selected: tuple[bool, ...]

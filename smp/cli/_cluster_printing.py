@@ -9,13 +9,13 @@ from typing import Any, Final, cast
 from smp.cli._cluster_inputs import Manifests
 from smp.cli._cluster_outcomes import outcome_of
 from smp.cli._errors import Failure, printable, report
-from smp.cli._formats import patch_format, report_format
+from smp.cli._formats import patch_layout
 from smp.cli._identity import identity_of
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Entry
+from smp.cli._objects import Entry, Row
 from smp.cli._options import Settings
 from smp.cli._outputs import write, write_json, write_yaml
-from smp.cli._run import Row, Work, run
+from smp.cli._run import Work, run
 from smp.cli._status_line import StatusLine
 from smp.cluster import Applied
 from smp.cluster.plan.applysets import ApplySetState, Parent
@@ -128,11 +128,9 @@ def print_report(
             raise Failure(result.error, row.entry, row.entry.label)
         return outcome_of(result, row.entry, settings).with_notes_of(row)
 
-    output = patch_format(settings)
-    if settings.explains:
-        output = report_format(settings, manifests.inputs, title)
-    totals = run(rows, Work(compute, output), manifests.inputs, settings)
-    return totals.exit_code(found=totals.differs)
+    layout = patch_layout(settings, manifests.inputs, title)
+    work = Work(compute, layout, is_comparison=True)
+    return run(rows, work, manifests.inputs, settings)
 
 
 def settings_of(options: dict[str, Any]) -> Settings:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
-from smp.cli._drift_pairs import Pair
+from smp.cli._drift_pairs import ObjectPair
 from smp.errors import DocumentError
 
 _DIGEST: Final = 16
@@ -23,7 +23,7 @@ _TABLE: Final = (
 )
 
 
-def digest_of(pair: Pair, salt: bytes) -> bytes:
+def digest_of(pair: ObjectPair, salt: bytes) -> bytes:
     """Return what a row is known by; ``salt`` is all that it depends on beside it."""
     hashed = blake2b(salt, digest_size=_DIGEST)
     record = pair.record
@@ -48,7 +48,7 @@ def digest_of(pair: Pair, salt: bytes) -> bytes:
     return hashed.digest()
 
 
-class State:
+class DriftState:
     """A file with the rows of earlier runs. To be closed."""
 
     def __init__(self, path: str) -> None:

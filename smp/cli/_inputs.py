@@ -13,9 +13,9 @@ from itertools import chain, islice
 from typing import BinaryIO, Final
 
 from smp.cli._errors import Failure, concerning, printable, report
-from smp.cli._identity import Identity, identity_at_a_glance, identity_of
+from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._kustomize import built
-from smp.cli._objects import Entry, Listing, Object, Part, is_object, numbered
+from smp.cli._objects import Entry, Listing, Object, TextPart, is_object, numbered
 from smp.documents import (
     MAX_BYTES,
     Chunk,
@@ -595,11 +595,11 @@ class Inputs:
             report(f"  {printable(line)}")
 
 
-def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> Part | None:
+def _part_of(chunk: Chunk, index: int, *, is_regular: bool) -> TextPart | None:
     """Return where a document of a chunk stands in a file that can be read again."""
     if not is_regular or chunk.offset is None:
         return None
-    return Part(chunk.offset, len(chunk.data), chunk.line, chunk.list_of, index)
+    return TextPart(chunk.offset, len(chunk.data), chunk.line, chunk.list_of, index)
 
 
 def can_be_read_again(path: str) -> bool:
@@ -607,7 +607,7 @@ def can_be_read_again(path: str) -> bool:
     return os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH112, PTH113  # without pathlib
 
 
-def is_of_another_tool(identity: Identity) -> bool:
+def is_of_another_tool(identity: ObjectIdentity) -> bool:
     group, _kind = identity.group_kind
     return group in _GROUPS_OF_OTHER_TOOLS
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from smp.api_objects import without_managed_fields
+from smp.cli._connection import connect
 from smp.cli._errors import Failure
 from smp.cli._identity import identity_of
 from smp.cli._inputs import Inputs
@@ -44,9 +45,6 @@ def paired_with_live(
         if entry.identity.name:
             with suppress(Failure):
                 objects[entry.number] = inputs.load(entry).value
-    # Few runs look at a cluster, and the clients take long to load.
-    from smp.cli._connection import connect  # noqa: PLC0415  # see above
-
     keywords: dict[str, Any] = {}
     if settings.namespace:
         keywords["namespace"] = settings.namespace

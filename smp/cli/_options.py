@@ -387,7 +387,7 @@ HAZARDS_OPTION: Final = CommandOption(
 
 def profile_option() -> CommandOption:
     """Return the option for the rules of unions, which loads them."""
-    from smp.unions import PROFILES  # noqa: PLC0415  # smp patch needs no unions
+    from smp.unions import PROFILES  # noqa: PLC0415  # 10 ms; smp patch has no unions
 
     return CommandOption(
         ("--profile",),

@@ -13,7 +13,7 @@ from smp.errors import SmpError
 from smp.values import JSON, JSONObject, as_list, as_object, as_text
 
 
-class Target(msgspec.Struct, frozen=True):
+class PatchTarget(msgspec.Struct, frozen=True):
     """The kind of what a patch is applied to; each part may be empty."""
 
     group: str = ""
@@ -21,12 +21,12 @@ class Target(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
-def patch_files(inputs: Inputs, files: Iterable[str]) -> dict[str, Target]:
+def patch_files(inputs: Inputs, files: Iterable[str]) -> dict[str, PatchTarget]:
     """Return the patches that kustomizations among the files list, with their targets.
 
     A kustomization that cannot be read lists none: kustomize says what is wrong.
     """
-    found: dict[str, Target] = {}
+    found: dict[str, PatchTarget] = {}
     for file in files:
         if not is_for_another_tool(file):
             continue
@@ -41,7 +41,7 @@ def patch_files(inputs: Inputs, files: Iterable[str]) -> dict[str, Target]:
     return found
 
 
-def _patches_of(kustomization: JSONObject) -> Iterator[tuple[str, Target]]:
+def _patches_of(kustomization: JSONObject) -> Iterator[tuple[str, PatchTarget]]:
     """Yield the paths of patches in a kustomization, with their targets.
 
     Reference of kustomization.yaml: patches, patchesStrategicMerge, patchesJson6902. A
@@ -54,7 +54,7 @@ def _patches_of(kustomization: JSONObject) -> Iterator[tuple[str, Target]]:
         # A text of several lines is a patch itself.
         if isinstance(entry, str):
             if "\n" not in entry:
-                yield entry, Target()
+                yield entry, PatchTarget()
             continue
         members = as_object(entry)
         target = as_object(members.get("target"))
@@ -62,7 +62,7 @@ def _patches_of(kustomization: JSONObject) -> Iterator[tuple[str, Target]]:
         if path:
             yield (
                 path,
-                Target(
+                PatchTarget(
                     as_text(target.get("group")),
                     as_text(target.get("version")),
                     as_text(target.get("kind")),

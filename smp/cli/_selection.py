@@ -11,6 +11,13 @@ from smp.cli._inputs import Inputs
 from smp.cli._objects import Entry, Listing, Object, numbered
 from smp.cli._options import Schemas, Settings, Sources
 from smp.errors import ObjectError, SchemaError
+from smp.label_selectors import SelectorError, parse_label_selector
+from smp.schema.resource_names import (
+    find_kind,
+    guessed,
+    names_of_definitions,
+    published_resources,
+)
 from smp.values import JSON, JSONObject
 
 GroupKind: TypeAlias = tuple[str, str]
@@ -36,11 +43,6 @@ class Selection:
         self._namespace = settings.namespace
         self._has_labels: Callable[[JSONObject], bool] | None = None
         if settings.selector:
-            from smp.label_selectors import (  # noqa: PLC0415  # few runs need it
-                SelectorError,
-                parse_label_selector,
-            )
-
             try:
                 self._has_labels = parse_label_selector(settings.selector).matches
             except SelectorError as error:
@@ -62,14 +64,6 @@ class Selection:
         self, names: Iterable[str], definitions: list[JSON], entries: Iterable[Entry]
     ) -> None:
         """Find which kinds the names mean, and which kinds have no namespace."""
-        # Most runs take all objects, and start faster without it.
-        from smp.schema.resource_names import (  # noqa: PLC0415  # see above
-            find_kind,
-            guessed,
-            names_of_definitions,
-            published_resources,
-        )
-
         custom = [*names_of_definitions(definitions)]
         for document in self._inputs.loaded_definitions():
             # One that cannot be read names nothing.

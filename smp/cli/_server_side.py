@@ -16,7 +16,7 @@ from smp.cli._object_outcomes import Notice, ObjectOutcome, notices_of
 from smp.cli._objects import Entry, Object, annotations_of
 from smp.cli._options import Settings
 from smp.cli._outcomes import rejections
-from smp.cli._ownership import Ownership
+from smp.cli._ownership import OwnerChanges
 from smp.cli._secrets import Masks
 from smp.errors import ObjectError, SmpError
 from smp.last_applied import LAST_APPLIED
@@ -84,7 +84,7 @@ def server_side_outcome(
         return msgspec.structs.replace(
             outcome,
             problems=tuple(failure.blocks),
-            ownership=Ownership(former, former, error.conflicts),
+            ownership=OwnerChanges(former, former, error.conflicts),
         )
     except SmpError:
         # The words of a server have the values of fields. So those of a Secret are the
@@ -131,7 +131,7 @@ def server_side_outcome(
         after=with_defaults(after),
         notes=(*outcome.notes, *notes),
         notices=tuple(notices),
-        ownership=Ownership(former, owners(after)),
+        ownership=OwnerChanges(former, owners(after)),
     )
 
 

@@ -11,11 +11,19 @@ import msgspec
 
 from smp.cli._commands import Command, CommandOption
 from smp.cli._errors import UsageError, concerning
-from smp.cli._formats import applied_format, report_format
+from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome
-from smp.cli._objects import Entry, Listing, Object, Pairing, annotations_of
+from smp.cli._objects import (
+    Entry,
+    Listing,
+    Object,
+    Pairing,
+    Row,
+    annotations_of,
+    rows_of,
+)
 from smp.cli._options import (
     HAZARDS_OPTION,
     LIVE_OPTIONS,
@@ -30,7 +38,7 @@ from smp.cli._options import (
     profile_option,
 )
 from smp.cli._outcomes import Versions, applied_outcome, created_outcome
-from smp.cli._run import Row, Work, load_row, rows_of, run
+from smp.cli._run import Work, load_row, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.errors import did_you_mean, listing
@@ -139,13 +147,10 @@ def run_apply(
         compute = partial(
             _server_side_outcome, inputs=inputs, selection=selection, settings=settings
         )
-    output = applied_format(settings)
-    if settings.explains:
-        output = report_format(settings, inputs, "smp apply")
+    layout = object_layout(settings, inputs, "smp apply", has_records=True)
     if explained is not None and explained.path:
         compute = partial(_explained, compute=compute, explained=explained)
-    totals = run(rows, Work(compute, output), inputs, settings)
-    return totals.exit_code(found=totals.is_failed_by(settings))
+    return run(rows, Work(compute, layout), inputs, settings)
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -355,8 +360,7 @@ def _server_side_outcome(
     selection: Selection,
     settings: Settings,
 ) -> ObjectOutcome | None:
-    # Most runs apply as kubectl does without an option.
-    from smp.cli._server_side import (  # noqa: PLC0415  # see above
+    from smp.cli._server_side import (  # noqa: PLC0415  # 30 ms; needs an option
         for_a_reader,
         server_side_outcome,
     )

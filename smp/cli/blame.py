@@ -15,21 +15,22 @@ from smp.cli._blamed import (
     yaml_with_owners,
 )
 from smp.cli._commands import Argument, Command, CommandOption
-from smp.cli._errors import UsageError, concerning, report
-from smp.cli._formats import Format, text_of
+from smp.cli._errors import UsageError, concerning
 from smp.cli._inputs import Inputs
+from smp.cli._objects import Row
 from smp.cli._options import (
     Settings,
     declared,
     output_option,
     shared_options,
 )
-from smp.cli._outputs import YAML_SEPARATOR, has_colours
-from smp.cli._run import Row, Work, run
+from smp.cli._outputs import YAML_SEPARATOR, has_colours, styled_text
+from smp.cli._run import Work, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection
 from smp.managed_fields import blame
 from smp.path_patterns import pattern_of
+from smp.reports import Layout
 
 _NO_ENTRIES: Final = (
     "it has no managedFields; kubectl get prints them with --show-managed-fields"
@@ -78,10 +79,8 @@ def run_blame(
         show_managed_fields=show_managed_fields,
     )
     rows = [Row(entry) for entry in selection.of_states(entries)]
-    totals = run(rows, Work(compute, _format(settings)), inputs, settings)
-    if not totals.verdicts:
-        report("smp: note: no field is selected")
-    return totals.exit_code(found=totals.is_failed_by(settings))
+    work = Work(compute, _layout_of(settings), nothing="no field is selected")
+    return run(rows, work, inputs, settings)
 
 
 COMMAND: Final[Command] = declared(
@@ -165,17 +164,17 @@ def _outcome(
     return None if outcome.is_empty else outcome
 
 
-def _format(settings: Settings) -> Format[BlameOutcome]:
+def _layout_of(settings: Settings) -> Layout[BlameOutcome]:
     if settings.output == "json":
-        return Format(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
+        return Layout(record, "[\n", ",\n", "\n]\n", empty="[]\n", has_warnings=True)
     is_coloured = has_colours(settings.color)
     if settings.output == "report":
-        return Format(
-            lambda outcome: text_of(report_lines(outcome), is_coloured=is_coloured),
+        return Layout(
+            lambda outcome: styled_text(report_lines(outcome), is_coloured=is_coloured),
             has_warnings=True,
             has_summary=True,
         )
-    return Format(
-        lambda outcome: text_of(yaml_with_owners(outcome), is_coloured=is_coloured),
+    return Layout(
+        lambda outcome: styled_text(yaml_with_owners(outcome), is_coloured=is_coloured),
         separator=YAML_SEPARATOR,
     )

@@ -11,11 +11,11 @@ import msgspec
 from smp.cli._commands import Argument, Command, CommandOption
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
-from smp.cli._formats import patch_format, report_format
+from smp.cli._formats import patch_layout
 from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Entry, Listing, Pairing
+from smp.cli._objects import Entry, Listing, Pairing, Row, rows_of
 from smp.cli._options import (
     HAZARDS_OPTION,
     MERGE_OPTIONS,
@@ -35,7 +35,7 @@ from smp.cli._outcomes import (
     removed_outcome,
 )
 from smp.cli._renames import renamed_entries
-from smp.cli._run import Row, Work, load_row, rows_of, run
+from smp.cli._run import Work, load_row, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.comparison import SetAside, is_stored
@@ -123,12 +123,9 @@ def run_diff(
         has_annotations=has_annotations,
     )
     rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
-    output = patch_format(settings)
-    if settings.explains:
-        output = report_format(settings, inputs, "smp diff")
-    totals = run(rows, Work(compute, output), inputs, settings)
-    found = totals.differs or totals.is_failed_by(settings)
-    return totals.exit_code(found=found)
+    layout = patch_layout(settings, inputs, "smp diff")
+    work = Work(compute, layout, is_comparison=True)
+    return run(rows, work, inputs, settings)
 
 
 COMMAND: Final[Command] = declared(

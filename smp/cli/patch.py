@@ -10,10 +10,10 @@ import msgspec
 from smp import merge_patch
 from smp.cli._commands import Argument, Command, CommandOption
 from smp.cli._errors import Failure, UsageError
-from smp.cli._formats import object_format
+from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
 from smp.cli._object_outcomes import Notice, ObjectOutcome, unknown_field_notices
-from smp.cli._objects import Object
+from smp.cli._objects import Object, Row
 from smp.cli._options import (
     MERGE_OPTIONS,
     READER_OUTPUTS,
@@ -22,7 +22,8 @@ from smp.cli._options import (
     declared,
     output_option,
 )
-from smp.cli._run import Row, Work, run
+from smp.cli._run import Work, run
+from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError, UnknownKindError
 from smp.hazards import Hazard, HazardError, patch_hazards
@@ -77,11 +78,10 @@ def run_patch(
         schemas=Schemas(settings, inputs),
         settings=settings,
     )
-    output = object_format(settings)
+    layout = object_layout(settings, inputs, "smp patch")
     # To patch an object twice is no mistake, so duplicates are no reason for a warning.
     rows = (Row(entry) for entry in entries)
-    totals = run(rows, Work(compute, output), inputs, settings)
-    return totals.exit_code(found=totals.is_failed_by(settings))
+    return run(rows, Work(compute, layout), inputs, settings)
 
 
 COMMAND: Final[Command] = declared(
@@ -137,8 +137,7 @@ def _outcome(
         elif patch_type == "merge":
             patched = Patched(merge_patch.apply(target.value, patch.value))
         else:
-            # Loading its library takes longer than patching an object.
-            from smp import json_patch  # noqa: PLC0415  # see above
+            from smp import json_patch  # noqa: PLC0415  # it takes 40 ms to load
 
             patched = Patched(json_patch.apply(target.value, patch.value))
     # An error names the document that has to be corrected.
@@ -156,9 +155,6 @@ def _outcome(
         and isinstance(before, dict)
         and isinstance(after, dict)
     ):
-        # It loads three-way apply, which nothing else here needs.
-        from smp.cli._secrets import Masks  # noqa: PLC0415  # see above
-
         masks = Masks(
             {"before": before, "after": after},
             show_secrets=settings.show_secrets,

@@ -13,7 +13,7 @@ from typing import Final
 from smp.reports._findings import rule_id
 from smp.reports._json import json_text
 from smp.reports._model import Finding, Level, ObjectReport
-from smp.reports._printing import Composition, Joined
+from smp.reports._printing import Printer
 from smp.reports._sarif import relative_file
 from smp.reports._values import printable, sentence_of
 from smp.values import JSONObject
@@ -26,24 +26,17 @@ _SEVERITIES: Final[dict[Level, str]] = {
 }
 
 
-def make_printer(_title: str) -> GitlabPrinter:
-    """Return the printer."""
-    return GitlabPrinter()
+def make_printer(_title: str) -> Printer:
+    """Return the printer of the findings of objects as issues of code quality."""
+    return Printer(_issues, "[\n", ",\n", "\n]\n", "[]\n")
 
 
-class GitlabPrinter:
-    """Prints the findings of objects as issues of code quality."""
-
-    def piece(self, report: ObjectReport) -> str:
-        """Return the issues of an object, separated by commas."""
-        return ",\n".join(
-            json_text(_issue(report, finding, fingerprint))
-            for finding, fingerprint in report.fingerprinted()
-        )
-
-    def begin(self) -> Composition:
-        """Return a list without issues."""
-        return Joined("[\n", ",\n", "\n]\n", "[]\n")
+def _issues(report: ObjectReport) -> str:
+    """Return the issues of an object, separated by commas."""
+    return ",\n".join(
+        json_text(_issue(report, finding, fingerprint))
+        for finding, fingerprint in report.fingerprinted()
+    )
 
 
 def _issue(report: ObjectReport, finding: Finding, fingerprint: str) -> JSONObject:

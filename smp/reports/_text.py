@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from smp.explain import Cause
 from smp.reports._findings import ABOUT_LISTS
 from smp.reports._model import Finding, ObjectReport
-from smp.reports._printing import Composition, Joined
+from smp.reports._printing import Printer
 from smp.reports._values import ANNOTATION, printable, shown_change, yaml_text
 
-
-def make_printer(_title: str) -> TextPrinter:
-    """Return the printer."""
-    return TextPrinter()
+if TYPE_CHECKING:
+    from smp.explain import Cause
 
 
-class TextPrinter:
-    """Prints objects as lines for a reader."""
+def make_printer(_title: str) -> Printer:
+    """Return the printer of objects as lines for a reader."""
+    return Printer(_piece, separator="\n")
 
-    def piece(self, report: ObjectReport) -> str:
-        """Return the lines of an object."""
-        return "".join(f"{printable(line)}\n" for line in _lines(report))
 
-    def begin(self) -> Composition:
-        """Return a text that objects are added to."""
-        return Joined(separator="\n")
+def _piece(report: ObjectReport) -> str:
+    return "".join(f"{printable(line)}\n" for line in _lines(report))
 
 
 def _lines(report: ObjectReport) -> Iterator[str]:
@@ -52,8 +47,7 @@ def _lines(report: ObjectReport) -> Iterator[str]:
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:
-    where = f"{finding.path}: " if finding.path.steps else ""
-    yield f"  {finding.level}: {where}{finding.sentence} [{finding.code}]"
+    yield f"  {finding.level}: {finding.text} [{finding.code}]"
     if finding.remedy:
         yield f"      remedy: {finding.remedy}"
 
