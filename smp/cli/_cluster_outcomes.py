@@ -8,7 +8,6 @@ from smp.cli._identity import identity_of
 from smp.cli._object_outcomes import ObjectOutcome, notices_of
 from smp.cli._objects import Entry
 from smp.cli._options import WITHOUT_SCHEMA, Settings
-from smp.cli._secrets import Masks
 from smp.cluster import Applied, Difference
 from smp.cluster.plan.objects import applied_configurations
 from smp.custom_resources import STRATEGIC_MERGE_PATCH
@@ -54,16 +53,14 @@ def outcome_of(
         last_applied, configuration = applied_configurations(result.item, before)
     patch = result.patch
     # One set of masks for all versions: equal values have equal masks.
-    masks = Masks(
+    masks = settings.masks(
         {
             "live": before,
             "last applied": last_applied,
             "manifest": configuration,
             "result": after,
             "patch": patch if isinstance(patch, dict) else None,
-        },
-        show_secrets=settings.show_secrets,
-        mask_env=settings.mask_env,
+        }
     )
     masked_before, masked_last = masks.mask(before), masks.mask(last_applied)
     masked_configuration = masks.mask(configuration)

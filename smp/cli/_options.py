@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
 from smp.cli._objects import Object
+from smp.cli._secrets import Masks
 from smp.documents import MAX_BYTES, Document, read
 from smp.errors import UnknownKindError
 from smp.schema.catalog import (
@@ -96,6 +97,10 @@ class Settings(msgspec.Struct, frozen=True):
     def explains(self) -> bool:
         """Whether the output has the causes of what happens to each object."""
         return self.output in REPORT_FORMATS and not self.summary and not self.quiet
+
+    def masks(self, versions: Mapping[str, JSONObject | None]) -> Masks:
+        """Return the masks of one object, made of its versions by role."""
+        return Masks(versions, show_secrets=self.show_secrets, mask_env=self.mask_env)
 
 
 class Sources(msgspec.Struct):

@@ -16,7 +16,6 @@ from smp.cli._inputs import Inputs
 from smp.cli._live import paired_with_live
 from smp.cli._object_outcomes import ObjectOutcome
 from smp.cli._objects import (
-    Entry,
     Listing,
     Object,
     Pairing,
@@ -39,7 +38,6 @@ from smp.cli._options import (
 )
 from smp.cli._outcomes import Versions, applied_outcome, created_outcome
 from smp.cli._run import Work, load_row, run
-from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
 from smp.errors import did_you_mean, listing
 from smp.last_applied import (
@@ -296,33 +294,24 @@ def _outcome(
     with concerning(new.document, new.label):
         schema, note = selection.schemas.of_any(new)
         with_defaults = selection.schemas.with_defaults
+        versions, source = Versions(None, new.value, None), ""
+        if live is not None:
+            last_applied, source = _last_applied(live, last, has_file=has_file)
+            versions = _annotate(last_applied, new.value, live.value)
+        masks = settings.masks(
+            {
+                "live": versions.live,
+                "last applied": versions.last_applied,
+                "new": versions.modified,
+            }
+        )
+        masked = versions.masked(masks)
         # Without a live object kubectl creates it, and sends no patch.
-        if live is None:
-            masks = Masks(
-                {"new": new.value},
-                show_secrets=settings.show_secrets,
-                mask_env=settings.mask_env,
-            )
+        if masked.live is None:
             outcome = created_outcome(
-                row.entry, masks.mask(new.value), schema, settings, masks, with_defaults
+                row.entry, masked.modified, schema, settings, masks, with_defaults
             )
         else:
-            last_applied, source = _last_applied(live, last, has_file=has_file)
-            versions = _annotated(last_applied, new.value, live.value)
-            masks = Masks(
-                {
-                    "live": versions.live,
-                    "last applied": versions.last_applied,
-                    "new": versions.modified,
-                },
-                show_secrets=settings.show_secrets,
-                mask_env=settings.mask_env,
-            )
-            masked = Versions(
-                last_applied=masks.mask(versions.last_applied),
-                modified=masks.mask(versions.modified),
-                live=masks.mask(versions.live),
-            )
             outcome = applied_outcome(
                 row.entry,
                 masked,
@@ -334,12 +323,7 @@ def _outcome(
                 notes=[source],
                 shows=shows,
             )
-    outcome = msgspec.structs.replace(
-        outcome.with_notes_of(row),
-        is_applied=True,
-        kind_note=note,
-        entries=_entries(row),
-    )
+    outcome = _as_applied(outcome, row, note)
     if settings.is_for_a_reader:
         return outcome
     # The other formats print the object with its values. They are put back only here,
@@ -374,21 +358,21 @@ def _server_side_outcome(
         outcome = server_side_outcome(
             row.entry, new, live, schema, settings, selection.schemas.with_defaults
         )
-    outcome = msgspec.structs.replace(
-        outcome.with_notes_of(row),
-        is_applied=True,
-        kind_note=note,
-        entries=_entries(row),
-    )
+    outcome = _as_applied(outcome, row, note)
     return for_a_reader(outcome, settings) if settings.is_for_a_reader else outcome
 
 
-def _entries(row: Row) -> tuple[tuple[Input, Entry], ...]:
-    """Return what each input of the apply is read from."""
-    inputs: tuple[Input, ...] = ("live", "last-applied")
-    partners = zip(inputs, row.partners, strict=True)
+def _as_applied(outcome: ObjectOutcome, row: Row, note: str) -> ObjectOutcome:
+    """Return an outcome with what each input of the apply is read from."""
+    names: tuple[Input, ...] = ("live", "last-applied")
+    partners = zip(names, row.partners, strict=True)
     of_partners = [(name, entry) for name, entry in partners if entry is not None]
-    return (("manifest", row.entry), *of_partners)
+    return msgspec.structs.replace(
+        outcome.with_notes_of(row),
+        is_applied=True,
+        kind_note=note,
+        entries=(("manifest", row.entry), *of_partners),
+    )
 
 
 def _last_applied(
@@ -410,7 +394,7 @@ def _last_applied(
     return configuration, _NOTHING if configuration is None else _ANNOTATION
 
 
-def _annotated(
+def _annotate(
     last_applied: JSONObject | None, modified: JSONObject, live: JSONObject
 ) -> Versions:
     """Put the annotation into the configurations, if the live object has it.

@@ -26,7 +26,6 @@ from smp.cli._options import (
 )
 from smp.cli._outputs import YAML_SEPARATOR, has_colours, styled_text
 from smp.cli._run import Work, run
-from smp.cli._secrets import Masks
 from smp.cli._selection import Selection
 from smp.managed_fields import blame
 from smp.path_patterns import pattern_of
@@ -146,7 +145,7 @@ def _outcome(
     loaded = inputs.load(row.entry)
     if not selection.has_labels(loaded):
         return None
-    masks = Masks({"live": loaded.value}, show_secrets=settings.show_secrets)
+    masks = settings.masks({"live": loaded.value})
     with concerning(loaded.document, loaded.label):
         found = blame(masks.mask(loaded.value), show_managed_fields=show_managed_fields)
     warnings = [str(problem) for problem in found.problems]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from smp.cli._commands import Argument, Command, CommandOption
 from smp.cli._comparing import Comparing
@@ -113,18 +113,12 @@ def run_diff(
         pairs_generated=not is_three_way,
     )
     lives = Pairing(entries, selection.of_states(live_entries))
-    compute = partial(
-        _outcome,
-        inputs=inputs,
-        selection=selection,
-        settings=settings,
-        comparing=comparing,
-        is_three_way=is_three_way,
-        has_annotations=has_annotations,
+    operation = DiffOperation(
+        inputs, selection, settings, comparing, is_three_way, has_annotations
     )
     rows = _rows(entries, originals, lives, inputs, settings, is_three_way=is_three_way)
     layout = patch_layout(settings, inputs, "smp diff")
-    work = Work(compute, layout, is_comparison=True)
+    work = Work(operation.compute, layout, is_comparison=True)
     return run(rows, work, inputs, settings)
 
 
@@ -232,110 +226,142 @@ def _with_former(row: Row, former: Entry | None) -> Row:
     return Row(row.entry, partners, notes=row.notes, is_renamed=True)
 
 
-def _outcome(
-    row: Row,
-    *,
-    inputs: Inputs,
-    selection: Selection,
-    settings: Settings,
-    comparing: Comparing,
-    is_three_way: bool,
-    has_annotations: bool,
-) -> ObjectOutcome | None:
-    if row.is_removed:
-        obj = inputs.load(row.entry)
-        if not selection.has_labels(obj):
+class DiffOperation(msgspec.Struct, frozen=True):
+    """What a diff does with each object.
+
+    A patch is printed as well as a report, so what computes one sees masked values. A
+    comparison sees the real ones.
+    """
+
+    inputs: Inputs
+    selection: Selection
+    settings: Settings
+    comparing: Comparing
+    is_three_way: bool
+    # Whether the live objects say what was applied last.
+    has_annotations: bool
+
+    def compute(self, row: Row) -> ObjectOutcome | None:
+        """Return the outcome of an object; None for one that is not selected."""
+        if row.is_removed:
+            return self._remove(row)
+        if self.is_three_way:
+            row = row.in_namespace_of(row.partners[1])
+        obj, original, live = load_row(row, self.inputs)
+        if not self.selection.has_labels(obj):
             return None
-        masks = Masks(
-            {"original": obj.value},
-            show_secrets=settings.show_secrets,
-            mask_env=settings.mask_env,
+        states = States(
+            obj.value,
+            original.value if original else None,
+            live.value if live else None,
         )
+        if self.has_annotations and live is not None:
+            with concerning(live.document, live.label):
+                states = states.with_annotation(live.value)
         with concerning(obj.document, obj.label):
-            schema, note = selection.schemas.of_any(obj)
+            schema, note = self.selection.schemas.of_any(obj)
+            outcome = self._compare(row.entry, states, schema)
+        if row.is_renamed and original is not None:
+            outcome = replace(outcome, renamed_from=original.label)
+        before: Input = "last-applied" if self.is_three_way else "live"
+        inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
+            ("manifest", row.entry),
+            (before, row.partners[0]),
+            ("live", row.partners[1]),
+        )
+        entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
+        return replace(
+            outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
+        )
+
+    def _remove(self, row: Row) -> ObjectOutcome | None:
+        obj = self.inputs.load(row.entry)
+        if not self.selection.has_labels(obj):
+            return None
+        masks = self.settings.masks({"original": obj.value})
+        with concerning(obj.document, obj.label):
+            schema, _note = self.selection.schemas.of_any(obj)
         outcome = removed_outcome(row.entry, masks.mask(obj.value), schema)
         return outcome.with_notes_of(row)
-    if is_three_way:
-        row = row.in_namespace_of(row.partners[1])
-    obj, original_object, live_object = load_row(row, inputs)
-    if not selection.has_labels(obj):
-        return None
-    original = original_object.value if original_object else None
-    live = live_object.value if live_object else None
-    if has_annotations and live_object is not None:
-        with concerning(live_object.document, live_object.label):
-            original = last_applied_configuration(live_object.value)
-        if original is not None:
-            # Both have annotations then (Go: GetModifiedConfiguration).
-            obj = msgspec.structs.replace(obj, value=without_last_applied(obj.value))
-    masks = Masks(
-        {"live": live, "original": original, "modified": obj.value},
-        show_secrets=settings.show_secrets,
-        mask_env=settings.mask_env,
-    )
-    with concerning(obj.document, obj.label):
-        schema, note = selection.schemas.of_any(obj)
-        lenient = schema.with_unknown_fields(settings.unknown_fields)
-        # A patch is printed as well as a report, so what computes one sees masked
-        # values. A comparison sees the real ones.
+
+    def _compare(self, entry: Entry, states: States, schema: Schema) -> ObjectOutcome:
+        lenient = schema.with_unknown_fields(self.settings.unknown_fields)
+        original, live = states.original, states.live
+        masks = self.settings.masks(
+            {"live": live, "original": original, "modified": states.modified}
+        )
         set_aside: tuple[SetAside, ...] = ()
-        with_defaults = selection.schemas.with_defaults
-        if is_three_way and live is not None:
-            asked = comparing.of_configuration(live, obj.value, lenient, original)
-            set_aside = asked.set_aside
-            aligned = original
-            if original is not None:
-                aligned = comparing.of_configuration(live, original, lenient).aligned
-            versions = Versions(
-                last_applied=masks.mask(aligned),
-                modified=masks.mask(asked.aligned),
-                live=masks.mask(live),
-            )
-            outcome = applied_outcome(
-                row.entry, versions, schema, settings, masks, with_defaults
-            )
-            # What was set aside makes it another one than the annotation has.
-            if original is not None and _is_annotated(live, original):
-                current = [each for each in outcome.hazards if each.code != _STALE]
-                outcome = msgspec.structs.replace(outcome, hazards=tuple(current))
-        elif is_three_way or original is None:
+        if self.is_three_way and live is not None:
+            outcome, set_aside = self._apply(entry, states, live, schema, masks)
+        elif self.is_three_way or original is None:
             outcome = created_outcome(
-                row.entry,
-                masks.mask(obj.value),
+                entry,
+                masks.mask(states.modified),
                 schema,
-                settings,
+                self.settings,
                 masks,
-                with_defaults,
+                self.selection.schemas.with_defaults,
             )
         else:
-            states = comparing.of_states(original, obj.value, lenient)
-            set_aside = states.set_aside
-            old, new = masks.mask(original), masks.mask(states.aligned)
-            outcome = _compared(row, old, new, schema, settings)
+            compared = self.comparing.of_states(original, states.modified, lenient)
+            set_aside = compared.set_aside
+            old, new = masks.mask(original), masks.mask(compared.aligned)
+            outcome = _compared(entry, old, new, schema, self.settings)
         # The verdict: what normalizers take for equal stays in the patch.
-        former = live if is_three_way else original
-        if former is not None:
-            has_live = is_three_way or is_stored(former) != is_stored(obj.value)
-            result = as_object(masks.unmask(outcome.after))
-            verdict = comparing.verdict(former, result, lenient, has_live=has_live)
-            outcome = msgspec.structs.replace(
-                outcome,
-                compared=masks.mask(verdict.aligned),
-                set_aside=(*set_aside, *verdict.set_aside),
-            )
-    if row.is_renamed and original_object is not None:
-        label = original_object.label
-        outcome = msgspec.structs.replace(outcome, renamed_from=label)
-    before: Input = "last-applied" if is_three_way else "live"
-    inputs_of_row: tuple[tuple[Input, Entry | None], ...] = (
-        ("manifest", row.entry),
-        (before, row.partners[0]),
-        ("live", row.partners[1]),
-    )
-    entries = [(name, entry) for name, entry in inputs_of_row if entry is not None]
-    return msgspec.structs.replace(
-        outcome.with_notes_of(row), kind_note=note, entries=tuple(entries)
-    )
+        former = live if self.is_three_way else original
+        if former is None:
+            return outcome
+        is_dump = is_stored(former) != is_stored(states.modified)
+        result = as_object(masks.unmask(outcome.after))
+        verdict = self.comparing.verdict(
+            former, result, lenient, has_live=self.is_three_way or is_dump
+        )
+        return replace(
+            outcome,
+            compared=masks.mask(verdict.aligned),
+            set_aside=(*set_aside, *verdict.set_aside),
+        )
+
+    def _apply(
+        self,
+        entry: Entry,
+        states: States,
+        live: JSONObject,
+        schema: Schema,
+        masks: Masks,
+    ) -> tuple[ObjectOutcome, tuple[SetAside, ...]]:
+        """Compute the three-way patch, and return what it leaves out as well."""
+        lenient = schema.with_unknown_fields(self.settings.unknown_fields)
+        align = self.comparing.of_configuration
+        original = states.original
+        asked = align(live, states.modified, lenient, original)
+        aligned = None if original is None else align(live, original, lenient).aligned
+        versions = Versions(aligned, asked.aligned, live).masked(masks)
+        with_defaults = self.selection.schemas.with_defaults
+        outcome = applied_outcome(
+            entry, versions, schema, self.settings, masks, with_defaults
+        )
+        # What was set aside makes it another one than the annotation has.
+        if original is not None and _is_annotated(live, original):
+            current = [each for each in outcome.hazards if each.code != _STALE]
+            outcome = replace(outcome, hazards=tuple(current))
+        return outcome, asked.set_aside
+
+
+class States(msgspec.Struct, frozen=True):
+    """The states of one object; ``original`` is what was applied last of a live one."""
+
+    modified: JSONObject
+    original: JSONObject | None
+    live: JSONObject | None
+
+    def with_annotation(self, live: JSONObject) -> States:
+        """Return the states with what the live object says was applied last."""
+        original = last_applied_configuration(live)
+        if original is None:
+            return replace(self, original=None)
+        # Both have annotations then (Go: GetModifiedConfiguration).
+        return States(without_last_applied(self.modified), original, self.live)
 
 
 def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
@@ -350,7 +376,7 @@ def _is_annotated(live: JSONObject, last_applied: JSONObject) -> bool:
 
 
 def _compared(
-    row: Row,
+    entry: Entry,
     original: JSONObject,
     modified: JSONObject,
     schema: Schema,
@@ -365,8 +391,8 @@ def _compared(
         form = form_of(original, modified, lenient)
         patch, media_type, reason = form.patch, form.media_type, form.reason
     return ObjectOutcome(
-        row.entry.identity,
-        row.entry.place,
+        entry.identity,
+        entry.place,
         original,
         modified,
         lenient.type,

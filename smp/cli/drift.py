@@ -13,6 +13,7 @@ import msgspec
 
 from smp import __version__
 from smp.cli._commands import Command, CommandOption
+from smp.cli._comparing import read_rule_files
 from smp.cli._drift_history import History
 from smp.cli._drift_output import DriftTotals, Output, output_of
 from smp.cli._drift_pairs import PairedPart, Parts, Skipped
@@ -26,7 +27,7 @@ from smp.cli._drift_records import (
 from smp.cli._drift_run import LARGE, Comparer, Found, load_fleet
 from smp.cli._drift_state import DriftState
 from smp.cli._errors import UsageError, printable, report
-from smp.cli._inputs import Inputs, name_of
+from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
 from smp.cli._options import (
     RULES_OPTION,
@@ -40,7 +41,7 @@ from smp.cli._options import (
 from smp.cli._run import exit_code_of
 from smp.cli._status_line import RunProgress
 from smp.cli._workers import WorkerPool
-from smp.comparison import Rule, Rules, read_rules
+from smp.comparison import Rules
 from smp.errors import SmpError
 from smp.extras import extra_hint
 
@@ -91,15 +92,10 @@ def run_drift(  # noqa: PLR0913  # its options
             "smp drift needs pyarrow", code="missing-package", hint=extra_hint("fleet")
         )
     inputs = Inputs(settings.max_bytes)
-    rules: list[Rule] = []
-    for file in settings.rules:
-        rules += read_rules(inputs.data(file), source=name_of(file)).all
-    schemas = Schemas(settings, inputs)
-    history: History | None = None
-    if git is not None:
-        history = History(git, inputs)
+    rules = read_rule_files(settings, inputs)
+    history = None if git is None else History(git, inputs)
     comparer = Comparer(
-        schemas.catalog,
+        Schemas(settings, inputs).catalog,
         Rules(tuple(rules)),
         show_secrets=settings.show_secrets,
         state=state or "",

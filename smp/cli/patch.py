@@ -23,7 +23,6 @@ from smp.cli._options import (
     output_option,
 )
 from smp.cli._run import Work, run
-from smp.cli._secrets import Masks
 from smp.documents import Document, read_one
 from smp.errors import PatchError, SmpError, UnknownKindError
 from smp.hazards import Hazard, HazardError, patch_hazards
@@ -155,11 +154,7 @@ def _outcome(
         and isinstance(before, dict)
         and isinstance(after, dict)
     ):
-        masks = Masks(
-            {"before": before, "after": after},
-            show_secrets=settings.show_secrets,
-            mask_env=settings.mask_env,
-        )
+        masks = settings.masks({"before": before, "after": after})
         before, after = masks.mask(before), masks.mask(after)
     return ObjectOutcome(
         row.entry.identity,
