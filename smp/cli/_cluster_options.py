@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from smp.cli._commands import CommandOption
+from smp.cli._commands import CommandOption, switch
 from smp.cli._options import (
     COLOR_OPTION,
     HAZARDS_OPTION,
@@ -37,11 +37,7 @@ def read_duration(value: str) -> float:
 def timeout_option(help_: str, default: str) -> CommandOption:
     """Return the option for the longest time of a command."""
     return CommandOption(
-        ("--timeout",),
-        help_,
-        metavar="DURATION",
-        convert=read_duration,
-        default=default,
+        "--timeout", help_, metavar="DURATION", convert=read_duration, default=default
     )
 
 
@@ -56,19 +52,19 @@ def printed_option(*outputs: str) -> CommandOption:
 # Go: k8s.io/cli-runtime/pkg/genericclioptions, ConfigFlags.AddFlags.
 CONNECTION: Final = (
     CommandOption(
-        ("-n", "--namespace"),
+        "-n, --namespace",
         "The namespace of objects that leave it out; others are an error.",
         metavar="NAME",
         default="",
     ),
     CommandOption(
-        ("--context",),
+        "--context",
         "Context of the configuration. [default: the current one]",
         metavar="NAME",
         default="",
     ),
     CommandOption(
-        ("--kubeconfig",),
+        "--kubeconfig",
         "Configuration of kubectl. [default: the files of $KUBECONFIG]",
         metavar="FILE",
         default="",
@@ -78,19 +74,15 @@ CONNECTION: Final = (
 # cmdutil.AddLabelSelectorFlagVar.
 FILES: Final = (
     CommandOption(
-        ("-f", "--filename"),
+        "-f, --filename",
         "Manifests: a file, a directory, or - for standard input. Repeatable.",
         parameter="paths",
         kind="path",
         is_repeatable=True,
     ),
+    switch("-R, --recursive", "Take the folders of a directory as well."),
     CommandOption(
-        ("-R", "--recursive"),
-        "Take the folders of a directory as well.",
-        is_flag=True,
-    ),
-    CommandOption(
-        ("-k", "--kustomize"),
+        "-k, --kustomize",
         "What kustomize, or kubectl, makes of a directory.",
         parameter="kustomizations",
         metavar="DIR",
@@ -101,32 +93,23 @@ FILES: Final = (
 # Go: k8s.io/kubectl/pkg/cmd/apply, ApplyFlags.AddFlags; --unions and --hazards are
 # of this package.
 MERGE: Final = (
+    switch("--server-side", "Let the server merge, by field managers."),
+    switch("--force-conflicts", "Take over the fields that other managers own."),
     CommandOption(
-        ("--server-side",),
-        "Let the server merge, by field managers.",
-        is_flag=True,
-    ),
-    CommandOption(
-        ("--force-conflicts",),
-        "Take over the fields that other managers own.",
-        is_flag=True,
-    ),
-    CommandOption(
-        ("--field-manager",),
+        "--field-manager",
         "Manager of the fields. [default: kubectl-client-side-apply, and kubectl with "
         "--server-side]",
         metavar="NAME",
     ),
-    CommandOption(
-        ("--overwrite",),
+    switch(
+        "--overwrite",
         "Whether the manifest wins over changes made to the live object, or they are "
         "an error.",
-        is_flag=True,
         opposite="--no-overwrite",
         default=True,
     ),
     CommandOption(
-        ("--unions",),
+        "--unions",
         "Clear what the choice of the manifest excludes, or send kubectl's patch.",
         choices=("clear", "kubectl"),
         default="clear",
@@ -137,20 +120,19 @@ MERGE: Final = (
         "send a safe patch where there is one (repair), or do not look for it.",
         choices=("warn", "error", "repair", "ignore"),
     ),
-    CommandOption(
-        ("--prune",),
+    switch(
+        "--prune",
         "Delete what a former apply made and this one does not have: with --applyset "
         "its members, with -l objects with these labels.",
-        is_flag=True,
     ),
     CommandOption(
-        ("--applyset",),
+        "--applyset",
         "Parent object of the ApplySet of the objects (KEP-3659).",
         metavar="[RESOURCE[.GROUP]/]NAME",
         default="",
     ),
     CommandOption(
-        ("--prune-allowlist",),
+        "--prune-allowlist",
         "Prune only objects of this kind; the group of v1 is core. Repeatable.",
         metavar="GROUP/VERSION/KIND",
         is_repeatable=True,
@@ -160,7 +142,7 @@ MERGE: Final = (
 SHOWN: Final = (*MASK_OPTIONS, COLOR_OPTION)
 # Go: cmdutil.AddDryRunFlag.
 DRY_RUN: Final = CommandOption(
-    ("--dry-run",),
+    "--dry-run",
     "Write nothing: predict what would be done (client), or ask the server.",
     choices=("none", "client", "server"),
     default="none",
@@ -168,19 +150,17 @@ DRY_RUN: Final = CommandOption(
 # Go: k8s.io/kubectl/pkg/cmd/delete, DeleteFlags.AddFlags.
 DELETION: Final = (
     CommandOption(
-        ("--cascade",),
+        "--cascade",
         "What becomes of the objects that depend on a deleted one.",
         choices=("background", "foreground", "orphan"),
         default="background",
     ),
     CommandOption(
-        ("--grace-period",),
+        "--grace-period",
         "Seconds to end in for a deleted object. [default: its own]",
         kind="integer",
         minimum=0,
     ),
 )
 # Go: k8s.io/kubectl/pkg/cmd/get, GetOptions.AllNamespaces.
-ALL_NAMESPACES: Final = CommandOption(
-    ("-A", "--all-namespaces"), "The objects of all namespaces.", is_flag=True
-)
+ALL_NAMESPACES: Final = switch("-A, --all-namespaces", "The objects of all namespaces.")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias
 
@@ -57,13 +58,14 @@ _MOST_DIGITS: Final = 18  # of a value that is an integer
 class CommandOption(msgspec.Struct, frozen=True):
     """An option of a command.
 
-    ``flags`` are its names on the command line, the last one with the name of the
-    parameter, unless ``parameter`` is that. ``opposite`` is the name that switches it
+    ``names`` are those on the command line, as ``-q, --quiet``, the last one with the
+    name of the parameter, unless ``parameter`` is that. ``opposite`` is the name that
+    switches it
     off. ``convert`` makes the value of a text, also of the default, or raises
     ValueError with what is wrong.
     """
 
-    flags: tuple[str, ...]
+    names: str
     help: str = ""
     parameter: str = ""
     metavar: str | None = None
@@ -82,6 +84,11 @@ class CommandOption(msgspec.Struct, frozen=True):
     # The variable of the environment that has the value where the option is missing.
     variable: str = ""
     complete: Complete | None = None
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The names, one by one."""
+        return tuple(self.names.split(", "))
 
     @property
     def name(self) -> str:
@@ -116,6 +123,10 @@ class CommandOption(msgspec.Struct, frozen=True):
         is_low = self.minimum is not None and number < self.minimum
         is_high = self.maximum is not None and number > self.maximum
         return None if is_low or is_high else number
+
+
+# An option that has no value, but is there or not.
+switch: Final = partial(CommandOption, is_flag=True)
 
 
 class Argument(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from smp.cli._commands import Argument, Command, CommandOption
+from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._definitions import Definitions, is_definition
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import COMPILED, Inputs
@@ -235,14 +235,14 @@ def _complete_version(
 # The inputs of a three-way apply beside the new configuration.
 LIVE_OPTIONS: Final = (
     CommandOption(
-        ("--live",),
+        "--live",
         "Live objects; cluster: those of the current context of kubectl. Repeatable.",
         parameter="live_paths",
         kind="path",
         is_repeatable=True,
     ),
     CommandOption(
-        ("--last-applied",),
+        "--last-applied",
         "What was applied last. Repeatable. [default: the annotation of the live "
         "object]",
         parameter="last_paths",
@@ -252,7 +252,7 @@ LIVE_OPTIONS: Final = (
 )
 
 RULES_OPTION: Final = CommandOption(
-    ("--rules",),
+    "--rules",
     "YAML file with rules: which differences do not count, of which kinds and "
     "managers, and why (smp schema rules). Repeatable.",
     kind="path",
@@ -261,7 +261,7 @@ RULES_OPTION: Final = CommandOption(
 )
 
 KUBERNETES_OPTION: Final = CommandOption(
-    ("--kubernetes",),
+    "--kubernetes",
     "Bundled Kubernetes types. [default: the newest]",
     metavar="VERSION",
     complete=_complete_version,
@@ -270,14 +270,14 @@ KUBERNETES_OPTION: Final = CommandOption(
 SCHEMA_OPTIONS: Final = (
     KUBERNETES_OPTION,
     CommandOption(
-        ("--crd",),
+        "--crd",
         "CustomResourceDefinitions: a file, a directory, or what `smp schema compile` "
         "wrote. Repeatable.",
         kind="path",
         is_repeatable=True,
     ),
     CommandOption(
-        ("--openapi",),
+        "--openapi",
         "OpenAPI v2 or v3 document, or what `smp schema compile` wrote. Repeatable.",
         kind="path",
         is_repeatable=True,
@@ -285,19 +285,13 @@ SCHEMA_OPTIONS: Final = (
 )
 
 MASK_OPTIONS: Final = (
-    CommandOption(
-        ("--show-secrets",),
-        "Do not mask the values of Secrets.",
-        is_flag=True,
-    ),
-    CommandOption(
-        ("--mask-env",),
-        "Mask the values of environment variables of containers, too.",
-        is_flag=True,
+    switch("--show-secrets", "Do not mask the values of Secrets."),
+    switch(
+        "--mask-env", "Mask the values of environment variables of containers, too."
     ),
 )
 COLOR_OPTION: Final = CommandOption(
-    ("--color",),
+    "--color",
     "Colours in what is for a reader; auto: on a terminal, unless NO_COLOR is set.",
     choices=("auto", "always", "never"),
     default="auto",
@@ -306,30 +300,18 @@ COLOR_OPTION: Final = CommandOption(
 MERGE_OPTIONS: Final = (
     *SCHEMA_OPTIONS,
     CommandOption(
-        ("--unknown-fields",),
+        "--unknown-fields",
         "Below a field that the schema does not know: refuse, or merge by RFC 7396 and "
         "warn.",
         choices=("error", "merge"),
         default="error",
     ),
-    CommandOption(
-        ("--summary",),
-        "Print a line for each object, and how many there are.",
-        is_flag=True,
-    ),
-    CommandOption(
-        ("-q", "--quiet"),
-        "Print nothing but errors; the exit code is the result.",
-        is_flag=True,
-    ),
+    switch("--summary", "Print a line for each object, and how many there are."),
+    switch("-q, --quiet", "Print nothing but errors; the exit code is the result."),
     *MASK_OPTIONS,
+    switch("--strict", "Take warnings and unknown kinds for failures."),
     CommandOption(
-        ("--strict",),
-        "Take warnings and unknown kinds for failures.",
-        is_flag=True,
-    ),
-    CommandOption(
-        ("--max-bytes",),
+        "--max-bytes",
         "The largest file that is read, in bytes.",
         kind="integer",
         minimum=1,
@@ -337,7 +319,7 @@ MERGE_OPTIONS: Final = (
         shown_default="1 GiB",
     ),
     CommandOption(
-        ("--jobs",),
+        "--jobs",
         "The number of processes that large inputs are divided among.",
         kind="integer",
         minimum=0,
@@ -348,7 +330,7 @@ MERGE_OPTIONS: Final = (
 )
 
 SELECTOR_OPTION: Final = CommandOption(
-    ("-l", "--selector"),
+    "-l, --selector",
     "Take only objects with these labels: app=web,tier!=db,env in (a,b),!c.",
     metavar="LABELS",
     default="",
@@ -356,7 +338,7 @@ SELECTOR_OPTION: Final = CommandOption(
 
 SELECTION_OPTIONS: Final = (
     CommandOption(
-        ("-n", "--namespace"),
+        "-n, --namespace",
         "The namespace of new objects that leave it out; others are an error, as in "
         "kubectl.",
         metavar="NAME",
@@ -364,7 +346,7 @@ SELECTION_OPTIONS: Final = (
     ),
     SELECTOR_OPTION,
     CommandOption(
-        ("--include-kind",),
+        "--include-kind",
         "Take only objects of a kind: deploy, deployments, Deployment.apps. "
         "Repeatable.",
         metavar="KIND",
@@ -373,7 +355,7 @@ SELECTION_OPTIONS: Final = (
 )
 
 VALIDATE_OPTION: Final = CommandOption(
-    ("--validate",),
+    "--validate",
     "Unknown fields and values of a wrong type: an error, a warning, or nothing. A "
     "server drops unknown fields in any case.",
     choices=("strict", "warn", "ignore"),
@@ -382,7 +364,7 @@ VALIDATE_OPTION: Final = CommandOption(
 
 
 HAZARDS_OPTION: Final = CommandOption(
-    ("--hazards",),
+    "--hazards",
     "What may do harm beside what is asked for, such as elements with one merge key: "
     "warn, fail (error), or send a safe form where there is one (repair).",
     choices=("warn", "error", "repair"),
@@ -395,7 +377,7 @@ def profile_option() -> CommandOption:
     from smp.unions import PROFILES  # noqa: PLC0415  # 10 ms; smp patch has no unions
 
     return CommandOption(
-        ("--profile",),
+        "--profile",
         "How mutually exclusive fields (unions) are cleared and checked; "
         "validate-only: as by API servers of today; off: not at all.",
         choices=tuple(PROFILES),
@@ -411,8 +393,7 @@ def shared_options(*names: str) -> tuple[CommandOption, ...]:
 
 def output_option(*outputs: str, help: str = "") -> CommandOption:  # noqa: A002  # as its field
     """Return the option for the format of the output; the first one is the default."""
-    flags = ("-o", "--output")
-    return CommandOption(flags, help, choices=outputs, default=outputs[0])
+    return CommandOption("-o, --output", help, choices=outputs, default=outputs[0])
 
 
 def declared(

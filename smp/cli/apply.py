@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from smp.cli._commands import Command, CommandOption
+from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import object_layout
 from smp.cli._inputs import Inputs
@@ -205,14 +205,14 @@ COMMAND: Final[Command] = declared(
     run_apply,
     (
         CommandOption(
-            ("-f", "--filename"),
+            "-f, --filename",
             "New configuration. Repeatable.",
             parameter="new_paths",
             kind="path",
             is_repeatable=True,
         ),
         CommandOption(
-            ("-k", "--kustomize"),
+            "-k, --kustomize",
             "New configuration: what kustomize, or kubectl, makes of a directory. "
             "Repeatable.",
             parameter="kustomizations",
@@ -220,35 +220,25 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
         ),
         *LIVE_OPTIONS,
-        CommandOption(
-            ("--overwrite",),
+        switch(
+            "--overwrite",
             "Whether the new configuration wins over changes made to the live object, "
             "or they are an error.",
-            is_flag=True,
             opposite="--no-overwrite",
             default=True,
         ),
+        switch("--server-side", "Apply as `kubectl apply --server-side` does."),
         CommandOption(
-            ("--server-side",),
-            "Apply as `kubectl apply --server-side` does.",
-            is_flag=True,
-        ),
-        CommandOption(
-            ("--field-manager",),
+            "--field-manager",
             "The manager of a server-side apply. [default: kubectl]",
             metavar="NAME",
             default="",
         ),
-        CommandOption(
-            ("--force-conflicts",),
-            "Take over the fields that other managers own.",
-            is_flag=True,
-        ),
-        CommandOption(
-            ("--defaults",),
+        switch("--force-conflicts", "Take over the fields that other managers own."),
+        switch(
+            "--defaults",
             "Print what a server stores of built-in kinds: with defaults, without zero "
             "values. A server-side apply always does.",
-            is_flag=True,
         ),
         profile_option(),
         HAZARDS_OPTION,

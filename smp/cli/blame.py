@@ -14,7 +14,7 @@ from smp.cli._blamed import (
     selected_absent,
     yaml_with_owners,
 )
-from smp.cli._commands import Argument, Command, CommandOption
+from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._errors import UsageError, concerning
 from smp.cli._inputs import Inputs
 from smp.cli._objects import Row
@@ -86,7 +86,7 @@ COMMAND: Final[Command] = declared(
     run_blame,
     (
         CommandOption(
-            ("--path",),
+            "--path",
             "Show only what is at a path, and in it: spec.template.spec.containers, "
             "spec.containers[name=app].image. Repeatable.",
             parameter="paths",
@@ -94,25 +94,20 @@ COMMAND: Final[Command] = declared(
             is_repeatable=True,
         ),
         CommandOption(
-            ("--manager",),
+            "--manager",
             "Show only what a manager owns. Repeatable.",
             parameter="managers",
             metavar="NAME",
             is_repeatable=True,
         ),
-        CommandOption(
-            ("--unowned",),
+        switch(
+            "--unowned",
             "Show what no manager owns, and else only what --manager names.",
-            is_flag=True,
         ),
-        CommandOption(
-            ("--show-managed-fields",),
-            "Print the managedFields as well.",
-            is_flag=True,
-        ),
+        switch("--show-managed-fields", "Print the managedFields as well."),
         output_option("yaml", "report", "json"),
         CommandOption(
-            ("-n", "--namespace"),
+            "-n, --namespace",
             "Take only objects of a namespace, and those without any.",
             metavar="NAME",
             default="",

@@ -39,7 +39,7 @@ from smp.cli._cluster_printing import (
     show_failures,
     show_warnings,
 )
-from smp.cli._commands import Argument, Command, CommandGroup, CommandOption
+from smp.cli._commands import Argument, Command, CommandGroup, CommandOption, switch
 from smp.cli._errors import Failure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._interrupts import InterruptNotice
@@ -340,16 +340,13 @@ COMMAND: Final = CommandGroup(
                 *CONNECTION,
                 *MERGE,
                 DRY_RUN,
-                CommandOption(
-                    ("--strict",),
+                switch(
+                    "--strict",
                     "Write nothing where an object would not become what its manifest "
                     "asks for, would be refused, or has a hazard.",
-                    is_flag=True,
                 ),
-                CommandOption(
-                    ("--force",),
-                    "Delete and create an object that cannot be changed.",
-                    is_flag=True,
+                switch(
+                    "--force", "Delete and create an object that cannot be changed."
                 ),
                 replace(
                     VALIDATE_OPTION,
@@ -357,16 +354,14 @@ COMMAND: Final = CommandGroup(
                     default="strict",
                 ),
                 CommandOption(
-                    ("--order",),
+                    "--order",
                     "Namespaces and CustomResourceDefinitions first, or as given, as "
                     "in kubectl.",
                     choices=("kind", "given"),
                     default="kind",
                 ),
                 *DELETION,
-                CommandOption(
-                    ("--wait",), "Wait until the objects are ready.", is_flag=True
-                ),
+                switch("--wait", "Wait until the objects are ready."),
                 timeout_option(
                     "The longest time for --wait, and for a deletion of --force.", "5m"
                 ),
@@ -392,11 +387,7 @@ COMMAND: Final = CommandGroup(
                 *CONNECTION,
                 ALL_NAMESPACES,
                 output_option("yaml", "json", "name", help="What is printed."),
-                CommandOption(
-                    ("--show-managed-fields",),
-                    "Print metadata.managedFields, too.",
-                    is_flag=True,
-                ),
+                switch("--show-managed-fields", "Print metadata.managedFields, too."),
             ),
             arguments=(
                 Argument("resource", kind="text", is_required=False),
@@ -421,15 +412,10 @@ COMMAND: Final = CommandGroup(
                 *CONNECTION,
                 DRY_RUN,
                 *DELETION,
-                CommandOption(
-                    ("--ignore-not-found",),
-                    "What does not exist is no error.",
-                    is_flag=True,
-                ),
-                CommandOption(
-                    ("--wait",),
+                switch("--ignore-not-found", "What does not exist is no error."),
+                switch(
+                    "--wait",
                     "Wait until the objects are gone.",
-                    is_flag=True,
                     opposite="--no-wait",
                     default=True,
                 ),
@@ -444,14 +430,13 @@ COMMAND: Final = CommandGroup(
             options=(
                 *CONNECTION,
                 ALL_NAMESPACES,
-                CommandOption(
-                    ("--repair",),
+                switch(
+                    "--repair",
                     "Have the parent object name exactly the kinds and namespaces of "
                     "the members.",
-                    is_flag=True,
                 ),
                 CommandOption(
-                    ("--tooling",),
+                    "--tooling",
                     "The tool that the set belongs to, such as kubectl/v1.37. "
                     "[default: smp]",
                     metavar="NAME/VERSION",

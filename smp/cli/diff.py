@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from smp.cli._commands import Argument, Command, CommandOption
+from smp.cli._commands import Argument, Command, CommandOption, switch
 from smp.cli._comparing import Comparing
 from smp.cli._errors import UsageError, concerning
 from smp.cli._formats import patch_layout
@@ -126,38 +126,37 @@ COMMAND: Final[Command] = declared(
     run_diff,
     (
         CommandOption(
-            ("-k", "--kustomize"),
+            "-k, --kustomize",
             "In place of MODIFIED: what kustomize, or kubectl, makes of a directory.",
             parameter="kustomization",
             metavar="DIR",
         ),
         CommandOption(
-            ("--live",),
+            "--live",
             "Live objects: print what brings them to MODIFIED, which may then be the "
             "only path. cluster: those of the current context of kubectl. Repeatable.",
             kind="path",
             is_repeatable=True,
         ),
         CommandOption(
-            ("--ignore",),
+            "--ignore",
             "Leave out a path: spec.replicas, data.*, spec.containers[*].image. "
             "Repeatable.",
             metavar="PATH",
             is_repeatable=True,
         ),
         CommandOption(
-            ("--ignore-file",),
+            "--ignore-file",
             "File with such a path on each line. Repeatable.",
             kind="path",
             is_repeatable=True,
             variable="SMP_IGNORE_FILE",
         ),
         RULES_OPTION,
-        CommandOption(
-            ("--all-fields",),
+        switch(
+            "--all-fields",
             "Compare the fields that a server sets, and its defaults, too, where one "
             "side is a dump of live objects.",
-            is_flag=True,
         ),
         profile_option(),
         HAZARDS_OPTION,

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from smp import __version__
-from smp.cli._commands import Command, CommandOption
+from smp.cli._commands import Command, CommandOption, switch
 from smp.cli._comparing import read_rule_files
 from smp.cli._drift_history import History
 from smp.cli._drift_output import DriftTotals, Output, output_of
@@ -141,43 +141,30 @@ def run_drift(  # noqa: PLR0913  # its options
 COMMAND: Final[Command] = declared(
     run_drift,
     (
-        CommandOption(("--desired",), "What should be: manifests.", kind="path"),
+        CommandOption("--desired", "What should be: manifests.", kind="path"),
+        CommandOption("--live", "What is: live objects, or `cluster`.", kind="path"),
         CommandOption(
-            ("--live",),
-            "What is: live objects, or `cluster`.",
-            kind="path",
-        ),
-        CommandOption(
-            ("--cluster",),
+            "--cluster",
             "The name of the cluster of objects that name none.",
             metavar="NAME",
             default="",
         ),
-        CommandOption(
-            ("--by-folder",),
-            "The folders of a directory are called after the clusters.",
-            is_flag=True,
+        switch(
+            "--by-folder", "The folders of a directory are called after the clusters."
         ),
+        switch("--extra", "List a live cluster, to find objects without a manifest."),
         CommandOption(
-            ("--extra",),
-            "List a live cluster, to find objects without a manifest.",
-            is_flag=True,
-        ),
-        CommandOption(
-            ("--state",),
+            "--state",
             "File that keeps what is known, so that only changes are compared.",
             kind="path",
         ),
         CommandOption(
-            ("--git",),
+            "--git",
             "Repository with the manifests: the commit that last set each path.",
             kind="path",
         ),
-        CommandOption(
-            ("--all",),
-            "Print the objects that are the same, too.",
-            parameter="all_rows",
-            is_flag=True,
+        switch(
+            "--all", "Print the objects that are the same, too.", parameter="all_rows"
         ),
         RULES_OPTION,
         output_option(*_FORMATS),

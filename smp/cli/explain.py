@@ -225,7 +225,7 @@ COMMAND: Final[Command] = declared(
     run_explain,
     (
         CommandOption(
-            ("-f", "--filename"),
+            "-f, --filename",
             "New configuration: say why an apply of it does (not) change the live "
             "objects. Repeatable.",
             parameter="new_paths",

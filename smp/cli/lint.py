@@ -124,32 +124,32 @@ COMMAND: Final[Command] = declared(
     run_lint,
     (
         CommandOption(
-            ("--as",),
+            "--as",
             "What the documents are. [default: what their content tells]",
             parameter="as_",
             choices=("manifest", "patch", "live"),
         ),
         CommandOption(
-            ("--type",),
+            "--type",
             "The type of patches. [default: what their content and their kind tell]",
             parameter="patch_type",
             choices=("strategic", "merge"),
         ),
         CommandOption(
-            ("--kind",),
+            "--kind",
             "What patches without apiVersion and kind are of: deploy, "
             "deployments.apps, Deployment.",
             metavar="KIND",
             default="",
         ),
         CommandOption(
-            ("--severity",),
+            "--severity",
             "The lowest severity that is shown, and that leads to the exit code 1.",
             choices=_SEVERITIES,
             default="warning",
         ),
         CommandOption(
-            ("--ignore",),
+            "--ignore",
             "Leave out what is found under a code. Repeatable.",
             parameter="codes",
             metavar="CODE",

@@ -9,7 +9,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from smp.cli._commands import DONE, Argument, Command, CommandGroup, CommandOption
+from smp.cli._commands import (
+    DONE,
+    Argument,
+    Command,
+    CommandGroup,
+    CommandOption,
+    switch,
+)
 from smp.cli._errors import concerning, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import output_option, profile_option
@@ -86,7 +93,7 @@ def _write(document: JSON, output: str) -> None:
 
 
 _OUTPUT: Final = output_option("json", "yaml", help="Format.")
-_VERSION: Final = CommandOption(("--to",), parameter="version", choices=("v2", "v3"))
+_VERSION: Final = CommandOption("--to", parameter="version", choices=("v2", "v3"))
 _DOCUMENT: Final = (Argument("document"),)
 
 COMMAND: Final = CommandGroup(
@@ -98,10 +105,9 @@ COMMAND: Final = CommandGroup(
             example="openapi convert openapi.json --to v3",
             options=(
                 replace(_VERSION, help="The version to convert to.", is_required=True),
-                CommandOption(
-                    ("--defaults",),
+                switch(
+                    "--defaults",
                     "v2: keep defaults, which a server leaves out there.",
-                    is_flag=True,
                     opposite="--no-defaults",
                     default=True,
                 ),

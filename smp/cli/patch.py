@@ -87,16 +87,16 @@ COMMAND: Final[Command] = declared(
     run_patch,
     (
         CommandOption(
-            ("--patch-file",), "File with the patch, in YAML or JSON.", kind="path"
+            "--patch-file", "File with the patch, in YAML or JSON.", kind="path"
         ),
         CommandOption(
-            ("-p", "--patch"),
+            "-p, --patch",
             "The patch itself, in YAML or JSON.",
             parameter="text",
             metavar="TEXT",
         ),
         CommandOption(
-            ("--type",),
+            "--type",
             "Strategic merge patch, JSON Merge Patch (RFC 7396) or JSON Patch "
             "(RFC 6902).",
             parameter="patch_type",
@@ -104,7 +104,7 @@ COMMAND: Final[Command] = declared(
             default="strategic",
         ),
         CommandOption(
-            ("--hazards",),
+            "--hazards",
             "Elements with one merge key in a list that the patch changes: warn, or "
             "fail (error).",
             choices=("warn", "error"),

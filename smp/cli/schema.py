@@ -106,13 +106,13 @@ COMMAND: Final = CommandGroup(
             " --source 'our cluster'",
             options=(
                 CommandOption(
-                    ("-o", "--output"),
+                    "-o, --output",
                     "File to write; - is standard output.",
                     kind="path",
                     is_required=True,
                 ),
                 CommandOption(
-                    ("--source",),
+                    "--source",
                     "Where the documents come from; error messages name it. [default: "
                     "the first of PATHS, and of CustomResourceDefinitions their "
                     "number]",

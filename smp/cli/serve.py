@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from smp.cli._background import in_background, process_file, stop
-from smp.cli._commands import DONE, Command, CommandOption
+from smp.cli._commands import DONE, Command, CommandOption, switch
 from smp.cli._errors import UsageError, report
 from smp.cli._inputs import Inputs
 from smp.cli._options import KUBERNETES_OPTION, profile_option
@@ -171,12 +171,10 @@ COMMAND: Final = Command(
     example="serve --store sqlite:objects.db --kubeconfig kubeconfig.yaml --background",
     options=(
         CommandOption(
-            ("--host",),
-            "Address to listen on; others need a token.",
-            default="127.0.0.1",
+            "--host", "Address to listen on; others need a token.", default="127.0.0.1"
         ),
         CommandOption(
-            ("--port",),
+            "--port",
             "0: any free port.",
             kind="integer",
             minimum=0,
@@ -184,43 +182,38 @@ COMMAND: Final = Command(
             default=8001,
         ),
         CommandOption(
-            ("--store",),
+            "--store",
             "Where objects are kept: sqlite:PATH, etcd://HOST:PORT or memory:.",
             metavar="URL",
             default="memory:",
         ),
         CommandOption(
-            ("--processes",),
+            "--processes",
             "Serve with so many processes on one port, so that more than one processor "
             "works.",
             kind="integer",
             minimum=1,
             default=1,
         ),
-        _FileOption(
-            ("--kubeconfig",), "Write a kubeconfig for this server to this file."
-        ),
-        CommandOption(
-            ("--background",),
+        _FileOption("--kubeconfig", "Write a kubeconfig for this server to this file."),
+        switch(
+            "--background",
             "Return once requests are answered; the server goes on, and logs to "
             "KUBECONFIG.log. Needs --kubeconfig or --pid-file.",
-            is_flag=True,
         ),
-        CommandOption(
-            ("--stop",),
-            "End the server that has the same --kubeconfig or --pid-file.",
-            is_flag=True,
+        switch(
+            "--stop", "End the server that has the same --kubeconfig or --pid-file."
         ),
         _FileOption(
-            ("--pid-file",),
+            "--pid-file",
             "Have the id of the process in this file while it runs. [default with "
             "--background: KUBECONFIG.pid]",
         ),
-        _FileOption(("--token-file",), "Ask for the bearer token in this file."),
-        _FileOption(("--tls-cert",), "Serve HTTPS with this certificate (PEM)."),
-        _FileOption(("--tls-key",), "The key of the certificate (PEM)."),
+        _FileOption("--token-file", "Ask for the bearer token in this file."),
+        _FileOption("--tls-cert", "Serve HTTPS with this certificate (PEM)."),
+        _FileOption("--tls-key", "The key of the certificate (PEM)."),
         _FileOption(
-            ("--tls-ca",),
+            "--tls-ca",
             "Who signed it (PEM), for the kubeconfig. [default: the certificate "
             "itself]",
         ),
@@ -229,46 +222,45 @@ COMMAND: Final = Command(
             help="Kubernetes version to serve. [default: the newest]",
         ),
         _FileOption(
-            ("--overlay",),
+            "--overlay",
             "Overlay of unions and corrections of built-in kinds and custom resources, "
             "on top of the bundled one.",
         ),
         profile_option(),
         CommandOption(
-            ("--on-conflict",),
+            "--on-conflict",
             "What to do with a union member that a strategic merge patch sets beside "
             "another choice: clear it with a warning, or refuse the patch.",
             choices=("clear", "error"),
             default="clear",
         ),
-        CommandOption(
-            ("--ratchet",),
+        switch(
+            "--ratchet",
             "Tolerate values that were invalid before and did not change.",
-            is_flag=True,
             opposite="--no-ratchet",
             default=True,
         ),
         CommandOption(
-            ("--feature-gates",),
+            "--feature-gates",
             "Switch off APIUnions (unions are not normalized and validated) or "
             "OpenAPIEnums (built-in kinds have no enums). [default: all are on]",
             metavar="NAME=BOOL,...",
             default="",
         ),
         CommandOption(
-            ("--seed",),
+            "--seed",
             "Make uids and other random values the same in each run.",
             kind="integer",
         ),
         CommandOption(
-            ("--runtime-config",),
+            "--runtime-config",
             "Switch versions of built-in groups on or off: api/beta, api/alpha, "
             "api/all, or GROUP/VERSION. [default: those that are stable are on]",
             metavar="NAME[=BOOL],...",
             default="",
         ),
         CommandOption(
-            ("--log-level",),
+            "--log-level",
             "What to log, as lines of JSON on standard error; info has every request.",
             choices=("debug", "info", "warning", "error"),
             default="warning",

@@ -17,7 +17,14 @@ from smp.cases import (
     run,
     updated_text,
 )
-from smp.cli._commands import DONE, ERROR, FOUND, Argument, Command, CommandOption
+from smp.cli._commands import (
+    DONE,
+    ERROR,
+    FOUND,
+    Argument,
+    Command,
+    switch,
+)
 from smp.cli._errors import Failure, printable
 from smp.cli._inputs import Inputs, name_of
 from smp.cli._outputs import write
@@ -75,10 +82,9 @@ COMMAND: Final = Command(
     example="test cases.yaml",
     exit_codes="0 all passed, 1 some failed, 2 an error",
     options=(
-        CommandOption(
-            ("--update",),
+        switch(
+            "--update",
             "Make failing cases expect what happens; review that before you commit it.",
-            is_flag=True,
         ),
     ),
     arguments=(Argument("paths", metavar="PATH...", is_repeatable=True),),
