@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from smp.cli._likeness import alike, leaves_of
+from smp.cli._renames import alike, leaves_of
 from smp.paths import Element, Path
 from smp.schema.model import OPAQUE, Type
 from smp.schema.walk import Key, identifies, identifying_keys, key_of

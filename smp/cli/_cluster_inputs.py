@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from smp.cli._connection import connect
 from smp.cli._errors import Failure, UsageError, printable, report
 from smp.cli._identity import identity_of
 from smp.cli._inputs import FOR_ANOTHER_TOOL, STDIN, Inputs
+from smp.cli._live import connect
 from smp.cli._objects import Entry
 from smp.cluster import Cluster
 from smp.cluster.plan.exchange import Progress

@@ -60,9 +60,8 @@ class CommandOption(msgspec.Struct, frozen=True):
 
     ``names`` are those on the command line, as ``-q, --quiet``, the last one with the
     name of the parameter, unless ``parameter`` is that. ``opposite`` is the name that
-    switches it
-    off. ``convert`` makes the value of a text, also of the default, or raises
-    ValueError with what is wrong.
+    switches it off. ``convert`` makes the value of a text, also of the default, or
+    raises ValueError with what is wrong.
     """
 
     names: str

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from smp.cli._connection import connect
 from smp.cli._errors import Failure, UsageError
 from smp.cli._identity import ObjectIdentity, identity_at_a_glance, identity_of
 from smp.cli._inputs import (
@@ -20,6 +19,7 @@ from smp.cli._inputs import (
     is_of_another_tool,
     name_of,
 )
+from smp.cli._live import connect
 from smp.cli._objects import is_object
 from smp.codec import decode, encode
 from smp.documents import Chunk, Document, flattened, parse

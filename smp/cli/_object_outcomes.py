@@ -19,7 +19,7 @@ from smp.values import ABSENT, JSON, JSONObject, same
 
 if TYPE_CHECKING:
     from smp.cli._objects import Entry, Row
-    from smp.cli._ownership import OwnerChanges
+    from smp.cli._server_side import OwnerChanges
     from smp.comparison import SetAside
     from smp.explain import Cause
     from smp.hazards import Hazard, Input

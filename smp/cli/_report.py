@@ -25,7 +25,7 @@ from smp.reports import Layout, list_counts, number
 from smp.values import ABSENT, JSON, Absent
 
 if TYPE_CHECKING:
-    from smp.cli._ownership import OwnerChanges
+    from smp.cli._server_side import OwnerChanges
 
 _HEADING: Final = "bold"
 _NOTE: Final = "dim"

@@ -24,8 +24,7 @@ from smp.cli._drift_records import (
     is_cluster,
     require_sides,
 )
-from smp.cli._drift_run import LARGE, Comparer, Found, load_fleet
-from smp.cli._drift_state import DriftState
+from smp.cli._drift_run import LARGE, Comparer, DriftState, Found, load_fleet
 from smp.cli._errors import UsageError, printable, report
 from smp.cli._inputs import Inputs
 from smp.cli._interrupts import Interruption
