@@ -59,7 +59,7 @@ def output_of(name: str, totals: DriftTotals) -> Output:
     if name == "parquet":
         return _Parquet()
     if name == "ndjson":
-        return _Written(Layout(_line_of))
+        return _Written(Layout(lambda row: f"{msgspec.json.encode(row).decode()}\n"))
     if name in REPORTS:
         printer = printer_of(REPORTS[name], title="smp drift")
         return _Written(
@@ -140,11 +140,6 @@ class _Written:
     def end(self) -> None:
         for text in self._composition.end():
             write(text)
-
-
-def _line_of(row: DriftRow) -> str:
-    """Return a line of NDJSON."""
-    return msgspec.json.encode(row).decode() + "\n"
 
 
 class _Parquet:

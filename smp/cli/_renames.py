@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from smp.cli._errors import Failure
 from smp.cli._inputs import Inputs
-from smp.cli._objects import Entry
+from smp.cli._objects import Entry, Row
 from smp.values import JSON, as_object, scalar_key
 
 Removed = TypeVar("Removed")
@@ -90,13 +90,14 @@ _MOST_OBJECTS: Final = 400
 _Group = tuple[tuple[str, str], str]
 
 
-def renamed_entries(
-    new: Iterable[Entry], removed: Iterable[Entry], inputs: Inputs
-) -> dict[int, Entry]:
-    """Return by the number of a new entry the removed one that it was.
+def pair_renamed(
+    rows: list[Row], removed: Iterable[Entry], inputs: Inputs
+) -> list[Row]:
+    """Pair the rows of renamed objects with the removed entries that they were.
 
-    They have the same kind and namespace, and share more than half of their scalars.
+    Both have the same kind and namespace, and share more than half of their scalars.
     """
+    new = [row.entry for row in rows if row.partners and row.partners[0] is None]
     groups: defaultdict[_Group, tuple[list[Entry], list[Entry]]] = defaultdict(
         lambda: ([], [])
     )
@@ -118,7 +119,17 @@ def renamed_entries(
         old = {entry.number: entry for entry in old_entries}
         pairs = alike(_leaves(old_entries, inputs), _leaves(new_entries, inputs))
         found.update({number: old[former] for number, former in pairs.items()})
-    return found
+    return [
+        Row(
+            row.entry,
+            (found[row.entry.number], *row.partners[1:]),
+            notes=row.notes,
+            is_renamed=True,
+        )
+        if row.entry.number in found
+        else row
+        for row in rows
+    ]
 
 
 def _leaves(entries: Iterable[Entry], inputs: Inputs) -> dict[int, Leaves]:

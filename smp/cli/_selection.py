@@ -28,6 +28,18 @@ def selects_by_name(settings: Settings) -> bool:
     return bool(settings.namespace or settings.include_kind)
 
 
+def selected_by(selector: str) -> Callable[[JSONObject], bool]:
+    """Return what tells whether an object has labels. Raises UsageError."""
+    if not selector:
+        return lambda _obj: True
+    try:
+        return parse_label_selector(selector).matches
+    except SelectorError as error:
+        raise UsageError(
+            f"Invalid value for '-l' / '--selector': {error.problem}"
+        ) from None
+
+
 class Selection:
     """The objects that --namespace, --include-kind and --selector leave.
 
@@ -41,14 +53,7 @@ class Selection:
     ) -> None:
         self._inputs = inputs
         self._namespace = settings.namespace
-        self._has_labels: Callable[[JSONObject], bool] | None = None
-        if settings.selector:
-            try:
-                self._has_labels = parse_label_selector(settings.selector).matches
-            except SelectorError as error:
-                raise UsageError(
-                    f"Invalid value for '-l' / '--selector': {error.problem}"
-                ) from None
+        self._has_labels = selected_by(settings.selector)
         self._selects_by_name = selects_by_name(settings)
         self._kinds: set[GroupKind] | None = None
         self._cluster_wide: set[GroupKind] = set()
@@ -128,7 +133,7 @@ class Selection:
 
     def has_labels(self, obj: Object) -> bool:
         """Tell whether the labels of an object are selected."""
-        return self._has_labels is None or self._has_labels(obj.value)
+        return self._has_labels(obj.value)
 
     def _of_kinds(self, entries: Iterable[Entry]) -> Iterable[Entry]:
         kinds = self._kinds

@@ -24,7 +24,6 @@ from smp.managed_fields import (
     ApplyConflictError,
     FieldSet,
     Owner,
-    ServerSideApplyResult,
     Step,
     owners,
     server_side_apply,
@@ -183,7 +182,10 @@ def server_side_outcome(
     except SmpError:
         _raise_for_secret(apply, before, new.value, settings)
 
-    notices = [*notices_of(result.warnings), *_remarks(result)]
+    notices = notices_of(result.warnings)
+    remark = result.remark
+    if remark is not None:
+        notices.append(Notice(str(remark), "union-remark", remark.path, is_fault=True))
     if before is not None and not former:
         notices.append(Notice(_NO_ENTRIES, "no-managed-fields"))
     after = result.object
@@ -209,14 +211,6 @@ def server_side_outcome(
         notices=tuple(notices),
         ownership=OwnerChanges(former, owners(after)),
     )
-
-
-def _remarks(result: ServerSideApplyResult) -> list[Notice]:
-    """Return what the rules of unions say of an object that is stored all the same."""
-    remark = result.remark
-    if remark is None:
-        return []
-    return [Notice(str(remark), "union-remark", remark.path, is_fault=True)]
 
 
 def _raise_for_secret(

@@ -13,7 +13,6 @@ from smp.cli._cluster_inputs import (
     manifests_of,
     merge_keywords,
     read_manifests,
-    selected_by,
 )
 from smp.cli._cluster_options import (
     ALL_NAMESPACES,
@@ -50,7 +49,8 @@ from smp.cli._options import (
     output_option,
 )
 from smp.cli._outputs import write
-from smp.cluster import Applied, Run, Waited
+from smp.cli._selection import selected_by
+from smp.cluster import Waited
 from smp.errors import DocumentError
 from smp.values import JSONObject, as_object
 
@@ -103,7 +103,13 @@ def apply_manifests(**options: Any) -> int:
     else:
         show_warnings(done.results)
         if output in ("json", "yaml"):
-            print_objects(_stored(done), output)
+            # As the server has them.
+            stored = [
+                as_object(result.object)
+                for result in done.results
+                if result.object is not None and result.action != "pruned"
+            ]
+            print_objects(stored, output)
         failed = show_failures(manifests, results)
     if done.stopped:
         report("smp: nothing was written")
@@ -113,15 +119,6 @@ def apply_manifests(**options: Any) -> int:
             Failure(entry.error).show()
             failed = True
     return _ERROR if failed else 0
-
-
-def _stored(done: Run) -> list[JSONObject]:
-    """Return the objects that a run applied, as the server has them."""
-    return [
-        as_object(result.object)
-        for result in done.results
-        if result.object is not None and result.action != "pruned"
-    ]
 
 
 def show_diff(**options: Any) -> int:
@@ -272,12 +269,12 @@ def delete_objects(**options: Any) -> int:
         write("No resources found\n")
     # Go: DeleteOptions.DeleteResult, which leaves out those with IgnoreNotFound.
     if options["ignore_not_found"]:
-        done = [each for each in done if not _is_not_found(each)]
+        done = [
+            each
+            for each in done
+            if each.error is None or each.error.code != "not-found"
+        ]
     return _ERROR if show_failures(manifests, [*done]) else 0
-
-
-def _is_not_found(result: Applied) -> bool:
-    return result.error is not None and result.error.code == "not-found"
 
 
 def list_applysets(**options: Any) -> int:

@@ -34,7 +34,7 @@ from smp.cli._outcomes import (
     created_outcome,
     removed_outcome,
 )
-from smp.cli._renames import renamed_entries
+from smp.cli._renames import pair_renamed
 from smp.cli._run import Work, load_row, run
 from smp.cli._secrets import Masks
 from smp.cli._selection import Selection, selects_by_name
@@ -191,11 +191,12 @@ def _rows(
         if finds_renamed and row.partners and row.partners[0] is None:
             # Which objects are removed is known when all are paired.
             finds_renamed = False
-            paired = [row, *rows]
-            renamed = _renamed(paired, originals.unpaired(), inputs)
-            former_numbers = {former.number for former in renamed.values()}
-            for other in paired:
-                yield _with_former(other, renamed.get(other.entry.number))
+            paired = pair_renamed([row, *rows], originals.unpaired(), inputs)
+            renamed = [other for other in paired if other.is_renamed]
+            former_numbers = {
+                each.partners[0].number for each in renamed if each.partners[0]
+            }
+            yield from paired
         else:
             yield row
     removed, only_live = originals.unpaired(), lives.unpaired()
@@ -209,20 +210,6 @@ def _rows(
         for entry in removed:
             if entry.number not in former_numbers:
                 yield Row(entry, notes=entry.notes, is_removed=True)
-
-
-def _renamed(rows: list[Row], removed: list[Entry], inputs: Inputs) -> dict[int, Entry]:
-    """Return by the number of an entry the removed one that it was."""
-    new = [row.entry for row in rows if row.partners and row.partners[0] is None]
-    return renamed_entries(new, removed, inputs)
-
-
-def _with_former(row: Row, former: Entry | None) -> Row:
-    """Pair the row of a renamed object with the object under its former name."""
-    if former is None:
-        return row
-    partners = (former, *row.partners[1:])
-    return Row(row.entry, partners, notes=row.notes, is_renamed=True)
 
 
 class DiffOperation(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from smp.documents import dump_json
 from smp.errors import SmpError
 from smp.explain import Cause
@@ -13,11 +15,19 @@ from smp.values import ABSENT, JSON, JSONObject
 
 def make_printer(_title: str) -> Printer:
     """Return the printer of objects as the elements of a JSON list."""
-    return Printer(_piece, "[\n", ",\n", "\n]\n", "[]\n")
+    return Printer(
+        lambda report: json_text(_record(report)), "[\n", ",\n", "\n]\n", "[]\n"
+    )
 
 
-def _piece(report: ObjectReport) -> str:
-    return json_text(_record(report))
+def findings_text(
+    report: ObjectReport, write: Callable[[ObjectReport, Finding, str], JSON]
+) -> str:
+    """Return what is written of each finding of an object, separated by commas."""
+    return ",\n".join(
+        json_text(write(report, finding, fingerprint))
+        for finding, fingerprint in report.fingerprinted()
+    )
 
 
 def json_text(value: JSON) -> str:

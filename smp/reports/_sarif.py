@@ -11,6 +11,7 @@ import ntpath
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -22,7 +23,7 @@ from smp.explain import CAUSES
 from smp.hazards import HAZARDS
 from smp.lint import LINT
 from smp.reports._findings import CAUSE_LEVELS, REFUSED, rule_id
-from smp.reports._json import json_text
+from smp.reports._json import findings_text
 from smp.reports._model import Finding, Level, ObjectReport, Place
 from smp.reports._printing import Printer
 from smp.reports._values import LONGEST, cut, printable, sentence_of
@@ -83,15 +84,8 @@ def make_printer(_title: str) -> Printer:
         '"results": ['
     )
     closing = "]}]}\n"
-    return Printer(_results, f"{opening}\n", ",\n", f"\n{closing}", opening + closing)
-
-
-def _results(report: ObjectReport) -> str:
-    """Return the results of an object, separated by commas."""
-    return ",\n".join(
-        json_text(_result(report, finding, fingerprint))
-        for finding, fingerprint in report.fingerprinted()
-    )
+    results = partial(findings_text, write=_result)
+    return Printer(results, f"{opening}\n", ",\n", f"\n{closing}", opening + closing)
 
 
 def rules() -> Iterator[RuleText]:

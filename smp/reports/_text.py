@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smp.reports._findings import ABOUT_LISTS
-from smp.reports._model import Finding, ObjectReport
+from smp.reports._model import ObjectReport
 from smp.reports._printing import Printer
 from smp.reports._values import ANNOTATION, printable, shown_change, yaml_text
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 def make_printer(_title: str) -> Printer:
     """Return the printer of objects as lines for a reader."""
-    return Printer(_piece, separator="\n")
-
-
-def _piece(report: ObjectReport) -> str:
-    return "".join(f"{printable(line)}\n" for line in _lines(report))
+    return Printer(
+        lambda report: "".join(f"{printable(line)}\n" for line in _lines(report)),
+        separator="\n",
+    )
 
 
 def _lines(report: ObjectReport) -> Iterator[str]:
@@ -37,19 +36,15 @@ def _lines(report: ObjectReport) -> Iterator[str]:
     }
     for finding in report.findings:
         if finding.origin not in ("cause", "failure"):
-            yield from _finding_lines(finding)
+            yield f"  {finding.level}: {finding.text} [{finding.code}]"
+            if finding.remedy:
+                yield f"      remedy: {finding.remedy}"
     has_news = report.verdict in ("new", "changed", "renamed")
     if has_news and report.patch and not report.causes:
         yield from (f"  {line}" for line in yaml_text(report.patch).splitlines())
     for cause in report.causes:
         mark = "! " if (cause.path, cause.code) in in_causes else ""
         yield from _cause_lines(cause, mark)
-
-
-def _finding_lines(finding: Finding) -> Iterator[str]:
-    yield f"  {finding.level}: {finding.text} [{finding.code}]"
-    if finding.remedy:
-        yield f"      remedy: {finding.remedy}"
 
 
 def _cause_lines(cause: Cause, mark: str) -> Iterator[str]:
