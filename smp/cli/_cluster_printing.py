@@ -16,7 +16,7 @@ from smp.cli._options import WITHOUT_SCHEMA, Settings
 from smp.cli._outputs import write, write_json, write_yaml
 from smp.cli._run import Work, run
 from smp.cli._status_line import StatusLine
-from smp.cluster import Applied, Difference
+from smp.cluster import Applied, Difference, Waited
 from smp.cluster.plan.applysets import ApplySetState, Parent
 from smp.cluster.plan.exchange import Progress
 from smp.cluster.plan.objects import applied_configurations
@@ -240,6 +240,12 @@ def print_objects(objects: list[JSONObject], output: str) -> None:
         write_json([value])
     else:
         write_yaml([("", value)])
+
+
+def ready_line(result: object) -> str:
+    """Word that an object is ready; empty for an error."""
+    waited = cast("Waited", result)
+    return "" if waited.error is not None else str(waited)
 
 
 def deleted_line(result: object, *, suffix: str, only_name: bool) -> str:

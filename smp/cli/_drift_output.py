@@ -147,7 +147,7 @@ class _Parquet:
 
     def __init__(self) -> None:
         import pyarrow as pa  # noqa: PLC0415  # an extra
-        import pyarrow.parquet as pq  # noqa: PLC0415  # as well
+        import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
         if os.isatty(1):
             raise UsageError("a Parquet file is not for a terminal: > drift.parquet")

@@ -185,7 +185,7 @@ class Parts:
         self._size = 0
 
     def _file(self, number: int) -> str:
-        return os.path.join(self._folder, f"{number:03}")  # noqa: PTH118  # as above
+        return os.path.join(self._folder, f"{number:03}")  # noqa: PTH118  # without pathlib
 
 
 class PairedPart(msgspec.Struct, frozen=True):

@@ -270,7 +270,7 @@ def _bytes(value: str | bytes | None) -> bytes | None:
 
 def _parquet_file(file: str) -> Any:
     import pyarrow as pa  # noqa: PLC0415  # an extra
-    import pyarrow.parquet as pq  # noqa: PLC0415  # as well
+    import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
     try:
         # It would keep what was read until the file is closed.
@@ -349,7 +349,9 @@ class LiveCluster:
                     continue
                 # Those of the whole cluster are listed for each namespace.
                 self._found.add(key)
-                if _has_controller(live):
+                owners = as_object(live.get("metadata")).get("ownerReferences")
+                # Go: metav1.GetControllerOf.
+                if any(as_object(o).get("controller") is True for o in as_list(owners)):
                     document = Document(None, self._path, 0)
                     reason = f"{record.label}: a controller made it"
                     self._inputs.skipped.append((document, reason))
@@ -367,14 +369,6 @@ class LiveCluster:
             encode(live),
             self._path,
         )
-
-
-def _has_controller(obj: JSONObject) -> bool:
-    references = as_object(obj.get("metadata")).get("ownerReferences")
-    # Go: metav1.GetControllerOf.
-    return any(
-        as_object(each).get("controller") is True for each in as_list(references)
-    )
 
 
 def require_sides(desired: str, live: str) -> None:

@@ -160,6 +160,12 @@ class DriftRow(msgspec.Struct, frozen=True, omit_defaults=True):
         label = f"{version} {self.kind} {name}"
         return f"{self.cluster}: {label}" if self.cluster else label
 
+    def kept(self) -> bytes | None:
+        """Return what the state keeps: what does not follow from the objects."""
+        if self.verdict == "same" and self.patch is None:
+            return None
+        return _write({name: getattr(self, name) for name in _RESULT})
+
 
 class Found(msgspec.Struct):
     """What came of a part: its rows in order, and what the state needs to keep.
@@ -218,7 +224,7 @@ class Comparer:
                 else:
                     row = next(compared)
                 found.rows.append(row)
-                found.kept.append(_kept(row))
+                found.kept.append(row.kept())
         else:
             found.rows = [*self._compared(joined.pairs)]
         manifests = [pair.desired for pair in joined.pairs]
@@ -273,10 +279,3 @@ def _row(pair: ObjectPair, values: dict[str, Any]) -> DriftRow:
 
 def _place(record: Record | None) -> str:
     return "" if record is None else record.place
-
-
-def _kept(row: DriftRow) -> bytes | None:
-    """Return what the state keeps of a row: what does not follow from its objects."""
-    if row.verdict == "same" and row.patch is None:
-        return None
-    return _write({name: getattr(row, name) for name in _RESULT})

@@ -132,7 +132,7 @@ class Inputs:
         Raises DocumentError for a directory without files of these suffixes.
         """
         # data() reports a path that does not exist.
-        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # as above
+        if path == STDIN or not os.path.isdir(path or "."):  # noqa: PTH112  # without pathlib
             return [path]
         from pathlib import Path  # noqa: PLC0415  # loading it takes longer than a file
 
@@ -158,7 +158,7 @@ class Inputs:
 
         Raises DocumentError.
         """
-        if path == STDIN or os.path.isdir(path or "."):  # noqa: PTH112  # as above
+        if path == STDIN or os.path.isdir(path or "."):  # noqa: PTH112  # without pathlib
             return None
         with self._opened(path) as (file, is_regular):
             # The first bytes of a pipe cannot be read twice.
@@ -303,7 +303,7 @@ class Inputs:
         # No pipe is opened a second time.
         return files != [path] and all(
             not has_suffix(file)
-            and os.path.getsize(file) <= len(_NULL)  # noqa: PTH202  # as below
+            and os.path.getsize(file) <= len(_NULL)  # noqa: PTH202  # without pathlib
             and self.data(file) in {b"", _NULL}
             for file in files
         )
@@ -614,12 +614,12 @@ def is_of_another_tool(identity: ObjectIdentity) -> bool:
 
 def has_suffix(path: str) -> bool:
     """Tell whether a file is called like a YAML or JSON file."""
-    return os.path.splitext(path)[1] in _SUFFIXES  # noqa: PTH122  # as above
+    return os.path.splitext(path)[1] in _SUFFIXES  # noqa: PTH122  # without pathlib
 
 
 def is_for_another_tool(path: str) -> bool:
     """Tell whether a file is read by another tool, though it looks like an object."""
-    return os.path.basename(path) in _FILES_OF_OTHER_TOOLS  # noqa: PTH119  # as above
+    return os.path.basename(path) in _FILES_OF_OTHER_TOOLS  # noqa: PTH119  # without pathlib
 
 
 def _unreadable(path: str, error: Exception) -> DocumentError:

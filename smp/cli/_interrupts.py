@@ -87,7 +87,7 @@ def follow_parent(parent: int) -> None:
 
     ``parent`` is the number of that process.
     """
-    import ctypes  # noqa: PLC0415  # 5 ms; only large inputs need processes
+    import ctypes  # noqa: PLC0415  # 2 ms; only large inputs need processes
 
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     # It would wait for more work for ever. Processes are forked on Linux alone.

@@ -15,8 +15,8 @@ def built(directory: str) -> bytes:
 
     Raises DocumentError where it fails, or neither it nor kubectl is installed.
     """
-    import shutil  # noqa: PLC0415  # 10 ms, for compression that few runs need
-    import subprocess  # noqa: PLC0415  # 5 ms, and few runs need it
+    import shutil  # noqa: PLC0415  # 3 ms, and few runs need it
+    import subprocess  # noqa: PLC0415  # 3 ms, and few runs need it
 
     for program, command in _PROGRAMS:
         path = shutil.which(program)

@@ -59,7 +59,7 @@ def patch_files(inputs: Inputs, files: Iterable[str]) -> dict[str, PatchTarget]:
         folder = os.path.dirname(file)  # noqa: PTH120  # without pathlib
         for document in documents:
             for path, target in _patches_of(as_object(document.value)):
-                found[os.path.normpath(os.path.join(folder, path))] = target  # noqa: PTH118  # as above
+                found[os.path.normpath(os.path.join(folder, path))] = target  # noqa: PTH118  # without pathlib
     return found
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def connect(context: str | None = None, **keywords: Any) -> Cluster:
     """Connect to the cluster of a context. Raises ConfigurationError."""
-    from smp.cluster import Cluster  # noqa: PLC0415  # 60 ms, and few runs look at one
+    from smp.cluster import Cluster  # noqa: PLC0415  # 150 ms; most runs read files
 
     # urllib3 would warn of each request where the configuration of kubectl has
     # insecure-skip-tls-verify, which is what its user asked for; kubectl is quiet.

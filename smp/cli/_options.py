@@ -226,12 +226,6 @@ def _from_openapi(inputs: Inputs, path: str, sources: Sources | None) -> Catalog
         return catalog.with_overlay(bundled_overlay())
 
 
-def _complete_version(
-    _context: object, _parameter: object, incomplete: str
-) -> list[str]:
-    return [version for version in versions() if version.startswith(incomplete)]
-
-
 # The inputs of a three-way apply beside the new configuration.
 LIVE_OPTIONS: Final = (
     CommandOption(
@@ -264,7 +258,9 @@ KUBERNETES_OPTION: Final = CommandOption(
     "--kubernetes",
     "Bundled Kubernetes types. [default: the newest]",
     metavar="VERSION",
-    complete=_complete_version,
+    complete=lambda _context, _parameter, incomplete: [
+        version for version in versions() if version.startswith(incomplete)
+    ],
 )
 
 SCHEMA_OPTIONS: Final = (
@@ -374,7 +370,7 @@ HAZARDS_OPTION: Final = CommandOption(
 
 def profile_option() -> CommandOption:
     """Return the option for the rules of unions, which loads them."""
-    from smp.unions import PROFILES  # noqa: PLC0415  # 10 ms; smp patch has no unions
+    from smp.unions import PROFILES  # noqa: PLC0415  # 14 ms; smp patch has no unions
 
     return CommandOption(
         "--profile",

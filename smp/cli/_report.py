@@ -25,7 +25,7 @@ from smp.reports import Layout, list_counts, number
 from smp.values import ABSENT, JSON, Absent
 
 if TYPE_CHECKING:
-    from smp.cli._server_side import OwnerChanges
+    from smp.cli._ownership import OwnerChanges
 
 _HEADING: Final = "bold"
 _NOTE: Final = "dim"
@@ -148,19 +148,18 @@ def _changes(outcome: ObjectOutcome) -> Iterator[Line]:
     elif outcome.removes:
         yield from _block("-", outcome.before)
     else:
-        pruned = _pruned(outcome)
+        # What the new configuration lacks and the last one has.
+        pruned: set[str] = set()
+        if outcome.last_applied is not None and outcome.configuration is not None:
+            removals = changes(
+                outcome.last_applied,
+                outcome.configuration,
+                outcome.type_,
+                renames=False,
+            )
+            pruned = {str(each.path) for each in removals if each.new is ABSENT}
         for change in differences(outcome):
             yield from _change(change, is_pruned=str(change.path) in pruned)
-
-
-def _pruned(outcome: ObjectOutcome) -> set[str]:
-    """Return the paths that the new configuration lacks and the last one has."""
-    if outcome.last_applied is None or outcome.configuration is None:
-        return set()
-    removals = changes(
-        outcome.last_applied, outcome.configuration, outcome.type_, renames=False
-    )
-    return {str(change.path) for change in removals if change.new is ABSENT}
 
 
 def _change(change: ValueChange, *, is_pruned: bool) -> Iterator[Line]:

@@ -80,9 +80,10 @@ class WorkerPool(Generic[ItemT, ResultT]):
         """Start the processes, unless they are or there is to be one."""
         if self._executor is not None or not self.may_start:
             return
-        # They take 20 ms to load, and small inputs need one process.
-        import multiprocessing  # noqa: PLC0415  # for the reason above
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # as well
+        import multiprocessing  # noqa: PLC0415  # 20 ms; small inputs need one process
+        from concurrent.futures import (  # noqa: PLC0415  # it loads multiprocessing
+            ProcessPoolExecutor,
+        )
 
         self._executor = ProcessPoolExecutor(
             self._jobs,

@@ -334,7 +334,7 @@ def _server_side_outcome(
     selection: Selection,
     settings: Settings,
 ) -> ObjectOutcome | None:
-    from smp.cli._server_side import (  # noqa: PLC0415  # 30 ms; needs an option
+    from smp.cli._server_side import (  # noqa: PLC0415  # 60 ms, for one option
         for_a_reader,
         server_side_outcome,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -34,6 +34,7 @@ from smp.cli._cluster_printing import (
     print_report,
     print_set,
     print_sets,
+    ready_line,
     settings_of,
     show_failures,
     show_warnings,
@@ -50,7 +51,6 @@ from smp.cli._options import (
 )
 from smp.cli._outputs import write
 from smp.cli._selection import selected_by
-from smp.cluster import Waited
 from smp.errors import DocumentError
 from smp.values import JSONObject, as_object
 
@@ -226,7 +226,7 @@ def wait_until_ready(**options: Any) -> int:
     a Deployment has all its replicas, a Job is complete.
     """
     manifests = read_manifests(options)
-    line = ProgressLine(_ready_line)
+    line = ProgressLine(ready_line)
     waited = connected(options, line).wait(
         manifests.objects, timeout=options["timeout"]
     )
@@ -237,11 +237,6 @@ def wait_until_ready(**options: Any) -> int:
             Failure(entry.error).show()
             failed = True
     return _ERROR if failed else 0
-
-
-def _ready_line(result: object) -> str:
-    waited = cast("Waited", result)
-    return "" if waited.error is not None else str(waited)
 
 
 def delete_objects(**options: Any) -> int:

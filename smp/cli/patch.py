@@ -136,7 +136,7 @@ def _outcome(
         elif patch_type == "merge":
             patched = Patched(merge_patch.apply(target.value, patch.value))
         else:
-            from smp import json_patch  # noqa: PLC0415  # it takes 40 ms to load
+            from smp import json_patch  # noqa: PLC0415  # 15 ms, for one type
 
             patched = Patched(json_patch.apply(target.value, patch.value))
     # An error names the document that has to be corrected.

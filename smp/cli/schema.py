@@ -72,7 +72,15 @@ def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> in
             compiled = compile_openapi(
                 [part.value for part in documents], source=source or paths[0]
             )
-    _write(compiled, output)
+    try:
+        if output == STDIN:
+            write_bytes(compiled)
+        else:
+            Path(output).write_bytes(compiled)
+    except OSError as error:
+        raise DocumentError(
+            f"cannot write the file: {error.strerror}", code="unwritable", source=output
+        ) from None
     left_out = len(documents) - len(definitions)
     if definitions and left_out:
         report(
@@ -80,18 +88,6 @@ def compile_documents(*, paths: tuple[str, ...], output: str, source: str) -> in
             f"document{'s' if left_out > 1 else ''}"
         )
     return PARTLY if failed else DONE
-
-
-def _write(compiled: bytes, output: str) -> None:
-    if output == STDIN:
-        write_bytes(compiled)
-        return
-    try:
-        Path(output).write_bytes(compiled)
-    except OSError as error:
-        raise DocumentError(
-            f"cannot write the file: {error.strerror}", code="unwritable", source=output
-        ) from None
 
 
 COMMAND: Final = CommandGroup(

@@ -171,9 +171,8 @@ class _Page:
 @cache
 def environment() -> Any:
     """Return Jinja2 with the templates. Raises SmpError where it is not installed."""
-    # Only this format needs it; it is an extra.
     try:
-        import jinja2  # noqa: PLC0415  # see above
+        import jinja2  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise SmpError(
             f"an HTML report needs the package {error.name!r}",

@@ -52,15 +52,14 @@ _ZERO_WIDTH_SPACE: Final = "\u200b"
 
 def make_printer(title: str) -> Printer:
     """Return the printer of objects as folded sections."""
-    return Printer(_piece, start=partial(_Comment, title or "smp"))
 
+    def piece(report: ObjectReport) -> str:
+        made = Piece.of(report, "")
+        if made.summary.level or report.verdict not in ("unchanged", "checked"):
+            made = Piece(made.summary, _section(report, made.summary))
+        return made.encoded()
 
-def _piece(report: ObjectReport) -> str:
-    """Return the section of an object, with its summary."""
-    piece = Piece.of(report, "")
-    if piece.summary.level or report.verdict not in ("unchanged", "checked"):
-        piece = Piece(piece.summary, _section(report, piece.summary))
-    return piece.encoded()
+    return Printer(piece, start=partial(_Comment, title or "smp"))
 
 
 class _Comment:
